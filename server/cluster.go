@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -73,12 +74,7 @@ func (c *Config) completeCluster() error {
 	if c.Cluster == nil {
 		return nil
 	}
-	own := *c.Cluster
-	setDefault(&own.Addr, defaultClusterAddr)
-	setDefault(&own.Lanes, defaultLanes)
-	setDefault(&own.LaneSize, defaultLaneSize)
-	setDefault(&own.Timeout, defaultClusterTimeout)
-	setDefault(&own.Protocol, protocolOn)
+	own := c.Cluster.completed()
 	if own.Name == "" {
 		if len(own.Join) > 0 || own.NATS != "" {
 			return errors.New("server: join and nats need the name of a cluster (cluster)")
@@ -91,6 +87,16 @@ func (c *Config) completeCluster() error {
 		return errors.New("server: cluster: a node of a cluster keeps its data in a folder: set dir")
 	}
 	return own.check()
+}
+
+// completed returns c with the defaults of what is not set.
+func (c Cluster) completed() Cluster {
+	setDefault(&c.Addr, defaultClusterAddr)
+	setDefault(&c.Lanes, defaultLanes)
+	setDefault(&c.LaneSize, defaultLaneSize)
+	setDefault(&c.Timeout, defaultClusterTimeout)
+	setDefault(&c.Protocol, protocolOn)
+	return c
 }
 
 // check reports what is wrong with a cluster that has a name.
@@ -144,9 +150,12 @@ func (c *Cluster) checkLog() error {
 	if n := len(c.Join); n != 3 && n != 5 {
 		return fmt.Errorf("server: join: %d addresses: the streams are kept on 3 or 5 nodes", n)
 	}
-	for _, addr := range append([]string{c.Addr}, c.Join...) {
+	for i, addr := range append([]string{c.Addr}, c.Join...) {
 		if !isLoopback(addr) && c.SecretFile == "" {
 			return fmt.Errorf("server: %s can be reached by other machines: that needs cluster-secret-file", addr)
+		}
+		if i > 0 && slices.Contains(c.Join[i:], addr) {
+			return fmt.Errorf("server: join: %s is there twice", addr)
 		}
 	}
 	return nil
@@ -158,8 +167,12 @@ func notInNames(r rune) bool {
 
 func checkHostPort(setting, addr string) error {
 	host, port, err := net.SplitHostPort(addr)
-	if err != nil || port == "" || host == "" && setting != "cluster-addr" {
+	n, notNumber := strconv.ParseUint(port, 10, 16)
+	if err != nil || notNumber != nil || n == 0 || host == "" {
 		return fmt.Errorf("server: %s: %q is not HOST:PORT", setting, addr)
+	}
+	if ip, err := netip.ParseAddr(host); err == nil && ip.IsUnspecified() {
+		return fmt.Errorf("server: %s: %q is no address that others can reach", setting, addr)
 	}
 	return nil
 }

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 
 	"github.com/bloomery/bloomery/server/internal/door"
@@ -41,23 +40,15 @@ func (d clusterDoor) Close() error { return errors.Join(d.Door.Close(), d.log.Cl
 // started.
 func openCluster(ctx context.Context, c *Config, state *store.State, announce string, headroom, digest func() uint64) (*clusterDoor, error) {
 	own := c.Cluster
-	nc := nats.Config{
-		Cluster: own.Name, Join: own.Join, URL: own.NATS, Dir: filepath.Join(c.Dir, "log"), LaneBytes: own.LaneSize, Log: c.Log,
-	}
-	if own.NATS == "" {
-		nc.Addr = own.Addr
+	nc, err := own.logConfig()
+	if err != nil {
+		return nil, err
 	}
 	files, err := folder.OpenDisk(c.Dir)
 	if err != nil {
 		return nil, err
 	}
-	nc.Kept, nc.Claim = cluster.Kept(files), cluster.Claim(files)
-	if nc.Secret, err = readSecret(own.SecretFile); err != nil {
-		return nil, err
-	}
-	if nc.TLS, err = own.loadTLS(); err != nil {
-		return nil, err
-	}
+	nc.Dir, nc.Log, nc.Kept, nc.Claim = filepath.Join(c.Dir, "log"), c.Log, cluster.Kept(files), cluster.Claim(files)
 	log, err := nats.Open(ctx, nc)
 	if err != nil {
 		return nil, fmt.Errorf("server: %w", err)
@@ -89,8 +80,8 @@ func readSecret(name string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("server: cluster-secret-file: %w", err)
 	}
-	if mode := info.Mode().Perm(); mode&0o077 != 0 && runtime.GOOS != "windows" {
-		return "", fmt.Errorf("server: cluster-secret-file: %s has mode %04o, which lets others read it: chmod 600 %s", name, mode, name)
+	if err := onlyOwner(name, info); err != nil {
+		return "", fmt.Errorf("server: cluster-secret-file: %w", err)
 	}
 	b, err := os.ReadFile(name)
 	if err != nil {
@@ -101,6 +92,19 @@ func readSecret(name string) (string, error) {
 		return "", fmt.Errorf("server: cluster-secret-file: %s is empty", name)
 	}
 	return text, nil
+}
+
+// logConfig returns what is known of the streams before there is a folder. It reads the
+// secret and the certificates.
+func (c *Cluster) logConfig() (nc nats.Config, err error) {
+	nc = nats.Config{Cluster: c.Name, Join: c.Join, URL: c.NATS, LaneBytes: c.LaneSize}
+	if c.NATS == "" {
+		nc.Addr = c.Addr
+	}
+	if nc.Secret, err = readSecret(c.SecretFile); err == nil {
+		nc.TLS, err = c.loadTLS()
+	}
+	return nc, err
 }
 
 // loadTLS reads the certificates of a cluster, nil if there are none.

@@ -14,19 +14,12 @@ import (
 // for each of them, nil if it would let this one in. The other error is what is wrong
 // with c. Nothing is started.
 func ReachCluster(ctx context.Context, c Cluster) ([]error, error) {
-	setDefault(&c.Addr, defaultClusterAddr)
-	setDefault(&c.Lanes, defaultLanes)
-	setDefault(&c.LaneSize, defaultLaneSize)
-	setDefault(&c.Protocol, protocolOn)
+	c = c.completed()
 	if err := c.check(); err != nil {
 		return nil, err
 	}
-	nc := nats.Config{Cluster: c.Name, Addr: c.Addr, Join: c.Join}
-	var err error
-	if nc.Secret, err = readSecret(c.SecretFile); err != nil {
-		return nil, err
-	}
-	if nc.TLS, err = c.loadTLS(); err != nil {
+	nc, err := c.logConfig()
+	if err != nil {
 		return nil, err
 	}
 	reached, err := nats.Reach(ctx, nc)

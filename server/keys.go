@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"runtime"
 	"strings"
@@ -42,8 +43,8 @@ func readKeys(name string) (keys secretKeys, err error) {
 	if err != nil {
 		return keys, fmt.Errorf("server: keys: %w", err)
 	}
-	if mode := info.Mode().Perm(); mode&0o077 != 0 && runtime.GOOS != "windows" {
-		return keys, fmt.Errorf("server: keys: %s has mode %04o, which lets others read it: chmod 600 %s", name, mode, name)
+	if err := onlyOwner(name, info); err != nil {
+		return keys, fmt.Errorf("server: keys: %w", err)
 	}
 	keys = secretKeys{map[string]hashing.Hasher{}, map[string][]string{}}
 	lines := bufio.NewScanner(f)
@@ -60,6 +61,14 @@ func readKeys(name string) (keys secretKeys, err error) {
 		return keys, fmt.Errorf("server: keys: %s cannot be read to its end", name)
 	}
 	return keys, nil
+}
+
+// onlyOwner refuses a file that others than its owner can read.
+func onlyOwner(name string, info fs.FileInfo) error {
+	if mode := info.Mode().Perm(); mode&0o077 != 0 && runtime.GOOS != "windows" {
+		return fmt.Errorf("%s has mode %04o, which lets others read it: chmod 600 %s", name, mode, name)
+	}
+	return nil
 }
 
 var errKeyLine = errors.New("want an id of 1 to 64 bytes, patterns of names that begin with ~ or none, = and 32 hexadecimal digits")

@@ -169,23 +169,28 @@ func parseCertificates(setting, name string, data []byte) ([]*x509.Certificate, 
 	return all, nil
 }
 
-// readPEM reads a small file. It looks before it opens: to open a pipe can take for
-// ever.
+// readPEM reads a small file.
 func readPEM(setting, name string) ([]byte, error) {
-	info, err := os.Stat(name)
-	switch {
-	case err != nil:
-		return nil, fmt.Errorf("server: %s: %w", setting, err)
-	case !info.Mode().IsRegular():
-		return nil, fmt.Errorf("server: %s: %s is not a regular file", setting, name)
-	case info.Size() > maxPEM:
-		return nil, fmt.Errorf("server: %s: %s has %d bytes, more than a file of certificates can have", setting, name, info.Size())
-	}
-	data, err := os.ReadFile(name)
+	data, err := readRegular(name, maxPEM, "certificates")
 	if err != nil {
 		return nil, fmt.Errorf("server: %s: %w", setting, err)
 	}
 	return data, nil
+}
+
+// readRegular reads a file of something that is never longer than most bytes. It looks
+// before it opens: to open a pipe can take for ever.
+func readRegular(name string, most int64, of string) ([]byte, error) {
+	info, err := os.Stat(name)
+	switch {
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular():
+		return nil, fmt.Errorf("%s is not a regular file", name)
+	case info.Size() > most:
+		return nil, fmt.Errorf("%s has %d bytes, more than a file of %s can have", name, info.Size(), of)
+	}
+	return os.ReadFile(name)
 }
 
 // startTLS puts the first certificates in force, if there are any.

@@ -24,27 +24,13 @@ func (s *Server) userFile() session.UserFile {
 // maxUsers bounds the file of users: a million lines are less.
 const maxUsers = 256 << 20
 
-// readUsers reads the file of users. It looks before it opens: to open a pipe can take
-// for ever.
+// readUsers reads the file of users.
 func readUsers(name string) ([]byte, error) {
-	info, err := os.Stat(name)
-	switch {
-	case err != nil:
-		return nil, fmt.Errorf("%s: %w", name, cause(err))
-	case !info.Mode().IsRegular():
-		return nil, fmt.Errorf("%s is not a regular file", name)
-	case info.Size() > maxUsers:
-		return nil, fmt.Errorf("%s has %d bytes, more than a file of users can have", name, info.Size())
-	}
-	return os.ReadFile(name)
-}
-
-// cause returns the error of a path without the operation and the path.
-func cause(err error) error {
+	data, err := readRegular(name, maxUsers, "users")
 	if p, ok := errors.AsType[*fs.PathError](err); ok {
-		return p.Err
+		err = fmt.Errorf("%s: %w", name, p.Err)
 	}
-	return err
+	return data, err
 }
 
 // reloadUsers reads the file of users. The error names the line that is wrong.

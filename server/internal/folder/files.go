@@ -5,6 +5,7 @@
 package folder
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -67,6 +68,27 @@ func ReadFile(files Folder, name string, buf []byte) ([]byte, error) {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	return buf, nil
+}
+
+// Replace puts data into the place of a file: all of it or nothing, also if the power goes
+// meanwhile.
+func Replace(files Files, name string, data []byte) error {
+	temp := name + ".tmp"
+	f, err := files.Create(temp)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = files.Rename(temp, name)
+	}
+	if err == nil {
+		err = files.Sync()
+	}
+	return err
 }
 
 // Stoppable returns a folder whose readers ask stop before they read.

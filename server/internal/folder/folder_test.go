@@ -194,16 +194,6 @@ func TestStoppable(t *testing.T) {
 	}
 }
 
-// TestNoPointIsTheZeroValue checks that a server that leaves out nothing leaves out
-// nothing: the zero value is no point.
-func TestNoPointIsTheZeroValue(t *testing.T) {
-	for p := folder.SyncLog; p < folder.SyncPoints; p++ {
-		if p == 0 {
-			t.Error("a point is the zero value")
-		}
-	}
-}
-
 // TestNames checks names and what looks like them.
 func TestNames(t *testing.T) {
 	if log, part := folder.LogName(42), folder.PartName(42); log != "00000000000000000042.log" || part != "0000000000000042.part" {

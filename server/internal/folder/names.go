@@ -44,22 +44,3 @@ func (d *Damage) Error() string { return d.File + ": " + d.Err.Error() }
 
 // Unwrap returns Err.
 func (d *Damage) Unwrap() error { return d.Err }
-
-// Point is a place in the code that makes something durable. Tests leave out one
-// at a time to see that each is needed.
-type Point uint8
-
-// The points.
-const (
-	SyncLog       Point = iota + 1 // records, as the mode asks
-	SyncLogFolder                  // the name of a new log file
-	SyncRotated                    // the end of a log file, before the next is begun
-	SyncCut                        // a torn end that was cut off
-	SyncRecovered                  // what was replayed, before more is written behind it
-	SyncPart                       // a file of a snapshot
-	SyncPartNames                  // the names of such files, before the manifest names them
-	SyncBarrier                    // the log up to a snapshot, before the manifest is in place
-	SyncManifest                   // the manifest, before it is renamed
-	SyncRenamed                    // the name of the manifest, before anything older is removed
-	SyncPoints
-)

@@ -257,16 +257,16 @@ type assembly struct {
 // take adds the piece of a frame. most bounds what contents may claim to be:
 // they are in a file of that size.
 func (a *assembly) take(body []byte, most uint64, m *Manifest, number uint64) error {
-	c := cursor{rest: body}
-	id, size, off := c.uvarint(), c.uvarint(), c.uvarint()
-	if c.bad || id == 0 || off > size || uint64(len(c.rest)) > size-off || size > most {
+	c := folder.Cursor{Rest: body}
+	id, size, off := c.Uvarint(), c.Uvarint(), c.Uvarint()
+	if c.Bad || id == 0 || off > size || uint64(len(c.Rest)) > size-off || size > most {
 		return fmt.Errorf("%w: piece", bloomery.ErrCorrupt)
 	}
 	if off == 0 {
 		if err := a.finish(); err != nil {
 			return err
 		}
-		return a.begin(id, size, c.rest, m, number)
+		return a.begin(id, size, c.Rest, m, number)
 	}
 	if a.id == 0 {
 		return nil
@@ -275,12 +275,12 @@ func (a *assembly) take(body []byte, most uint64, m *Manifest, number uint64) er
 		return fmt.Errorf("%w: piece of another filter", bloomery.ErrCorrupt)
 	}
 	if a.from != nil {
-		return a.from.Put(c.rest, int64(off))
+		return a.from.Put(c.Rest, int64(off))
 	}
 	if off != uint64(len(a.text)) {
 		return fmt.Errorf("%w: piece of a string out of order", bloomery.ErrCorrupt)
 	}
-	a.text = append(a.text, c.rest...)
+	a.text = append(a.text, c.Rest...)
 	return nil
 }
 

@@ -116,9 +116,8 @@ func (m *Manifest) Files() map[uint64]uint64 {
 	return sizes
 }
 
-// Write writes m into a temporary file, to be renamed into place, and calls sync to
-// make it durable.
-func (m *Manifest) Write(files folder.Files, sync func(folder.Point, folder.File) error) error {
+// Write writes m into a temporary file, to be renamed into place, and makes it durable.
+func (m *Manifest) Write(files folder.Files) error {
 	f, err := files.Create(folder.ManifestTemp)
 	if err != nil {
 		return err
@@ -139,14 +138,14 @@ func (m *Manifest) Write(files folder.Files, sync func(folder.Point, folder.File
 		err = w.Flush()
 	}
 	if err == nil {
-		err = sync(folder.SyncManifest, f)
+		err = f.Sync()
 	}
 	return errors.Join(err, f.Close())
 }
 
 // Install writes m and renames it into place. All part files that it names are durable.
 func (m *Manifest) Install(files folder.Files) error {
-	err := m.Write(files, func(_ folder.Point, f folder.File) error { return f.Sync() })
+	err := m.Write(files)
 	if err == nil {
 		err = files.Rename(folder.ManifestTemp, folder.Manifest)
 	}
@@ -268,27 +267,27 @@ func Decode(r folder.Reader) (*Manifest, error) {
 
 // decodeHeader decodes the numbers, and returns how many lanes and items follow.
 func (m *Manifest) decodeHeader(fr folder.Frame) (lanes, count uint64, err error) {
-	c := cursor{rest: fr.Body}
-	m.Number = c.uvarint()
-	first := Lane{Seq: c.uvarint(), High: c.uvarint()}
-	m.Last, m.Next, m.Saved, count = c.uvarint(), c.uvarint(), int64(c.uvarint()), c.uvarint()
-	if m.Seeded = len(c.rest) > 0; m.Seeded {
-		m.Seed = c.uvarint()
+	c := folder.Cursor{Rest: fr.Body}
+	m.Number = c.Uvarint()
+	first := Lane{Seq: c.Uvarint(), High: c.Uvarint()}
+	m.Last, m.Next, m.Saved, count = c.Uvarint(), c.Uvarint(), int64(c.Uvarint()), c.Uvarint()
+	if m.Seeded = len(c.Rest) > 0; m.Seeded {
+		m.Seed = c.Uvarint()
 	}
 	m.Version, m.Lanes = Version1, []Lane{first}
 	seeded, node := uint64(0), uint64(0)
-	if len(c.rest) > 0 {
-		if v := c.uvarint(); v != Version2 && !c.bad {
+	if len(c.Rest) > 0 {
+		if v := c.Uvarint(); v != Version2 && !c.Bad {
 			return 0, 0, fmt.Errorf("%w: a header with more fields than this release knows: a later one is needed", bloomery.ErrVersion)
 		}
 		m.Version = Version2
-		seeded, m.Cluster, node, lanes = c.uvarint(), c.uvarint(), c.uvarint(), c.uvarint()
+		seeded, m.Cluster, node, lanes = c.Uvarint(), c.Uvarint(), c.Uvarint(), c.Uvarint()
 		m.Seeded, m.Node = seeded == 1, uint32(node)
 	}
-	if !c.bad && len(c.rest) > 0 {
+	if !c.Bad && len(c.Rest) > 0 {
 		return 0, 0, fmt.Errorf("%w: a header with more fields than this release knows: a later one is needed", bloomery.ErrVersion)
 	}
-	if c.bad || m.Number != fr.A || first.High < first.Seq || seeded > 1 || node != uint64(m.Node) || m.Version == Version2 && lanes == 0 {
+	if c.Bad || m.Number != fr.A || first.High < first.Seq || seeded > 1 || node != uint64(m.Node) || m.Version == Version2 && lanes == 0 {
 		return 0, 0, fmt.Errorf("%w: header", bloomery.ErrCorrupt)
 	}
 	return lanes, count, nil
@@ -296,12 +295,12 @@ func (m *Manifest) decodeHeader(fr folder.Frame) (lanes, count uint64, err error
 
 // decodeLane adds the next lane. The positions of the first are in the header too.
 func (m *Manifest) decodeLane(i uint64, body []byte) bool {
-	c := cursor{rest: body}
-	l := Lane{Seq: c.uvarint(), High: c.uvarint()}
-	if c.bad || l.High < l.Seq {
+	c := folder.Cursor{Rest: body}
+	l := Lane{Seq: c.Uvarint(), High: c.Uvarint()}
+	if c.Bad || l.High < l.Seq {
 		return false
 	}
-	l.State = slices.Clone(c.rest)
+	l.State = slices.Clone(c.Rest)
 	if i > 0 {
 		m.Lanes = append(m.Lanes, l)
 		return true
@@ -313,8 +312,8 @@ func (m *Manifest) decodeLane(i uint64, body []byte) bool {
 
 // decodeItems adds the items of a frame.
 func (m *Manifest) decodeItems(body []byte, at int64) error {
-	for c := (cursor{rest: body}); len(c.rest) > 0; {
-		it, ok := c.item(m)
+	for c := (folder.Cursor{Rest: body}); len(c.Rest) > 0; {
+		it, ok := readItem(&c, m)
 		if !ok || len(m.Items) > 0 && m.Items[len(m.Items)-1].ID >= it.ID {
 			return fmt.Errorf("offset %d: %w: item", at, bloomery.ErrCorrupt)
 		}
@@ -326,18 +325,19 @@ func (m *Manifest) decodeItems(body []byte, at int64) error {
 	return nil
 }
 
-func (c *cursor) item(m *Manifest) (it Item, ok bool) {
-	it.ID = c.uvarint()
-	flags := c.take(2)
-	it.Deadline = c.varint()
-	it.Name = string(c.take(c.uvarint()))
-	it.File, it.Size = c.uvarint(), c.uvarint()
+// readItem reads the next item of m.
+func readItem(c *folder.Cursor, m *Manifest) (it Item, ok bool) {
+	it.ID = c.Uvarint()
+	flags := c.Take(2)
+	it.Deadline = c.Varint()
+	it.Name = string(c.Take(c.Uvarint()))
+	it.File, it.Size = c.Uvarint(), c.Uvarint()
 	lane := uint64(0)
 	if m.Version > Version1 {
-		lane, it.Version = c.uvarint(), c.uvarint()
+		lane, it.Version = c.Uvarint(), c.Uvarint()
 	}
-	behind := c.uvarint()
-	if c.bad || lane >= uint64(len(m.Lanes)) {
+	behind := c.Uvarint()
+	if c.Bad || lane >= uint64(len(m.Lanes)) {
 		return it, false
 	}
 	it.Kind, it.Gone, it.Lane = catalog.Kind(flags[0]), flags[1] == 1, int(lane)

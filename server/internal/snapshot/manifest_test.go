@@ -16,14 +16,11 @@ import (
 	"github.com/bloomery/bloomery/server/internal/snapshot"
 )
 
-// sync makes a file durable.
-func sync(_ folder.Point, f folder.File) error { return f.Sync() }
-
 // encode returns the file of a manifest.
 func encode(tb testing.TB, m *snapshot.Manifest) []byte {
 	tb.Helper()
 	files := &folder.Memory{}
-	if err := m.Write(files, sync); err != nil {
+	if err := m.Write(files); err != nil {
 		tb.Fatal(err)
 	}
 	return files.Bytes(folder.ManifestTemp)

@@ -139,7 +139,7 @@ func (w *partsWriter) write(f *folder.FrameWriter, it *Item, size uint64) error 
 	if w.failed != nil {
 		return w.failed
 	}
-	w.syncing.Go(func() { w.failed = w.saver.sync(folder.SyncPart, f.File) })
+	w.syncing.Go(func() { w.failed = f.File.Sync() })
 	return nil
 }
 
@@ -173,7 +173,7 @@ func (w *partsWriter) finish(f *folder.FrameWriter) error {
 	err := f.Flush()
 	w.syncing.Wait()
 	if err = errors.Join(err, w.failed); err == nil {
-		err = w.saver.sync(folder.SyncPart, f.File)
+		err = f.File.Sync()
 	}
 	return errors.Join(err, f.File.Close())
 }

@@ -61,8 +61,7 @@ type Config struct {
 	// checked before the snapshot counts. It is asked before each read, and ends the
 	// snapshot with its error.
 	ReadBack func() error
-	Small    int64        // up to where parts are packed; 0 for the default
-	Skip     folder.Point // tests leave it out
+	Small    int64 // up to where parts are packed; 0 for the default
 }
 
 // Saver takes snapshots, one at a time. Make it with NewSaver.
@@ -141,6 +140,7 @@ func (s *Saver) Take(src Source) error {
 }
 
 func (s *Saver) take(src Source) (*Manifest, error) {
+	order.Waits("fsync")
 	if err := s.forgetMissing(); err != nil {
 		return nil, err
 	}
@@ -158,7 +158,7 @@ func (s *Saver) take(src Source) (*Manifest, error) {
 	s.next = w.next // never the same name twice
 	if err == nil {
 		m.Next = w.next
-		err = m.Write(s.config.Files, s.sync)
+		err = m.Write(s.config.Files)
 	}
 	if err == nil && s.config.ReadBack != nil {
 		err = s.readBack(w.made)
@@ -173,7 +173,7 @@ func (s *Saver) take(src Source) (*Manifest, error) {
 	if err := s.config.Files.Rename(folder.ManifestTemp, folder.Manifest); err != nil {
 		return nil, err // it may be in place all the same: nothing is removed
 	}
-	if err := s.syncFolder(folder.SyncRenamed); err != nil {
+	if err := s.config.Files.Sync(); err != nil { // before anything older is removed
 		return nil, err
 	}
 	s.adopt(m, w.made)
@@ -198,7 +198,7 @@ func (s *Saver) parts(src Source, w *partsWriter, m *Manifest, values []value) (
 		}
 	}
 	if err = errors.Join(err, w.close()); err == nil && len(w.made) > 0 {
-		err = s.syncFolder(folder.SyncPartNames)
+		err = s.config.Files.Sync() // the names, before the manifest names them
 	}
 	return err
 }
@@ -397,19 +397,4 @@ func (s *Saver) Status(st *status.Disk) {
 	if err := s.failed.Load(); err != nil {
 		st.Err = *err
 	}
-}
-
-func (s *Saver) sync(point folder.Point, f folder.File) error {
-	if s.config.Skip == point {
-		return nil
-	}
-	order.Waits("fsync")
-	return f.Sync()
-}
-
-func (s *Saver) syncFolder(point folder.Point) error {
-	if s.config.Skip == point {
-		return nil
-	}
-	return s.config.Files.Sync()
 }

@@ -70,7 +70,8 @@ func TestReadyCatchesUp(t *testing.T) {
 	now := time.Duration(0)
 	d, err := local.Open(local.Config{
 		State: store.New(), Files: &folder.Memory{}, Fsync: local.EverySecond, SnapshotAfter: -1, Tick: func() time.Duration { return now },
-	}.Manual())
+		Manual: true,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -74,11 +74,14 @@ type Config struct {
 	// Log is where the door says what it does; nil for nowhere.
 	Log *slog.Logger
 
-	drop   bool         // names whose contents are lost are removed
-	manual bool         // nothing is done in the background
-	skip   folder.Point // left out
-	fileAt int64        // where a log file ends
-	small  int64        // up to where parts are packed
+	// LogFile is where a log file ends and the next one begins, and Small up to where
+	// parts are packed into one file, in bytes. 0 means 64 MiB and 1 MiB.
+	LogFile, Small int64
+	// Manual means that nothing is done in the background: the log is written when
+	// that is asked for.
+	Manual bool
+
+	drop bool // names whose contents are lost are removed
 }
 
 // Door is a door over a log. Make it with Open.
@@ -119,8 +122,8 @@ func Open(c Config) (*Door, error) {
 	if c.SnapshotAfter == 0 {
 		c.SnapshotAfter = logFileBytes
 	}
-	if c.fileAt == 0 {
-		c.fileAt = logFileBytes
+	if c.LogFile == 0 {
+		c.LogFile = logFileBytes
 	}
 	d := &Door{config: c, state: c.State, stop: make(chan struct{})}
 	d.effects.New = func() any { return new(store.Effect) }
@@ -133,12 +136,12 @@ func Open(c Config) (*Door, error) {
 	}
 	d.lock = lock
 	d.save = snapshot.NewSaver(snapshot.Config{
-		Files: c.Files, State: c.State, Clock: c.Clock, Tick: c.Tick, Log: c.Log, Small: c.small, Skip: c.skip,
+		Files: c.Files, State: c.State, Clock: c.Clock, Tick: c.Tick, Log: c.Log, Small: c.Small,
 	})
 	if err := d.recover(); err != nil {
 		return nil, errors.Join(fmt.Errorf("local: open: %w", err), lock.Close())
 	}
-	if !c.manual {
+	if !c.Manual {
 		d.tasks.Go(d.background)
 	}
 	return d, nil

@@ -352,7 +352,7 @@ func TestSnapshotFailsAnywhere(t *testing.T) {
 				return syscall.EIO
 			}
 			state := store.New()
-			d, err := local.Open(local.Config{State: state, Files: disk, Fsync: local.Always, SnapshotAfter: -1}.Manual())
+			d, err := local.Open(local.Config{State: state, Files: disk, Fsync: local.Always, SnapshotAfter: -1, Manual: true})
 			if err != nil {
 				t.Fatal(err)
 			}

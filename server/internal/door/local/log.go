@@ -40,7 +40,6 @@ type log struct {
 	files folder.Files
 	fsync atomic.Uint32 // a Fsync
 	tick  func() time.Duration
-	skip  folder.Point
 	limit int64         // of a file, and of a frame of several appends
 	wake  chan struct{} // told when there is something to write
 
@@ -131,7 +130,7 @@ func (l *log) create() error {
 	if err != nil {
 		return err
 	}
-	if err := l.syncFolder(folder.SyncLogFolder); err != nil {
+	if err := l.files.Sync(); err != nil {
 		return errors.Join(err, f.Close())
 	}
 	l.file, l.size = f, 0
@@ -240,7 +239,7 @@ func (l *log) room() {
 	_ = l.together(func() bool { return !l.crowded() }, func() error { // Refuses returns the error
 		err := l.flush()
 		if err == nil && l.behind() {
-			err = l.sync(folder.SyncLog)
+			err = l.sync()
 		}
 		return err
 	})
@@ -317,7 +316,7 @@ func (l *log) wait() error {
 		}
 		return nil
 	}
-	if err := l.syncTo(l.settled(), folder.SyncLog); err != nil {
+	if err := l.syncTo(l.settled()); err != nil {
 		return err
 	}
 	if e := l.err.Load(); e != nil && e.lost {
@@ -328,7 +327,7 @@ func (l *log) wait() error {
 
 // syncTo makes everything before a position durable. Those who wait while
 // another one syncs find their records in what it, or the next, has synced.
-func (l *log) syncTo(position uint64, point folder.Point) error {
+func (l *log) syncTo(position uint64) error {
 	return l.together(func() bool { return l.durable >= position }, func() error {
 		if l.durableTo(position) { // by the door's background
 			return nil
@@ -336,7 +335,7 @@ func (l *log) syncTo(position uint64, point folder.Point) error {
 		if err := l.flush(); err != nil {
 			return err
 		}
-		return l.sync(point)
+		return l.sync()
 	})
 }
 
@@ -355,7 +354,7 @@ func (l *log) barrier() (uint64, error) {
 	}
 	end := l.end
 	l.mu.Unlock()
-	return end, l.syncTo(end, folder.SyncBarrier)
+	return end, l.syncTo(end)
 }
 
 // step does what is due.
@@ -370,7 +369,7 @@ func (l *log) step() error {
 	if l.oldest.Load() == 0 || !due {
 		return nil
 	}
-	return l.sync(folder.SyncLog)
+	return l.sync()
 }
 
 // flush writes the buffer as one frame, behind one that could not be written
@@ -469,14 +468,12 @@ func (l *log) count() {
 }
 
 // sync makes durable what was written. The caller holds io.
-func (l *log) sync(point folder.Point) error {
+func (l *log) sync() error {
 	if e := l.err.Load(); e != nil && e.final {
 		return e
 	}
-	if l.skip != point {
-		if err := l.file.Sync(); err != nil {
-			return l.fail(err, true)
-		}
+	if err := l.file.Sync(); err != nil {
+		return l.fail(err, true)
 	}
 	l.syncs.Add(1)
 	l.synced.Store(l.now())
@@ -490,20 +487,13 @@ func (l *log) sync(point folder.Point) error {
 	return nil
 }
 
-func (l *log) syncFolder(point folder.Point) error {
-	if l.skip == point {
-		return nil
-	}
-	return l.files.Sync()
-}
-
 // rotate begins the next file. If there is no room for it the old one goes on.
 // The caller holds io.
 func (l *log) rotate() error {
 	if l.size == 0 && !l.removed() {
 		return nil
 	}
-	if err := l.sync(folder.SyncRotated); err != nil {
+	if err := l.sync(); err != nil {
 		return err
 	}
 	old := l.file
@@ -539,14 +529,14 @@ func (l *log) close() error {
 	defer l.io.Unlock()
 	err := l.flush()
 	if err == nil {
-		err = l.sync(folder.SyncLog)
+		err = l.sync()
 	}
 	if err == nil {
 		last := make([]byte, folder.FrameHeader)
 		folder.SealFrame(last, folder.LogFrame, l.written, l.durable)
 		_, err = l.file.Write(last)
 	}
-	if err == nil && l.skip != folder.SyncLog {
+	if err == nil {
 		err = l.file.Sync()
 	}
 	l.err.Store(&logError{err: errors.New("local: closed"), final: true})

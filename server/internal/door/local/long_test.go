@@ -97,7 +97,7 @@ func TestLongStringsAreShared(t *testing.T) {
 // is written, in one frame.
 func TestLongIsCounted(t *testing.T) {
 	files := &folder.Memory{}
-	d, err := local.Open(local.Config{State: store.New(), Files: files, Fsync: local.Never, SnapshotAfter: -1}.Manual())
+	d, err := local.Open(local.Config{State: store.New(), Files: files, Fsync: local.Never, SnapshotAfter: -1, Manual: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -44,10 +44,10 @@ func TestRemovedFiles(t *testing.T) {
 
 func removedFiles(t *testing.T, fsync local.Fsync, suffix string, closes bool) {
 	files := &brittleFiles{Memory: &folder.Memory{}}
-	config := local.Config{Files: files, Fsync: fsync, SnapshotAfter: -1}
+	config := local.Config{Files: files, Fsync: fsync, SnapshotAfter: -1, Manual: true}
 	state := store.New()
 	config.State = state
-	d, err := local.Open(config.Manual())
+	d, err := local.Open(config)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,7 +121,7 @@ func removedFiles(t *testing.T, fsync local.Fsync, suffix string, closes bool) {
 		t.Fatal(err)
 	}
 	config.State = store.New()
-	if d, err = local.Open(config.Manual()); err != nil {
+	if d, err = local.Open(config); err != nil {
 		t.Fatal(err)
 	}
 	if got := config.State.Names.Len(); got != want {
@@ -143,7 +143,7 @@ func TestLooksAfterAFailure(t *testing.T) {
 		}
 		return nil
 	}
-	d, err := local.Open(local.Config{State: store.New(), Files: disk, Fsync: local.Always, SnapshotAfter: -1}.Manual())
+	d, err := local.Open(local.Config{State: store.New(), Files: disk, Fsync: local.Always, SnapshotAfter: -1, Manual: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -27,7 +27,7 @@ func (d *Door) recover() error {
 		return err
 	}
 	m, l, r, tail, names := f.m, f.loaded, &f.replayer, f.tail, f.names
-	d.log = &log{files: files, tick: d.config.Tick, skip: d.config.skip, limit: d.config.fileAt}
+	d.log = &log{files: files, tick: d.config.Tick, limit: d.config.LogFile}
 	d.log.fsync.Store(uint32(d.config.Fsync))
 	if err := d.mend(tail); err != nil {
 		return err
@@ -48,7 +48,7 @@ func (d *Door) recover() error {
 	if r.group {
 		d.config.Log.Warn("a transaction that was cut short is left out", "records", len(r.held))
 		d.log.append(store.AppendRecord(nil, &store.Record{Body: &store.Rollback{}}), nil)
-		if err := d.log.syncTo(d.log.position(), folder.SyncLog); err != nil {
+		if err := d.log.syncTo(d.log.position()); err != nil {
 			return err
 		}
 	}
@@ -187,11 +187,9 @@ func (d *Door) mend(t logTail) error {
 	if t.cut {
 		d.config.Log.Warn("the end of the log is torn and cut off", "file", t.file, "offset", t.at, "bytes", t.size-t.at)
 		err = f.Truncate(t.at)
-		if err == nil {
-			err = d.sync(folder.SyncCut, f)
-		}
-	} else {
-		err = d.sync(folder.SyncRecovered, f)
+	}
+	if err == nil {
+		err = f.Sync()
 	}
 	return errors.Join(err, f.Close())
 }

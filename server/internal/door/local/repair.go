@@ -63,7 +63,7 @@ func cutFile(files folder.Files, name string, at int64) error {
 // damaged file stays in the folder under another name. It returns the names.
 func Drop(files folder.Files, log *slog.Logger) ([]string, error) {
 	state := store.New()
-	d, err := Open(Config{State: state, Files: files, Fsync: Always, SnapshotAfter: -1, Log: log, manual: true, drop: true})
+	d, err := Open(Config{State: state, Files: files, Fsync: Always, SnapshotAfter: -1, Log: log, Manual: true, drop: true})
 	if err != nil {
 		return nil, fmt.Errorf("local: drop: %w", err)
 	}

@@ -21,7 +21,7 @@ func mixed(t *testing.T) (*folder.Memory, *store.State) {
 	t.Helper()
 	files := &folder.Memory{}
 	state := store.New()
-	d, err := local.Open(local.Config{State: state, Files: files, SnapshotAfter: -1}.Small(1<<20, 1000))
+	d, err := local.Open(local.Config{State: state, Files: files, SnapshotAfter: -1, LogFile: 1 << 20, Small: 1000})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -43,7 +43,7 @@ func TestStepsSyncWhenDue(t *testing.T) {
 func stepsSyncWhenDue(t *testing.T) {
 	for _, mode := range []local.Fsync{local.EverySecond, local.Never} {
 		state := store.New()
-		d, err := local.Open(local.Config{State: state, Files: &folder.Memory{}, Fsync: mode, SnapshotAfter: -1}.Manual())
+		d, err := local.Open(local.Config{State: state, Files: &folder.Memory{}, Fsync: mode, SnapshotAfter: -1, Manual: true})
 		if err != nil {
 			t.Fatal(err)
 		}

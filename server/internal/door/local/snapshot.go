@@ -9,7 +9,6 @@ import (
 
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/folder"
-	"github.com/bloomery/bloomery/server/internal/order"
 	"github.com/bloomery/bloomery/server/internal/snapshot"
 	"github.com/bloomery/bloomery/server/internal/status"
 	"github.com/bloomery/bloomery/server/internal/store"
@@ -162,12 +161,4 @@ func oldLogs(names []string, m *snapshot.Manifest) []string {
 		last = name
 	}
 	return old
-}
-
-func (d *Door) sync(point folder.Point, f folder.File) error {
-	if d.config.skip == point {
-		return nil
-	}
-	order.Waits("fsync")
-	return f.Sync()
 }

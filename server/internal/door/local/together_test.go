@@ -25,7 +25,7 @@ func TestSyncedGoOn(t *testing.T) {
 		return nil
 	}
 	state := store.New()
-	d, err := local.Open(local.Config{State: state, Files: disk, Fsync: local.Always, SnapshotAfter: -1}.Manual())
+	d, err := local.Open(local.Config{State: state, Files: disk, Fsync: local.Always, SnapshotAfter: -1, Manual: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -72,7 +72,7 @@ func TestFramesHaveALimit(t *testing.T) {
 	const limit = 2000
 	files := &folder.Memory{}
 	state := store.New()
-	d, err := local.Open(local.Config{State: state, Files: files, Fsync: local.Always, SnapshotAfter: -1}.Manual().Small(limit, 200))
+	d, err := local.Open(local.Config{State: state, Files: files, Fsync: local.Always, SnapshotAfter: -1, Manual: true, LogFile: limit, Small: 200})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,52 +18,6 @@ import (
 	"github.com/bloomery/bloomery/server/internal/door/cluster"
 )
 
-// TestConfigRefused: nothing starts that would be open to others, or wrong.
-func TestConfigRefused(t *testing.T) {
-	three := []string{"10.0.0.1:7000", "10.0.0.2:7000", "10.0.0.3:7000"}
-	here := []string{"127.0.0.1:7001", "127.0.0.1:7002", "localhost:7003"}
-	good := Config{Cluster: "c", Addr: three[0], Join: three, Secret: secret, Dir: "d"}
-	if _, err := good.complete(); err != nil {
-		t.Errorf("a good configuration: %v", err)
-	}
-	local := Config{Cluster: "c", Addr: here[0], Join: here, Dir: "d"}
-	if _, err := local.complete(); err != nil {
-		t.Errorf("one machine without a secret: %v", err)
-	}
-	for name, test := range map[string]struct {
-		change func(*Config)
-		want   string
-	}{
-		"no secret":        {func(c *Config) { c.Secret = "" }, "secret"},
-		"short secret":     {func(c *Config) { c.Secret = "short" }, "at least 32"},
-		"one far node":     {func(c *Config) { *c = local; c.Join = []string{here[0], here[1], three[2]} }, "secret"},
-		"far address":      {func(c *Config) { *c = local; c.Addr = three[0] }, "secret"},
-		"no name":          {func(c *Config) { c.Cluster = "" }, "name"},
-		"name with dots":   {func(c *Config) { c.Cluster = "a.b" }, "name"},
-		"two nodes":        {func(c *Config) { c.Join = three[:2] }, "3 or 5"},
-		"twice":            {func(c *Config) { c.Join = []string{three[0], three[1], three[1]} }, "twice"},
-		"no address":       {func(c *Config) { c.Addr = "" }, "address"},
-		"no port":          {func(c *Config) { c.Addr = "10.0.0.1" }, "10.0.0.1"},
-		"port 0":           {func(c *Config) { c.Addr = "10.0.0.1:0" }, "port"},
-		"any host":         {func(c *Config) { c.Addr = "0.0.0.0:7000" }, "reach"},
-		"no host":          {func(c *Config) { c.Addr = ":7000" }, "host"},
-		"no folder":        {func(c *Config) { c.Dir = "" }, "folder"},
-		"too many lanes":   {func(c *Config) { c.Lanes = 65 }, "lanes"},
-		"small lanes":      {func(c *Config) { c.LaneBytes = 1000 }, "1 MiB"},
-		"nats and join":    {func(c *Config) { c.URL = "nats://h" }, "one or the other"},
-		"negative of lane": {func(c *Config) { c.Lanes = -1 }, "lanes"},
-	} {
-		c := good
-		test.change(&c)
-		if _, err := c.complete(); err == nil || !strings.Contains(err.Error(), test.want) {
-			t.Errorf("%s: error %v, want one with %q", name, err, test.want)
-		}
-		if _, err := Open(context.Background(), c); err == nil {
-			t.Errorf("%s: opened", name)
-		}
-	}
-}
-
 // TestStreamCompared: a stream that could lose messages is refused.
 func TestStreamCompared(t *testing.T) {
 	l := &Log{config: Config{Cluster: "c", LaneBytes: 1 << 20}, lanes: 2}
@@ -125,8 +79,8 @@ func TestVerdicts(t *testing.T) {
 
 // TestNodeFile: the name of a server outlives it, and damage is an error.
 func TestNodeFile(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "new")
-	if n, err := remembered(dir); err != nil || n.Server != "" {
+	dir := t.TempDir()
+	if n, err := remembered(filepath.Join(dir, "new")); err != nil || n.Server != "" {
 		t.Errorf("no folder: %+v, %v", n, err)
 	}
 	want := node{Cluster: "c", Server: "n1-x", Store: true, Formed: true}

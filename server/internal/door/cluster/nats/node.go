@@ -19,6 +19,7 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/server/internal/door/cluster"
+	"github.com/bloomery/bloomery/server/internal/folder"
 )
 
 // node is what a node remembers of its embedded server.
@@ -158,40 +159,13 @@ func remembered(dir string) (n node, err error) {
 }
 
 // keep writes the file of a node so that it survives a power cut.
-func keep(dir string, n node) (err error) {
-	defer func() {
-		if err != nil {
-			err = fmt.Errorf("cluster: node file: %w", err)
-		}
-	}()
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return err
-	}
+func keep(dir string, n node) error {
 	b, err := json.Marshal(n)
+	if err == nil {
+		err = folder.Replace(folder.Disk(dir), nodeFile, append(b, '\n'))
+	}
 	if err != nil {
-		return err
+		return fmt.Errorf("cluster: node file: %w", err)
 	}
-	path := filepath.Join(dir, nodeFile)
-	f, err := os.OpenFile(path+".tmp", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(append(b, '\n'))
-	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	if err := os.Rename(path+".tmp", path); err != nil {
-		return err
-	}
-	return syncDir(dir)
-}
-
-// syncDir makes a rename durable, where folders can be synced.
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	_ = d.Sync() // not every system can
-	return d.Close()
+	return nil
 }

@@ -52,7 +52,7 @@ func (l *Log) probe(ctx context.Context) error {
 // Reach tries to reach the log nodes of a cluster as a node of it would. It returns what
 // came of each attempt, nil if the node would be let in. It starts nothing.
 func Reach(ctx context.Context, c Config) ([]error, error) {
-	if err := c.checkEmbedded(); err != nil {
+	if err := c.checkSecret(); err != nil {
 		return nil, err
 	}
 	if err := c.checkCertificate(time.Now()); err != nil {

@@ -1,0 +1,33 @@
+package folder_test
+
+// Values that are cut short.
+
+import (
+	"testing"
+
+	"github.com/bloomery/bloomery/server/internal/folder"
+)
+
+// TestCursorStaysBad asks that what is cut short is noticed, by every way to read, and
+// that nothing is read behind it.
+func TestCursorStaysBad(t *testing.T) {
+	for name, read := range map[string]func(*folder.Cursor){
+		"uvarint": func(c *folder.Cursor) { c.Uvarint() },
+		"varint":  func(c *folder.Cursor) { c.Varint() },
+		"take":    func(c *folder.Cursor) { c.Take(2) },
+	} {
+		c := folder.Cursor{Rest: []byte{0x80}} // a number that goes on, and one byte
+		read(&c)
+		if !c.Bad || c.Rest != nil {
+			t.Errorf("%s: bad %v, %d bytes are left", name, c.Bad, len(c.Rest))
+		}
+		c.Rest = []byte{1, 2, 3}
+		if u, v, b := c.Uvarint(), c.Varint(), c.Take(1); u != 0 || v != 0 || b != nil || !c.Bad {
+			t.Errorf("%s: behind it are %d, %d and %v", name, u, v, b)
+		}
+	}
+	c := folder.Cursor{Rest: []byte{1, 2, 3}}
+	if b := c.Take(3); len(b) != 3 || c.Bad || len(c.Rest) != 0 {
+		t.Errorf("all bytes: %v, bad %v", b, c.Bad)
+	}
+}
