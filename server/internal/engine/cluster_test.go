@@ -13,6 +13,7 @@ import (
 	"github.com/bloomery/bloomery/server/internal/door/cluster"
 	"github.com/bloomery/bloomery/server/internal/door/cluster/memlog"
 	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/folder"
 	"github.com/bloomery/bloomery/server/internal/session"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
@@ -30,6 +31,9 @@ func newNodeOf(t *testing.T, log *memlog.Log, c cluster.Config) (*bench, *cluste
 	b := &bench{state: store.New(), now: time.UnixMilli(1_700_000_000_000)}
 	node := log.Node(cluster.ErrFull)
 	c.State, c.Log, c.Lanes = b.state, node, 2
+	if c.Files == nil {
+		c.Files = &folder.Memory{}
+	}
 	d, err := cluster.Open(c)
 	if err != nil {
 		t.Fatal(err)

@@ -4,7 +4,6 @@ package cluster
 
 import (
 	"errors"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -20,18 +19,7 @@ func (m *machine) hold(hold bool) {
 
 // stop is what SIGSTOP and SIGCONT do: for the process, time has passed at once. What came
 // meanwhile was not delivered to it.
-func (m *machine) stop(t time.Duration) { m.Door.hooks.away.Add(int64(t)) }
-
-// stoppable returns nodes of a new cluster that are up, of which the last can be stopped.
-func stoppable(t *testing.T, n int) []*machine {
-	t.Helper()
-	list := machines(t, n)
-	list[n-1].hooks.away = new(atomic.Int64)
-	for _, m := range list {
-		m.start()
-	}
-	return list
-}
+func (m *machine) stop(t time.Duration) { m.away.Add(int64(t)) }
 
 // purgeAll drops all messages that there are.
 func (m *machine) purgeAll() {
@@ -48,7 +36,7 @@ func (m *machine) purgeAll() {
 // that a short pause makes no difference; and that it can be copied all the same.
 func TestPausedNode(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		list := stoppable(t, 3)
+		list := started(t, 3)
 		m := list[2]
 		m.stop(liveFor / 2)
 		if err := m.Current(); err != nil {
@@ -99,7 +87,7 @@ func TestPausedNode(t *testing.T) {
 // answers with what it has, ends, and fetches a snapshot when it is started again.
 func TestPausedPastAPurge(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		list := stoppable(t, 3)
+		list := started(t, 3)
 		m := list[2]
 		m.hold(true)
 		list[0].fill(1)
@@ -134,7 +122,7 @@ func TestPausedPastAPurge(t *testing.T) {
 // beats that the log was purged, and not when its tails do.
 func TestCutOffPastAPurge(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		list := stoppable(t, 3)
+		list := started(t, 3)
 		m := list[2]
 		m.peers.SetDeaf(true)
 		m.hold(true)
@@ -161,7 +149,7 @@ func TestCutOffPastAPurge(t *testing.T) {
 // others but not in the log, goes on.
 func TestBehindSnapshots(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		list := stoppable(t, 3)
+		list := started(t, 3)
 		m := list[2]
 		m.hold(true)
 		list[0].fill(1)

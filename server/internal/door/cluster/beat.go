@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/server/internal/folder"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
@@ -57,42 +58,32 @@ func (v *beat) bytes(cluster uint64) []byte {
 // parseBeat reads a beat of a cluster. Beats of other versions are passed over.
 func parseBeat(b []byte, cluster uint64) (v beat, err error) {
 	bad := fmt.Errorf("cluster: beat: %w", bloomery.ErrCorrupt)
-	if len(b) < 17 || b[0] != beatVersion || binary.LittleEndian.Uint64(b[1:]) != cluster {
+	if len(b) < 9 || b[0] != beatVersion || beatCluster(b) != cluster {
 		return v, bad
 	}
-	v.digest = binary.LittleEndian.Uint64(b[9:])
-	b = b[17:]
-	next := func() uint64 {
-		n, size := binary.Uvarint(b)
-		if size <= 0 {
-			err, b = bad, nil
-			return 0
-		}
-		b = b[size:]
-		return n
-	}
-	node := next()
-	v.level, v.at, v.headroom = next(), int64(next()), next()
-	lanes := next()
-	if err != nil || node == 0 || node > store.MaxMembers || lanes > store.MaxLanes+2 {
+	c := folder.Cursor{Rest: b[9:]}
+	v.digest = c.Uint64()
+	node := c.Uvarint()
+	v.level, v.at, v.headroom = c.Uvarint(), int64(c.Uvarint()), c.Uvarint()
+	lanes := c.Uvarint()
+	if c.Bad || node == 0 || node > store.MaxMembers || lanes > store.MaxLanes+2 {
 		return v, bad
 	}
 	v.node = uint32(node)
 	for ; lanes > 0; lanes-- {
-		v.applied = append(v.applied, next())
-		v.kept = append(v.kept, next())
+		v.applied = append(v.applied, c.Uvarint())
+		v.kept = append(v.kept, c.Uvarint())
 	}
-	if err == nil && len(b) > 0 { // there are releases that send no sums
-		v.sums, b, err = parseSums(b)
+	if len(c.Rest) > 0 { // there are releases that send no sums
+		v.sums = parseSums(&c)
 	}
-	if err == nil && len(b) > 0 { // and those that send no address
-		n := next()
-		if err != nil || n > uint64(len(b)) {
-			return v, bad
-		}
-		v.addr = string(b[:n]) // what later releases put behind it is passed over
+	if len(c.Rest) > 0 { // and those that send no address
+		v.addr = string(c.Take(c.Uvarint())) // what later releases put behind it is passed over
 	}
-	return v, err
+	if c.Bad {
+		return v, bad
+	}
+	return v, nil
 }
 
 // beats is what was heard of other nodes.
@@ -153,7 +144,7 @@ func (d *Door) talk() error {
 
 // beat returns what this node sends to others.
 func (d *Door) beat() []byte {
-	v := beat{node: d.number.Load(), level: d.level(), at: d.config.Clock().UnixMilli(), headroom: 1 << 62, addr: d.config.Addr}
+	v := beat{node: d.number.Load(), level: d.level, at: d.config.Clock().UnixMilli(), headroom: 1 << 62, addr: d.config.Addr}
 	if d.config.Digest != nil {
 		v.digest = d.config.Digest()
 	}

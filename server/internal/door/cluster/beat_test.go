@@ -268,7 +268,7 @@ func TestClocksOfTwo(t *testing.T) {
 		jump(0)
 		look("the clock is right again", false, false)
 
-		c = open(t, log, Config{Peers: m.peer(), Number: c.number.Load()})
+		c = open(t, log, Config{Peers: m.peer(), Files: folderOf(c)})
 		jump(time.Minute)
 		look("a clock is set while all are up", true, false)
 		_ = c.Close()

@@ -89,7 +89,7 @@ func TestFirstRecord(t *testing.T) {
 		if err := node.Purge(0, c.purge); err != nil {
 			t.Fatal(err)
 		}
-		d, err := Open(Config{State: store.New(), Log: node})
+		d, err := Open(Config{State: store.New(), Log: node, Files: &folder.Memory{}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -111,7 +111,7 @@ func TestFirstRecord(t *testing.T) {
 // TestTick asks that the time since a door was opened is never 0, which means never.
 func TestTick(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		d, err := Open(Config{State: store.New(), Log: memlog.New(1, memlog.Faults{}).Node(ErrFull)})
+		d, err := Open(Config{State: store.New(), Log: memlog.New(1, memlog.Faults{}).Node(ErrFull), Files: &folder.Memory{}})
 		if err != nil || d.tick() <= 0 {
 			t.Fatalf("%v, the time is %v", err, d.tick())
 		}
@@ -148,7 +148,7 @@ func TestLimitsOfDoors(t *testing.T) {
 		"short messages":     {Config{MaxMessage: 64<<10 + spare}, true},
 		"too short messages": {Config{MaxMessage: 64<<10 + spare - 1}, false},
 	} {
-		c.config.State, c.config.Log = store.New(), memlog.New(1, memlog.Faults{}).Node(ErrFull)
+		c.config.State, c.config.Log, c.config.Files = store.New(), memlog.New(1, memlog.Faults{}).Node(ErrFull), &folder.Memory{}
 		d, err := Open(c.config)
 		if (err == nil) != c.ok {
 			t.Errorf("%s: %v", name, err)

@@ -96,35 +96,27 @@ func (c *claim) append(b []byte) []byte {
 }
 
 func parseClaim(b []byte) (c claim, err error) {
-	if len(b) < 8 {
-		return c, errClaim
-	}
-	c.cluster, b = binary.LittleEndian.Uint64(b), b[8:]
-	next := func() uint64 {
-		v, size := binary.Uvarint(b)
-		if size <= 0 {
-			err, b = errClaim, nil
-			return 0
-		}
-		b = b[size:]
-		return v
-	}
-	number, nonces := next(), next()
-	if err != nil || number > store.MaxMembers || nonces > uint64(len(b)/8) {
+	r := folder.Cursor{Rest: b}
+	c.cluster = r.Uint64()
+	number, nonces := r.Uvarint(), r.Uvarint()
+	if number > store.MaxMembers || nonces > uint64(len(r.Rest)/8) {
 		return c, errClaim
 	}
 	c.number = uint32(number)
 	for ; nonces > 0; nonces-- {
-		c.nonces, b = append(c.nonces, int64(binary.LittleEndian.Uint64(b))), b[8:]
+		c.nonces = append(c.nonces, int64(r.Uint64()))
 	}
-	lanes := next()
-	if err != nil || lanes > store.MaxLanes+2 {
+	lanes := r.Uvarint()
+	if lanes > store.MaxLanes+2 {
 		return c, errClaim
 	}
-	for ; lanes > 0 && err == nil; lanes-- {
-		c.kept = append(c.kept, next())
+	for ; lanes > 0; lanes-- {
+		c.kept = append(c.kept, r.Uvarint())
 	}
-	return c, err
+	if r.Bad {
+		return c, errClaim
+	}
+	return c, nil
 }
 
 // begun reports whether the last session of the node is one that the folder has asked for,
@@ -222,18 +214,11 @@ func Claim(files folder.Folder) func(ctx context.Context, ask func(ctx context.C
 // claimNumber checks, before this process begins a session, that it may be the node that
 // its folder says.
 func (d *Door) claimNumber(ctx context.Context) error {
-	if d.hooks.noClaim {
-		return nil
+	c, err := readClaim(d.config.Files)
+	if err != nil || c == nil {
+		return err
 	}
-	roster := d.state.Roster()
-	c := &claim{cluster: roster.ID, number: d.number.Load()}
-	if d.keep.files != nil {
-		var err error
-		if c, err = readClaim(d.keep.files); err != nil || c == nil {
-			return err
-		}
-	}
-	if !c.begun(roster.Member(c.number)) {
+	if !c.begun(d.state.Roster().Member(c.number)) {
 		return fmt.Errorf("%w (if a release that does not know the file %s was used since, remove that file)", ErrOlder, sessionsName)
 	}
 	if d.config.Peers == nil {
@@ -287,28 +272,9 @@ func readSessions(files folder.Folder) ([]int64, error) {
 // keepSessions keeps which sessions this folder may have begun, before one is asked for: it
 // may be given to a process that has died meanwhile.
 func (d *Door) keepSessions(nonces []int64) error {
-	files := d.keep.files
-	if files == nil {
-		return nil
-	}
 	var b []byte
 	for _, n := range nonces {
 		b = binary.LittleEndian.AppendUint64(b, uint64(n))
 	}
-	const temp = sessionsName + ".tmp"
-	f, err := files.Create(temp)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(appendSum(b))
-	if err == nil {
-		err = f.Sync()
-	}
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = files.Rename(temp, sessionsName)
-	}
-	if err == nil {
-		err = files.Sync()
-	}
-	return err
+	return folder.Replace(d.config.Files, sessionsName, appendSum(b))
 }

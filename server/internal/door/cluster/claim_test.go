@@ -26,10 +26,7 @@ func (m *machine) copyOf() *machine {
 // node goes on.
 func TestCopyBeside(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		list := machines(t, 3)
-		for _, m := range list {
-			m.start()
-		}
+		list := started(t, 3)
 		list[0].fill(1)
 		list[1].save()
 		session := list[1].session.Load()
@@ -52,7 +49,7 @@ func TestCopyBeside(t *testing.T) {
 // heard of: it is the node from then on, and the other gives way when it comes back.
 func TestCopyOfAStoppedNode(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		list := stoppable(t, 3)
+		list := started(t, 3)
 		m := list[2]
 		old := m.Door
 		c := m.copyOf()
@@ -87,10 +84,7 @@ func (m *machine) silence() (end func()) {
 // folder, or a copy of it: at most three beats later.
 func TestStartAfterKill(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		list := machines(t, 3)
-		for _, m := range list {
-			m.start()
-		}
+		list := started(t, 3)
 		for round, away := range []time.Duration{0, time.Millisecond, beatEvery, claimIn, time.Minute} {
 			list[1].kill()
 			time.Sleep(away)
@@ -109,10 +103,7 @@ func TestStartAfterKill(t *testing.T) {
 // node, and of before a snapshot. None of them serves, and each says so.
 func TestOlderFolders(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		list := machines(t, 3)
-		for _, m := range list {
-			m.start()
-		}
+		list := started(t, 3)
 		list[0].fill(1)
 		list[1].save()
 		before := list[1].copyOf() // of an earlier session
@@ -157,10 +148,7 @@ func (f *dyingSession) Rename(from, to string) error {
 // session: their folder is the right one for the next.
 func TestDiesWhileItBegins(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		list := machines(t, 2)
-		for _, m := range list {
-			m.start()
-		}
+		list := started(t, 2)
 		files := list[1].files.(*folder.Memory)
 		var begun []int64 // what a node that is asked may know, if it has not read the rest yet
 		for range 3 {

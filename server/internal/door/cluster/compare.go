@@ -10,7 +10,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/server/internal/folder"
 	"github.com/bloomery/bloomery/server/internal/snapshot"
 )
 
@@ -36,28 +36,14 @@ func appendSums(b []byte, sums []partSum) []byte {
 	return b
 }
 
-// parseSums reads sums and returns what is behind them.
-func parseSums(b []byte) (sums []partSum, rest []byte, err error) {
-	bad := fmt.Errorf("cluster: beat: %w", bloomery.ErrCorrupt)
-	n, size := binary.Uvarint(b)
-	if size <= 0 || n > maxSums {
-		return nil, nil, bad
+// parseSums reads sums.
+func parseSums(c *folder.Cursor) (sums []partSum) {
+	n := c.Uvarint()
+	c.Bad = c.Bad || n > maxSums
+	for ; n > 0 && !c.Bad; n-- {
+		sums = append(sums, partSum{c.Uvarint(), c.Uvarint(), c.Uint64()})
 	}
-	b = b[size:]
-	for range n {
-		var s partSum
-		if s.part, size = binary.Uvarint(b); size <= 0 {
-			return nil, nil, bad
-		}
-		b = b[size:]
-		if s.version, size = binary.Uvarint(b); size <= 0 || len(b)-size < 8 {
-			return nil, nil, bad
-		}
-		s.sum = binary.LittleEndian.Uint64(b[size:])
-		b = b[size+8:]
-		sums = append(sums, s)
-	}
-	return sums, b, nil
+	return sums
 }
 
 // compared is what a node knows of the sums of its parts, and where they differ from

@@ -11,6 +11,7 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/door/cluster/memlog"
+	"github.com/bloomery/bloomery/server/internal/folder"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
@@ -101,7 +102,7 @@ func (d *damaging) Tail(lane int, from uint64, took func(seq uint64, msg []byte)
 }
 
 func (d *damaging) Read(lane int, seq uint64) ([]byte, error) {
-	if d.lost {
+	if d.lost && seq == 5 {
 		return nil, nil
 	}
 	return d.Node.Read(lane, seq)
@@ -120,7 +121,7 @@ func TestDamagedMessage(t *testing.T) {
 				}
 			}
 			d := &damaging{Node: log.Node(ErrFull), lost: lost}
-			other, err := Open(Config{State: store.New(), Log: d})
+			other, err := Open(Config{State: store.New(), Log: d, Files: &folder.Memory{}})
 			if err != nil {
 				t.Fatal(err)
 			}

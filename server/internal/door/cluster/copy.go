@@ -39,9 +39,6 @@ const (
 // OpenCopy implements door.Copier.
 func (d *Door) OpenCopy(stale bool) (uint64, []door.CopiedFile, error) {
 	k := &d.keep
-	if k.files == nil {
-		return 0, nil, errNothingKept
-	}
 	err := d.Serving()
 	if err == nil && !stale {
 		err = d.barrier(d.all()...)
@@ -112,10 +109,10 @@ func (d *Door) claimCopy() error {
 // meanwhile.
 func (d *Door) makeCopy(prefix string) (*hold, error) {
 	k := &d.keep
-	j := newJournal(k.files, prefix)
+	j := newJournal(d.config.Files, prefix)
 	k.journal.Store(j)
 	d.betweenMessages()
-	src := &copySource{source: source{d}, journal: j, positions: map[uint64]uint64{}}
+	src := &copySource{Source: d.source, files: d.config.Files, journal: j, positions: map[uint64]uint64{}}
 	err := d.take(src)
 	k.journal.Store(nil)
 	d.betweenMessages()
@@ -142,7 +139,8 @@ func (d *Door) betweenMessages() {
 // copySource is the door as a snapshot sees it from which a copy is made: it notes
 // which position of the journal each part has.
 type copySource struct {
-	source
+	snapshot.Source
+	files     folder.Files
 	journal   *journal
 	cut       uint64            // position of the catalogue
 	positions map[uint64]uint64 // of parts, by id
@@ -153,7 +151,7 @@ type copySource struct {
 
 // Cut implements snapshot.Source.
 func (s *copySource) Cut(m *snapshot.Manifest, copy func()) error {
-	return s.source.Cut(m, func() {
+	return s.Source.Cut(m, func() {
 		s.cut = s.journal.position()
 		copy()
 	})
@@ -161,7 +159,7 @@ func (s *copySource) Cut(m *snapshot.Manifest, copy func()) error {
 
 // Freeze implements snapshot.Source.
 func (s *copySource) Freeze(e *catalog.Entry, index int, p *store.Part, fn func(lane int, position uint64)) {
-	s.source.Freeze(e, index, p, func(lane int, position uint64) {
+	s.Source.Freeze(e, index, p, func(lane int, position uint64) {
 		s.positions[e.ID+uint64(index)] = s.journal.position()
 		fn(lane, position)
 	})
@@ -170,10 +168,10 @@ func (s *copySource) Freeze(e *catalog.Entry, index int, p *store.Part, fn func(
 // Taken implements snapshot.Source: no other snapshot removes the files before they
 // are open.
 func (s *copySource) Taken(m *snapshot.Manifest, unneeded []string) {
-	s.source.Taken(m, unneeded)
+	s.Source.Taken(m, unneeded)
 	s.taken = *m
 	for _, number := range slices.Sorted(maps.Keys(m.Files())) {
-		if s.err = s.open(s.keep.files, folder.PartName(number), folder.PartName(number)); s.err != nil {
+		if s.err = s.open(s.files, folder.PartName(number), folder.PartName(number)); s.err != nil {
 			return
 		}
 	}
@@ -195,7 +193,7 @@ func (s *copySource) finish() error {
 		return errNotYet // Taken was not called: the folder could not be read
 	}
 	for _, start := range s.journal.starts {
-		if err := s.open(s.keep.files, s.journal.name(start), folder.LogName(start)); err != nil {
+		if err := s.open(s.files, s.journal.name(start), folder.LogName(start)); err != nil {
 			return err
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -70,23 +71,18 @@ func snapshotOf(state *store.State) []byte {
 // its end, and a single server opens it.
 func TestCopy(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		list := machines(t, 2)
-		for _, m := range list {
-			m.start()
-		}
+		list := started(t, 2)
 		list[0].fill(1)
 		if err := do(list[0].Door, set("first"), set("second"), set("third")); err != nil {
 			t.Fatal(err)
 		}
-		list[1].kill()
 		frozen := 0
-		list[1].hooks.freezing = func() {
+		list[1].source = meddling{source: source{list[1].Door}, freezing: func() {
 			if frozen++; frozen > 1 {
 				list[0].changeAll(frozen)
 				synctest.Wait() // the node that is copied has it too
 			}
-		}
-		list[1].start()
+		}}
 		files, err := readCopy(list[1].Door, false)
 		if err != nil {
 			t.Fatal(err)
@@ -296,7 +292,7 @@ func TestFound(t *testing.T) {
 		list[0].save()
 		list[1].save()
 		time.Sleep(10 * time.Second) // the log is purged
-		late := &machine{t: t, log: list[0].log, peers: list[0].peers, files: &folder.Memory{}, follows: true}
+		late := &machine{t: t, log: list[0].log, peers: list[0].peers, files: &folder.Memory{}, away: new(atomic.Int64), follows: true}
 		defer late.kill()
 		late.start()
 		equal(t, append(list, late))
@@ -327,14 +323,10 @@ func TestFoundAgain(t *testing.T) {
 		if !bytes.Equal(snapshotOf(list[2].state), want) {
 			t.Error("the data differs from the copy")
 		}
-		empty := &machine{t: t, log: list[0].log, peers: list[0].peers, files: &folder.Memory{}}
+		empty := &machine{t: t, log: list[0].log, peers: list[0].peers, files: &folder.Memory{}, away: new(atomic.Int64)}
 		defer empty.kill()
 		empty.start() // it does not begin a cluster that is there
 		equal(t, append(list, empty))
-		d, err := tryOpen(t, list[0].log, Config{})
-		if !errors.Is(err, errNowhere) {
-			t.Errorf("a node without a folder: %v, %v", d.Serving(), err)
-		}
 	})
 }
 
@@ -390,7 +382,7 @@ func TestFoundRace(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		list, want := founded(t)
 		list[1].follows = false
-		d, err := Open(Config{State: store.New(), Log: list[1].log.Node(ErrFull), Lanes: 3})
+		d, err := Open(Config{State: store.New(), Log: list[1].log.Node(ErrFull), Files: &folder.Memory{}, Lanes: 3})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -449,16 +441,15 @@ func TestFoundCut(t *testing.T) {
 // loaded in part.
 func TestDamagedCopies(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		m := machines(t, 1)[0]
+		m := started(t, 1)[0]
 		frozen := 0
-		m.hooks.freezing = func() {
+		m.source = meddling{source: source{m.Door}, freezing: func() {
 			if frozen++; frozen == 2 {
 				if err := do(m.Door, set("meanwhile")); err != nil {
 					t.Error(err)
 				}
 			}
-		}
-		m.start()
+		}}
 		m.fill(1)
 		copied, err := readCopy(m.Door, false)
 		if err != nil {

@@ -31,6 +31,7 @@ import (
 
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/folder"
+	"github.com/bloomery/bloomery/server/internal/snapshot"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
@@ -49,18 +50,11 @@ type Config struct {
 	Peers Peers
 
 	// Files is the folder of this node: snapshots are kept there, and its number.
-	// nil means that nothing is kept. SnapshotAfter is how many bytes of messages
-	// begin a snapshot; if the data is larger, its size counts. 0 means 64 MiB,
-	// negative never.
+	// SnapshotAfter is how many bytes of messages begin a snapshot; if the data is
+	// larger, its size counts. 0 means 64 MiB, negative never.
 	Files         folder.Files
 	SnapshotAfter int64
 
-	// Number is that of this node, 0 if it has none and is to join. Joined is
-	// called with the id of the cluster and a number that was given to it, before
-	// anything is sent under it: it keeps both on disk. nil if nobody needs to
-	// know.
-	Number uint32
-	Joined func(cluster uint64, number uint32) error
 	// Cluster is how people call the cluster, Name this node, and Addr is where
 	// clients reach it.
 	Cluster string
@@ -91,27 +85,11 @@ type Config struct {
 
 	// Clock returns the time of day; nil means time.Now.
 	Clock func() time.Time
+	// Tick returns the time since some moment, by a clock that nobody sets; nil means
+	// that of the machine.
+	Tick func() time.Duration
 	// Slog is where the door says what it does; nil for nowhere.
 	Slog *slog.Logger
-
-	hooks hooks
-}
-
-// hooks are what tests change: each of the mutations that the simulation has to
-// find, and places where others may get in between.
-type hooks struct {
-	noTable       bool   // repeats are not recognised
-	noWait        bool   // a message does not wait for what it names
-	freezeOutside bool   // parts are frozen between two records of a message
-	purgeAbove    bool   // the log is purged above what snapshots have
-	noClaim       bool   // nobody asks how old a folder is
-	levels        uint64 // by which this node is ahead of this release
-	namesFirst    bool   // the catalogue is cut before the lanes of parts
-	between       func() // called behind each record of a message
-	freezing      func() // called before a part is frozen, and within a cut
-
-	away  *atomic.Int64            // nanoseconds for which the process was stopped
-	lacks func(*store.Record) bool // reports whether the system has no memory for a record
 }
 
 const (
@@ -126,9 +104,9 @@ const (
 type Door struct {
 	config Config
 	state  *store.State
-	hooks  hooks
-	limit  int // bytes of a message
-	began  time.Time
+	level  uint64          // what this node can read and send
+	source snapshot.Source // what snapshots are taken of: this door
+	limit  int             // bytes of a message
 	alone  func(func())
 
 	id      atomic.Uint64 // of the cluster
@@ -161,6 +139,10 @@ func Open(c Config) (*Door, error) {
 	if c.Clock == nil {
 		c.Clock = time.Now
 	}
+	if c.Tick == nil {
+		began := time.Now()
+		c.Tick = func() time.Duration { return time.Since(began) }
+	}
 	if c.Slog == nil {
 		c.Slog = slog.New(slog.DiscardHandler)
 	}
@@ -180,14 +162,14 @@ func Open(c Config) (*Door, error) {
 		c.Timeout = defaultTimeout
 	}
 	d := &Door{
-		config: c, state: c.State, hooks: c.hooks, limit: min(mostBytes, c.MaxMessage-spare), began: time.Now(),
+		config: c, state: c.State, level: Level, limit: min(mostBytes, c.MaxMessage-spare),
 		closed: make(chan struct{}), broken: make(chan struct{}), alone: func(f func()) { f() },
 	}
+	d.source = source{d}
 	d.presence.suspect = make(chan struct{}, 1)
 	if d.limit < 64<<10 {
 		return nil, fmt.Errorf("cluster: open: messages of %d bytes are too short: set the limit of the log to 1 MiB", c.MaxMessage)
 	}
-	d.number.Store(c.Number)
 	d.room.init()
 	d.list.Store(&[]*lane{newLane(d, 0)})
 	if r := d.state.Roster(); r != nil {
@@ -199,15 +181,8 @@ func Open(c Config) (*Door, error) {
 	return d, nil
 }
 
-// tick is the time since the door was opened, by a clock that nobody sets. It is
-// never 0.
-func (d *Door) tick() time.Duration {
-	t := time.Since(d.began) + 1
-	if d.hooks.away != nil {
-		t += time.Duration(d.hooks.away.Load())
-	}
-	return t
-}
+// tick is the time by a clock that nobody sets. It is never 0.
+func (d *Door) tick() time.Duration { return d.config.Tick() + 1 }
 
 // all returns the lanes, the catalogue first and the wide one last.
 func (d *Door) all() []*lane { return *d.list.Load() }

@@ -17,6 +17,7 @@ import (
 	"github.com/bloomery/bloomery/internal/redisbloom"
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/door/cluster/memlog"
+	"github.com/bloomery/bloomery/server/internal/folder"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
@@ -54,12 +55,21 @@ func openAs(t *testing.T, log *memlog.Log, c Config, as func(*memlog.Node) Log) 
 func tryOpenAs(t *testing.T, log *memlog.Log, c Config, as func(*memlog.Node) Log) (*Door, error) {
 	t.Helper()
 	c.State = store.New()
+	if c.Files == nil {
+		c.Files = &folder.Memory{}
+	}
 	node := log.Node(ErrFull)
 	c.Log = as(node)
 	d, err := Open(c)
 	if err != nil {
 		t.Fatal(err)
 	}
+	return d, begin(t, d, node)
+}
+
+// begin starts a door, and ends it with the test.
+func begin(t *testing.T, d *Door, node *memlog.Node) error {
+	t.Helper()
 	t.Cleanup(func() {
 		node.Kill()
 		_ = d.Close()
@@ -67,8 +77,11 @@ func tryOpenAs(t *testing.T, log *memlog.Log, c Config, as func(*memlog.Node) Lo
 	})
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	return d, d.Start(ctx, nil)
+	return d.Start(ctx, nil)
 }
+
+// folderOf returns what another process finds that is started as the same node.
+func folderOf(d *Door) folder.Files { return d.config.Files.(*folder.Memory).Copy() }
 
 func set(name string) *door.Op {
 	return &door.Op{Record: store.Record{Body: &store.Set{String: store.String{Name: []byte(name), Value: []byte("v")}}}}

@@ -132,36 +132,22 @@ type remote struct {
 
 // parseHold reads the answer to askHold: the manifest and part files, and no other.
 func parseHold(b []byte) (number uint64, files []remote, err error) {
-	next := func() uint64 {
-		v, size := binary.Uvarint(b)
-		if size <= 0 {
-			err, b = errAnswer, nil
-			return 0
-		}
-		b = b[size:]
-		return v
-	}
-	number = next()
+	c := folder.Cursor{Rest: b}
+	number = c.Uvarint()
 	seen := map[string]bool{}
-	for len(b) > 0 && err == nil {
-		length := next()
-		if length > uint64(len(b)) || len(files) >= maxFiles {
-			return 0, nil, errAnswer
-		}
-		name := string(b[:length])
-		b = b[length:]
-		size := next()
+	for len(c.Rest) > 0 {
+		name, size := string(c.Take(c.Uvarint())), c.Uvarint()
 		_, part := folder.ParsePartName(name)
-		if !part && name != folder.Manifest || part == (len(files) == 0) || seen[name] || size > 1<<62 {
+		if !part && name != folder.Manifest || part == (len(files) == 0) || seen[name] || size > 1<<62 || len(files) >= maxFiles {
 			return 0, nil, errAnswer
 		}
 		seen[name] = true
 		files = append(files, remote{name, size})
 	}
-	if len(files) == 0 && err == nil {
-		err = errAnswer
+	if c.Bad || len(files) == 0 {
+		return 0, nil, errAnswer
 	}
-	return number, files, err
+	return number, files, nil
 }
 
 // fetchFrom fills the state and the folder with the snapshot of a node. Its files are put
@@ -222,7 +208,7 @@ func (d *Door) fetchHeld(ctx context.Context, from *fetched, list []remote) erro
 // adopt makes a snapshot that was put beside that of this node the one of this node.
 func (d *Door) adopt(m *snapshot.Manifest) error {
 	m.Node = d.number.Load()
-	if err := m.Install(d.keep.files); err != nil {
+	if err := m.Install(d.config.Files); err != nil {
 		return err // it may be in place all the same: nothing is removed
 	}
 	d.keep.found = m
@@ -236,7 +222,7 @@ func (d *Door) tidy() error {
 	if m == nil {
 		m = snapshot.Empty()
 	}
-	names, err := d.keep.files.List()
+	names, err := d.config.Files.List()
 	if err == nil {
 		d.removeAll(snapshot.Unneeded(names, m))
 	}
@@ -259,7 +245,7 @@ func inFolder(err error) error {
 // roomFor reports whether there is room for the snapshot of a node beside what there is,
 // where that can be known before.
 func (d *Door) roomFor(node uint32, list []remote) error {
-	free, known := folder.Free(d.keep.files)
+	free, known := folder.Free(d.config.Files)
 	if known && free < sizeOf(list)+defaultAfter { // the log needs room as well
 		return noRoom(node, list, fmt.Errorf("%d bytes are free: %w", free, syscall.ENOSPC))
 	}
@@ -304,12 +290,12 @@ func (d *Door) fetchParts(ctx context.Context, from *fetched, list []remote, m *
 		it.File = number
 	}
 	m.Next = max(m.Next, next)
-	return made, inFolder(d.keep.files.Sync())
+	return made, inFolder(d.config.Files.Sync())
 }
 
 // fetchPart puts a part file into the folder, under another number.
 func (d *Door) fetchPart(ctx context.Context, from *fetched, file, size, number, as uint64) error {
-	f, err := d.keep.files.Create(folder.PartName(as))
+	f, err := d.config.Files.Create(folder.PartName(as))
 	if err != nil {
 		return inFolder(err)
 	}

@@ -158,10 +158,7 @@ func damageParts(t *testing.T, files folder.Files) {
 // done or silent for long.
 func TestHeldForOthers(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		list := machines(t, 2)
-		for _, m := range list {
-			m.start()
-		}
+		list := started(t, 2)
 		list[0].fill(1)
 		for _, m := range list {
 			m.save()
@@ -208,10 +205,7 @@ func TestHeldForOthers(t *testing.T) {
 // leaves behind does not keep it out for long, and who still reads is not disturbed.
 func TestLeftHolds(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		list := machines(t, 2)
-		for _, m := range list {
-			m.start()
-		}
+		list := started(t, 2)
 		list[0].fill(1)
 		list[0].save()
 		hold := func() (uint64, error) {
@@ -258,17 +252,14 @@ func TestLeftHolds(t *testing.T) {
 // number.
 func TestFetchCut(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		list := machines(t, 3)
-		for _, m := range list {
-			m.start()
-		}
+		list := started(t, 3)
 		list[0].fill(1)
 		for _, m := range list {
 			m.save()
 		}
 		time.Sleep(5 * time.Second)
 		list[2].kill()
-		list[2].hooks.noClaim = true // it is started with the same folder again and again
+		list[2].unclaimed = true // it is started with the same folder again and again
 		list[0].fill(2)
 		list[0].save()
 		list[1].save()
@@ -370,7 +361,7 @@ func away(t *testing.T, disk folder.Files) []*machine {
 	}
 	time.Sleep(5 * time.Second)
 	list[2].kill()
-	list[2].hooks.noClaim = true // it is started with the same folder again and again
+	list[2].unclaimed = true // it is started with the same folder again and again
 	list[0].fill(2)
 	list[0].save()
 	list[1].save()

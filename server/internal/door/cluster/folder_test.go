@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/bloomery/bloomery"
@@ -95,7 +96,7 @@ func TestGoldenTails(t *testing.T) {
 				log.Append(int(lane), text[:length])
 				text = text[length:]
 			}
-			m := &machine{t: t, log: log, peers: &memlog.Peers{}, files: files}
+			m := &machine{t: t, log: log, peers: &memlog.Peers{}, files: files, away: new(atomic.Int64)}
 			m.start()
 			defer m.kill()
 			if got := m.contents(); got != want || m.number.Load() != 1 {

@@ -33,7 +33,6 @@ var (
 	ErrNotFirst = errors.New("cluster: data was restored into the folder of this node, and another node starts the cluster: restore it into the folder of the first node of join")
 
 	errFounded = errors.New("cluster: the cluster has just started with data that this node has to fetch: start this node again")
-	errNowhere = errors.New("cluster: the cluster started with data that is not in its log, and this node has no folder to fetch it into")
 )
 
 // Founded is what Found has made.

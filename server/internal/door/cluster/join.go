@@ -12,6 +12,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/bloomery/bloomery/server/internal/folder"
 	"github.com/bloomery/bloomery/server/internal/snapshot"
 )
 
@@ -77,24 +78,20 @@ func (d *Door) answer(q []byte) ([]byte, error) {
 		return d.judge(q[1:])
 	}
 	var v [4]uint64
-	rest, n := q[1:], 0
-	for ; n < len(v) && len(rest) > 0; n++ {
-		var size int
-		if v[n], size = binary.Uvarint(rest); size <= 0 {
-			return nil, errQuestion
-		}
-		rest = rest[size:]
+	c, n := folder.Cursor{Rest: q[1:]}, 0
+	for ; n < len(v) && len(c.Rest) > 0; n++ {
+		v[n] = c.Uvarint()
 	}
 	switch {
-	case len(rest) > 0:
+	case c.Bad || len(c.Rest) > 0:
 	case q[0] == askHold && n == 0:
 		return d.openHold()
 	case q[0] == askRead && n == 4:
 		return d.readHold(v[0], v[1], v[2], v[3])
 	case q[0] == askHealth && n == 0:
-		return d.tellHealth()
+		return d.asVoter(Voters.Healthy)
 	case q[0] == askPromote && n == 0:
-		return d.promote()
+		return d.asVoter(Voters.Promote)
 	case q[0] == askRelease && n == 1:
 		d.closeHold(v[0])
 		return []byte{answerGiven}, nil
@@ -112,9 +109,6 @@ var (
 // openHold holds the last snapshot open. If there is none it begins one.
 func (d *Door) openHold() ([]byte, error) {
 	k := &d.keep
-	if k.files == nil {
-		return nil, errNothingKept
-	}
 	if err := d.Current(); err != nil {
 		return nil, err
 	}
@@ -127,7 +121,7 @@ func (d *Door) openHold() ([]byte, error) {
 	if !d.roomForHold() {
 		return nil, errHolds
 	}
-	held, err := snapshot.Hold(k.files, nil)
+	held, err := snapshot.Hold(d.config.Files, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -141,7 +141,7 @@ func (j *journal) close() error {
 // removeAll removes files that nobody needs.
 func (d *Door) removeAll(names []string) {
 	for _, name := range names {
-		if err := d.keep.files.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := d.config.Files.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			d.config.Slog.Warn("cannot remove a file that is not needed", "file", name, "error", err)
 		}
 	}
@@ -149,7 +149,7 @@ func (d *Door) removeAll(names []string) {
 
 // removeCopies removes what copies of an earlier process have left.
 func (d *Door) removeCopies() error {
-	names, err := d.keep.files.List()
+	names, err := d.config.Files.List()
 	if err != nil {
 		return err
 	}

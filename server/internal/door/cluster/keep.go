@@ -15,7 +15,6 @@ import (
 
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/door"
-	"github.com/bloomery/bloomery/server/internal/folder"
 	"github.com/bloomery/bloomery/server/internal/snapshot"
 	"github.com/bloomery/bloomery/server/internal/status"
 	"github.com/bloomery/bloomery/server/internal/store"
@@ -33,12 +32,8 @@ const (
 	keepEvery = time.Second
 )
 
-// errNothingKept is the error of a snapshot without a folder.
-var errNothingKept = errors.New("cluster: snapshot: this node keeps nothing")
-
 // keeping is what a node keeps in its folder.
 type keeping struct {
-	files   folder.Files // nil for nothing
 	lock    io.Closer
 	save    *snapshot.Saver
 	found   *snapshot.Manifest // what the folder had, nil for nothing
@@ -61,23 +56,11 @@ type keeping struct {
 // with what is put aside for it. The caller holds no lock.
 func (k *keeping) took(n int) {
 	k.bytes.Add(int64(n + messageCost))
-	if k.save != nil {
-		k.save.Throttle()
-	}
-}
-
-// changed notes that a part was changed, whose lock the caller holds.
-func (k *keeping) changed(p *store.Part) {
-	if k.save != nil {
-		k.save.Note(p)
-	}
+	k.save.Throttle()
 }
 
 // Snapshot implements door.Keeper.
 func (d *Door) Snapshot() error {
-	if d.keep.files == nil {
-		return errNothingKept
-	}
 	if err := d.keep.save.Claim(); err != nil {
 		return err
 	}
@@ -86,9 +69,6 @@ func (d *Door) Snapshot() error {
 
 // StartSnapshot implements door.Keeper.
 func (d *Door) StartSnapshot() error {
-	if d.keep.files == nil {
-		return errNothingKept
-	}
 	if err := d.keep.save.Claim(); err != nil {
 		return err
 	}
@@ -101,7 +81,7 @@ func (d *Door) StartSnapshot() error {
 }
 
 func (d *Door) takeSnapshot() error {
-	if err := d.take(source{d}); err != nil {
+	if err := d.take(d.source); err != nil {
 		return fmt.Errorf("cluster: %w", err)
 	}
 	return nil
@@ -120,9 +100,6 @@ func (d *Door) take(src snapshot.Source) error {
 
 // Verify implements door.Keeper: it reads the last snapshot back.
 func (d *Door) Verify() error {
-	if d.keep.files == nil {
-		return nil
-	}
 	if err := d.keep.save.Verify(); err != nil {
 		return fmt.Errorf("cluster: verify: %w", err)
 	}
@@ -142,12 +119,8 @@ const fsyncMode = "always"
 
 // Status implements door.Keeper.
 func (d *Door) Status() status.Disk {
-	st := status.Disk{Kept: d.keep.files != nil, Mode: fsyncMode, Began: time.Unix(0, 0), Saved: time.Unix(0, 0)}
-	if st.Kept {
-		d.keep.save.Status(&st)
-		st.LogBytes = d.keep.bytes.Load()
-	}
-	st.LogEnd = d.catalogue().seq.Load()
+	st := status.Disk{Kept: true, Mode: fsyncMode, LogBytes: d.keep.bytes.Load(), LogEnd: d.catalogue().seq.Load()}
+	d.keep.save.Status(&st)
 	return st
 }
 
@@ -197,6 +170,15 @@ type source struct{ *Door }
 // behind the position of the catalogue is not in the snapshot, so all its records have
 // to be behind the positions of the other lanes.
 func (d source) Cut(m *snapshot.Manifest, copy func()) error {
+	err := d.cutParts(m)
+	if err == nil {
+		d.cutNames(m, copy)
+	}
+	return err
+}
+
+// cutParts notes where the lanes of parts are.
+func (d source) cutParts(m *snapshot.Manifest) error {
 	all := d.all()
 	if err := d.failed(); err != nil {
 		return err // the state may be that of no message
@@ -206,47 +188,32 @@ func (d source) Cut(m *snapshot.Manifest, copy func()) error {
 	}
 	m.Version, m.Cluster, m.Node = snapshot.Version2, d.id.Load(), d.number.Load()
 	m.Lanes = make([]snapshot.Lane, len(all))
-	parts := func() {
-		for i, l := range all[1:] {
-			l.still(func(seq uint64) { m.Lanes[1+i] = snapshot.Lane{Seq: seq, State: l.appendSenders(nil)} })
-		}
+	for i, l := range all[1:] {
+		l.still(func(seq uint64) { m.Lanes[1+i] = snapshot.Lane{Seq: seq, State: l.senders.append(nil)} })
 	}
-	names := func() {
-		all[0].still(func(seq uint64) {
-			d.state.Names.Lock()
-			defer d.state.Names.Unlock()
-			m.Lanes[0] = snapshot.Lane{Seq: seq, State: appendCatalogue(nil, d.state.Roster(), all[0].appendSenders(nil))}
-			copy()
-		})
-	}
-	if d.hooks.namesFirst {
-		parts, names = names, parts
-	}
-	parts()
-	if d.hooks.freezing != nil {
-		d.hooks.freezing()
-	}
-	names()
 	return nil
+}
+
+// cutNames notes where the catalogue is, and copies it.
+func (d source) cutNames(m *snapshot.Manifest, copy func()) {
+	l := d.catalogue()
+	l.still(func(seq uint64) {
+		d.state.Names.Lock()
+		defer d.state.Names.Unlock()
+		m.Lanes[0] = snapshot.Lane{Seq: seq, State: appendCatalogue(nil, d.state.Roster(), l.senders.append(nil))}
+		copy()
+	})
 }
 
 // Freeze implements snapshot.Source. A message holds several records of a part: only
 // between two messages is there a sequence that describes it.
 func (d source) Freeze(e *catalog.Entry, index int, p *store.Part, fn func(lane int, position uint64)) {
 	l := d.laneAt(e.ID, uint32(index), store.Everywhere(e)) // the filter may be gone meanwhile
-	if d.hooks.freezing != nil {
-		d.hooks.freezing()
-	}
-	freeze := func(seq uint64) {
+	l.still(func(seq uint64) {
 		p.Lock()
 		defer p.Unlock()
 		fn(l.number, seq)
-	}
-	if d.hooks.freezeOutside {
-		freeze(l.seq.Load())
-		return
-	}
-	l.still(freeze)
+	})
 }
 
 // Settle implements snapshot.Source. What this node has applied is kept by a quorum.
@@ -266,11 +233,7 @@ func (d source) Settle(m *snapshot.Manifest) error {
 // Taken implements snapshot.Source.
 func (d source) Taken(m *snapshot.Manifest, unneeded []string) {
 	d.tookSnapshot(m)
-	for _, name := range unneeded {
-		if err := d.keep.files.Remove(name); err != nil {
-			d.config.Slog.Warn("cannot remove a file that is not needed", "file", name, "error", err)
-		}
-	}
+	d.removeAll(unneeded)
 }
 
 // tookSnapshot notes how far the log is not needed any more by this node.
@@ -306,9 +269,6 @@ func (d *Door) noteKept() {
 
 // closeFolder lets go of the folder.
 func (d *Door) closeFolder() error {
-	if d.keep.lock == nil {
-		return nil
-	}
 	d.keep.mu.Lock()
 	holds := slices.Collect(maps.Keys(d.keep.holds))
 	d.keep.mu.Unlock()

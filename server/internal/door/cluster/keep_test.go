@@ -61,10 +61,7 @@ func TestStreamsNeverFill(t *testing.T) {
 // senders, versions of parts and numbers of nodes come back.
 func TestRestart(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		list := machines(t, 3)
-		for _, m := range list {
-			m.start()
-		}
+		list := started(t, 3)
 		list[0].fill(1)
 		list[0].save()
 		list[1].fill(2)
@@ -95,10 +92,7 @@ func TestRestart(t *testing.T) {
 // record, and a start finds it.
 func TestRemovedWhileSaved(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		list := machines(t, 2)
-		for _, m := range list {
-			m.start()
-		}
+		list := started(t, 2)
 		list[0].fill(1)
 		src := removing{source{list[0].Door}, func() {
 			if err := do(list[0].Door, &door.Op{Record: store.Record{Body: &store.Remove{Names: [][]byte{[]byte("cuckoo3"), []byte("parts")}}}}); err != nil {
@@ -143,23 +137,17 @@ func TestRemovedWhileSaved(t *testing.T) {
 func TestCutOrder(t *testing.T) {
 	for _, namesFirst := range []bool{false, true} {
 		bubble(t, func(t *testing.T) {
-			list := machines(t, 2)
-			for _, m := range list {
-				m.start()
-			}
-			list[0].hooks.namesFirst = namesFirst
+			list := started(t, 2)
 			cut := false
-			list[0].hooks.freezing = func() {
+			freezing := func() {
 				if !cut {
 					cut = true
 					list[1].fill(1)
 					synctest.Wait()
 				}
 			}
-			list[0].kill()
-			list[0].start()
+			list[0].source = meddling{source: source{list[0].Door}, freezing: freezing, namesFirst: namesFirst}
 			list[0].save()
-			list[0].hooks = hooks{}
 			list[0].kill()
 			list[0].start()
 			synctest.Wait()

@@ -113,9 +113,6 @@ func (l *lane) still(f func(seq uint64)) {
 	f(l.seq.Load())
 }
 
-// appendSenders appends the table of senders. It is called by the f of still.
-func (l *lane) appendSenders(b []byte) []byte { return l.senders.append(b) }
-
 // resume sets the last message that was applied, before Start.
 func (l *lane) resume(seq uint64, sum uint32) {
 	l.apply.Lock()

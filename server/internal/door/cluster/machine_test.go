@@ -7,7 +7,10 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -15,6 +18,7 @@ import (
 	"github.com/bloomery/bloomery/bloom"
 	"github.com/bloomery/bloomery/codec"
 	"github.com/bloomery/bloomery/internal/redisbloom"
+	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/door/cluster/memlog"
 	"github.com/bloomery/bloomery/server/internal/folder"
@@ -30,9 +34,10 @@ type machine struct {
 	peers *memlog.Peers
 	files folder.Files
 	node  *memlog.Node
-	hooks hooks
+	away  *atomic.Int64 // nanoseconds for which the process was stopped
 
-	follows bool
+	unclaimed bool // nobody asks how old the folder is
+	follows   bool
 
 	laneBytes, saveAfter int64 // of Config; no snapshots are due without the latter
 }
@@ -43,7 +48,7 @@ func machines(t *testing.T, n int) []*machine {
 	log, peers := memlog.New(1, memlog.Faults{}), &memlog.Peers{}
 	var list []*machine
 	for range n {
-		list = append(list, &machine{t: t, log: log, peers: peers, files: &folder.Memory{}})
+		list = append(list, &machine{t: t, log: log, peers: peers, files: &folder.Memory{}, away: new(atomic.Int64)})
 	}
 	t.Cleanup(func() {
 		for _, m := range list {
@@ -53,13 +58,27 @@ func machines(t *testing.T, n int) []*machine {
 	return list
 }
 
+// started returns n nodes of a new cluster that are up.
+func started(t *testing.T, n int) []*machine {
+	t.Helper()
+	list := machines(t, n)
+	for _, m := range list {
+		m.start()
+	}
+	return list
+}
+
 // tryStart starts the process of a node.
 func (m *machine) tryStart() error {
 	m.t.Helper()
 	m.node = m.log.Node(ErrFull)
+	began, peers, files := time.Now(), Peers(m.peers), m.files
+	if m.unclaimed {
+		peers, files = unasked{m.peers}, forgetful{m.files}
+	}
 	d, err := Open(Config{
-		State: store.New(), Log: m.node, Peers: m.peers, Files: m.files, SnapshotAfter: cmp.Or(m.saveAfter, -1), LaneBytes: m.laneBytes, Lanes: 3,
-		Name: "n", Follows: m.follows, hooks: m.hooks,
+		State: store.New(), Log: m.node, Peers: peers, Files: files, SnapshotAfter: cmp.Or(m.saveAfter, -1), LaneBytes: m.laneBytes, Lanes: 3,
+		Name: "n", Follows: m.follows, Tick: func() time.Duration { return time.Since(began) + time.Duration(m.away.Load()) },
 	})
 	if err != nil {
 		return err
@@ -73,6 +92,26 @@ func (m *machine) tryStart() error {
 	}
 	m.Door = d
 	return nil
+}
+
+// unasked is peers that answer no claim.
+type unasked struct{ *memlog.Peers }
+
+func (p unasked) Ask(ctx context.Context, node uint32, question []byte) ([]byte, error) {
+	if question[0] == askClaim {
+		return nil, errors.New("it does not answer")
+	}
+	return p.Peers.Ask(ctx, node, question)
+}
+
+// forgetful is a folder that does not know its sessions.
+type forgetful struct{ folder.Files }
+
+func (f forgetful) Open(name string) (folder.Reader, error) {
+	if name == sessionsName {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
+	}
+	return f.Files.Open(name)
 }
 
 func (m *machine) start() {
@@ -94,6 +133,47 @@ func (m *machine) kill() {
 	m.node.Wait()
 	m.state.Discard()
 	m.Door = nil
+}
+
+// meddling is a source that lets others get in between.
+type meddling struct {
+	source
+	freezing   func() // called before a part is frozen, and within a cut
+	namesFirst bool   // the catalogue is cut before the lanes of parts
+	outside    bool   // parts are frozen whatever their lanes do
+}
+
+// Cut implements snapshot.Source.
+func (s meddling) Cut(m *snapshot.Manifest, copy func()) error {
+	err := s.cutParts(m)
+	if err != nil {
+		return err
+	}
+	if !s.namesFirst {
+		s.freezing()
+		s.cutNames(m, copy)
+		return nil
+	}
+	s.cutNames(m, copy)
+	first := m.Lanes[0]
+	s.freezing()
+	if err = s.cutParts(m); err == nil {
+		m.Lanes[0] = first
+	}
+	return err
+}
+
+// Freeze implements snapshot.Source.
+func (s meddling) Freeze(e *catalog.Entry, index int, p *store.Part, fn func(lane int, position uint64)) {
+	s.freezing()
+	if !s.outside {
+		s.source.Freeze(e, index, p, fn)
+		return
+	}
+	l := s.laneAt(e.ID, uint32(index), store.Everywhere(e))
+	p.Lock()
+	defer p.Unlock()
+	fn(l.number, l.seq.Load())
 }
 
 // save takes a snapshot when the node has all that others have sent.
@@ -167,7 +247,7 @@ func all(d *Door) (b []byte) {
 	for _, l := range d.all() {
 		l.still(func(seq uint64) {
 			b = fmt.Appendf(b, "%d %d ", l.number, seq)
-			b = l.appendSenders(b)
+			b = l.senders.append(b)
 		})
 	}
 	d.state.Names.Lock()

@@ -70,7 +70,7 @@ func votes(v Voters, servers []Voter, name string) *Voter {
 // Upgrade implements door.Members.
 func (d *Door) Upgrade() (level uint64, err error) {
 	r := d.state.Roster()
-	heard := map[uint32]uint64{d.number.Load(): d.level()}
+	heard := map[uint32]uint64{d.number.Load(): d.level}
 	for _, v := range d.live() {
 		heard[v.node] = v.level
 	}
@@ -104,9 +104,6 @@ func (d *Door) Upgrade() (level uint64, err error) {
 	}
 	return r.Level, nil
 }
-
-// level is what this node can read and send.
-func (d *Door) level() uint64 { return Level + d.hooks.levels }
 
 // removed reports whether the node of a server was removed, and whether this node
 // knows it at all.

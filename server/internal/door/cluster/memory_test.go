@@ -4,6 +4,7 @@ package cluster
 
 import (
 	"errors"
+	"math"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -11,30 +12,30 @@ import (
 	"github.com/bloomery/bloomery/internal/redisbloom"
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/door/cluster/memlog"
-	"github.com/bloomery/bloomery/server/internal/folder"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
-// TestNoMemory asks that a node for which the system has no memory when others have
-// some does not serve what it has made of a message, nor keeps it.
+// TestNoMemory asks that a node for which the system has no memory, when others may have
+// some, does not serve what it has made of a message, nor keeps it.
 func TestNoMemory(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		log := memlog.New(1, memlog.Faults{})
-		a := open(t, log, Config{})
-		b := open(t, log, Config{Files: &folder.Memory{}, hooks: hooks{lacks: func(r *store.Record) bool { return string(r.NewName()) == "large" }}})
-		op := set("large")
-		if err := do(b, op); !errors.Is(err, door.ErrUnknown) {
-			t.Errorf("a write that others have: %v", err)
+		d := open(t, memlog.New(1, memlog.Faults{}), Config{})
+		const most = min(1<<40, math.MaxInt) // bytes, which hardly any machine has
+		header := redisbloom.AppendCountMinHeader(nil, redisbloom.CountMinParams{Width: most / 4, Depth: 1}, 0)
+		large := &door.Op{Record: store.Record{Body: &store.Make{As: store.OpCountMin, Name: []byte("large"), Header: header}}}
+		err := do(d, large)
+		if err == nil && large.Result.Err == nil {
+			t.Skip("this system promises memory that it does not have")
 		}
-		<-b.Failed()
-		if err := b.Serving(); !errors.Is(err, store.ErrMemory) {
+		if !errors.Is(err, door.ErrUnknown) {
+			t.Errorf("a write that others may have: %v", err)
+		}
+		<-d.Failed()
+		if err := d.Serving(); !errors.Is(err, store.ErrMemory) {
 			t.Errorf("Serving = %v", err)
 		}
-		if err := b.Snapshot(); !errors.Is(err, store.ErrMemory) {
+		if err := d.Snapshot(); !errors.Is(err, store.ErrMemory) {
 			t.Errorf("Snapshot = %v", err)
-		}
-		if err := do(a, set("small")); err != nil || !has(a, "large") {
-			t.Errorf("the other node: %v", err)
 		}
 	})
 }

@@ -10,6 +10,7 @@ import (
 	"math"
 
 	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/server/internal/folder"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
@@ -101,35 +102,25 @@ func parseMessage(h *header, b []byte) (records []byte, err error) {
 		return nil, fmt.Errorf("cluster: %w: message with flags %#x: a later release is needed", bloomery.ErrVersion, body[1])
 	}
 	*h = header{flags: body[1], cluster: binary.LittleEndian.Uint64(body[2:]), after: h.after[:0]}
-	rest := body[10:]
-	number := func() uint64 {
-		v, n := binary.Uvarint(rest)
-		if n <= 0 {
-			err = damaged("cut short")
-			rest = nil
-			return 0
-		}
-		rest = rest[n:]
-		return v
-	}
-	node := number()
-	h.session, h.counter = number(), number()
-	places := number()
+	c := folder.Cursor{Rest: body[10:]}
+	node := c.Uvarint()
+	h.session, h.counter = c.Uvarint(), c.Uvarint()
+	places := c.Uvarint()
 	if node > math.MaxUint32 || places > maxPlaces {
 		return nil, damaged("numbers out of range")
 	}
 	h.node = uint32(node)
-	for ; places > 0 && err == nil; places-- {
-		lane, seq := number(), number()
+	for ; places > 0; places-- {
+		lane, seq := c.Uvarint(), c.Uvarint()
 		if lane >= maxPlaces {
 			return nil, damaged("no such lane")
 		}
 		h.after = append(h.after, place{int(lane), seq})
 	}
-	if err != nil {
-		return nil, err
+	if c.Bad {
+		return nil, damaged("cut short")
 	}
-	return rest, nil
+	return c.Rest, nil
 }
 
 func damaged(what string) error {

@@ -69,11 +69,6 @@ func (d *Door) purgeable() []uint64 {
 	if live < min(2, members) || limits[0] == 0 {
 		return nil
 	}
-	if d.hooks.purgeAbove {
-		for i, l := range d.all() {
-			limits[i] = l.seq.Load()
-		}
-	}
 	return limits
 }
 

@@ -36,14 +36,11 @@ const fetchAgain = "move the file " + folder.Manifest + " out of its folder: it 
 // when it is known whether the log still goes on where they end.
 func (d *Door) openFolder() error {
 	k, c := &d.keep, &d.config
-	if c.Files == nil {
-		return nil
-	}
 	lock, err := c.Files.Lock()
 	if err != nil {
 		return err
 	}
-	k.files, k.lock = c.Files, lock
+	k.lock = lock
 	k.save = snapshot.NewSaver(snapshot.Config{
 		Files: c.Files, State: d.state, Clock: c.Clock, Tick: d.tick, Log: c.Slog, Sums: true, ReadBack: d.stopped,
 	})
@@ -69,14 +66,6 @@ func (d *Door) openFolder() error {
 		if m.Node != 0 {
 			d.number.Store(m.Node)
 		}
-	}
-	joined := c.Joined
-	c.Joined = func(cluster uint64, number uint32) error {
-		err := d.keepNumber(cluster, number)
-		if err == nil && joined != nil {
-			err = joined(cluster, number)
-		}
-		return err
 	}
 	return nil
 }
@@ -107,7 +96,7 @@ func (d *Door) keepNumber(cluster uint64, number uint32) error {
 	}
 	m.Version, m.Cluster, m.Node = snapshot.Version2, cluster, number
 	d.keep.found = m
-	return m.Install(d.keep.files)
+	return m.Install(d.config.Files)
 }
 
 // isSnapshot reports whether m is a snapshot: one lane alone keeps a number.
@@ -116,13 +105,6 @@ func isSnapshot(m *snapshot.Manifest) bool { return m != nil && len(m.Lanes) > 2
 // recover fills the state from the folder, if the log goes on where that ends, and
 // otherwise from that of another node.
 func (d *Door) recover(ctx context.Context) error {
-	if d.keep.files == nil {
-		b, err := d.firstRecord(ctx)
-		if err == nil && b.op == store.OpFound {
-			err = errNowhere
-		}
-		return err
-	}
 	began := d.config.Clock()
 	usable, err := d.reaches(ctx)
 	if err != nil {
@@ -216,7 +198,7 @@ func (d *Door) load(m *snapshot.Manifest) error {
 	if err != nil {
 		return unusable(&folder.Damage{File: folder.Manifest, Err: err})
 	}
-	l := snapshot.Load(folder.Stoppable(d.keep.files, d.stopped), m, d.state)
+	l := snapshot.Load(folder.Stoppable(d.config.Files, d.stopped), m, d.state)
 	if l.Failed != nil {
 		l.Discard()
 		return l.Failed
@@ -301,12 +283,12 @@ func appendCatalogue(b []byte, r *store.Roster, senders []byte) []byte {
 }
 
 func parseCatalogue(b []byte) (r *store.Roster, senders, rest []byte, err error) {
-	n, size := binary.Uvarint(b)
-	if size <= 0 || n > uint64(len(b)-size) {
+	c := folder.Cursor{Rest: b}
+	senders = c.Take(c.Uvarint())
+	if c.Bad {
 		return nil, nil, nil, fmt.Errorf("%w: state of the catalogue", bloomery.ErrCorrupt)
 	}
-	senders, b = b[size:size+int(n)], b[size+int(n):]
-	r, rest, err = store.ParseRoster(b)
+	r, rest, err = store.ParseRoster(c.Rest)
 	return r, senders, rest, err
 }
 
@@ -333,7 +315,5 @@ func (d *Door) complete() error {
 func (d *Door) keepOn() {
 	d.releaseFetched()
 	d.keep.found = nil // the snapshot has its own list
-	if d.keep.files != nil {
-		d.tasks.Go(d.keepUp)
-	}
+	d.tasks.Go(d.keepUp)
 }

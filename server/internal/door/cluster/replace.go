@@ -31,32 +31,17 @@ func (e notYet) Unwrap() error { return e.error }
 // errNoVoters is why nodes of some logs cannot be replaced.
 var errNoVoters = errors.New("cluster: the nodes of this cluster do not keep the log: it is on a separate NATS cluster")
 
-func (d *Door) tellHealth() ([]byte, error) {
+// asVoter answers a question about the log, or has this node keep it.
+func (d *Door) asVoter(do func(Voters) error) ([]byte, error) {
 	v := d.voters()
 	if v == nil {
 		return nil, errNoVoters
 	}
-	if err := d.Serving(); err != nil {
-		return nil, err
+	err := d.Serving()
+	if err == nil {
+		err = do(v)
 	}
-	if err := v.Healthy(); err != nil {
-		return nil, err
-	}
-	return []byte{answerGiven}, nil
-}
-
-func (d *Door) promote() ([]byte, error) {
-	v := d.voters()
-	if v == nil {
-		return nil, errNoVoters
-	}
-	if err := d.Serving(); err != nil {
-		return nil, err
-	}
-	if err := v.Promote(); err != nil {
-		return nil, err
-	}
-	return []byte{answerGiven}, nil
+	return []byte{answerGiven}, err
 }
 
 // asked sends a question to a node, which may be this one, and returns why it was

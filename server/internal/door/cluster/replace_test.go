@@ -11,6 +11,8 @@ import (
 
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/door/cluster/memlog"
+	"github.com/bloomery/bloomery/server/internal/folder"
+	"github.com/bloomery/bloomery/server/internal/store"
 )
 
 // parliament is the servers of a test: who votes, and what each has of ten streams.
@@ -347,9 +349,19 @@ func TestReplaceRefused(t *testing.T) {
 func TestUpgrade(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		log, peers := memlog.New(1, memlog.Faults{}), new(memlog.Peers)
-		later := hooks{levels: 1}
-		a := open(t, log, Config{Peers: peers, Addr: "a:1", hooks: later})
-		b := open(t, log, Config{Peers: peers, Addr: "b:1", hooks: later})
+		later := func(addr string) *Door {
+			node := log.Node(ErrFull)
+			d, err := Open(Config{State: store.New(), Log: node, Files: &folder.Memory{}, Peers: peers, Addr: addr})
+			if err != nil {
+				t.Fatal(err)
+			}
+			d.level++
+			if err := begin(t, d, node); err != nil {
+				t.Fatal(err)
+			}
+			return d
+		}
+		a, b := later("a:1"), later("b:1")
 		c := open(t, log, Config{Peers: peers, Addr: "c:1"})
 		time.Sleep(2 * time.Second)
 		if level, err := a.Upgrade(); level != Level || err != nil { // as far as all nodes can

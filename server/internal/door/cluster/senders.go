@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/server/internal/folder"
 )
 
 // senders is which messages of which nodes a lane has had. It is part of the state
@@ -99,31 +100,21 @@ func parseSenders(b []byte) (t senders, rest []byte, err error) {
 	if b[0] != sendersVersion {
 		return nil, nil, fmt.Errorf("cluster: senders: %w: table of version %d, this release reads %d: a later one is needed", bloomery.ErrVersion, b[0], sendersVersion)
 	}
-	b = b[1:]
-	next := func() (v uint64, ok bool) {
-		v, n := binary.Uvarint(b)
-		if n <= 0 {
-			return 0, false
-		}
-		b = b[n:]
-		return v, true
-	}
-	count, ok := next()
-	if !ok || count > uint64(len(b))/4 {
+	c := folder.Cursor{Rest: b[1:]}
+	count := c.Uvarint()
+	if count > uint64(len(c.Rest))/4 {
 		return nil, nil, errSenders
 	}
 	t = make(senders, count)
 	for range count {
-		var v [4]uint64
-		for i := range v {
-			if v[i], ok = next(); !ok {
-				return nil, nil, errSenders
-			}
-		}
-		if v[0] > math.MaxUint32 || t[uint32(v[0])] != nil {
+		node := c.Uvarint()
+		if node > math.MaxUint32 || t[uint32(node)] != nil {
 			return nil, nil, errSenders
 		}
-		t[uint32(v[0])] = &sender{session: v[1], high: v[2], mask: v[3]}
+		t[uint32(node)] = &sender{session: c.Uvarint(), high: c.Uvarint(), mask: c.Uvarint()}
 	}
-	return t, b, nil
+	if c.Bad {
+		return nil, nil, errSenders
+	}
+	return t, c.Rest, nil
 }

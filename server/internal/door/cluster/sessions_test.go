@@ -53,7 +53,7 @@ func TestSuperseded(t *testing.T) {
 		if err := do(old, set("old")); err != nil {
 			t.Fatal(err)
 		}
-		later := open(t, log, Config{Number: old.number.Load()})
+		later := open(t, log, Config{Files: folderOf(old)})
 		synctest.Wait()
 		time.Sleep(time.Second)
 		select {
@@ -84,7 +84,7 @@ func TestFenced(t *testing.T) {
 			return appendSum(store.AppendRecord(appendHeader(nil, &h), &r))
 		}
 		log.Append(0, message("in time"))
-		d2 := open(t, log, Config{Number: n})
+		d2 := open(t, log, Config{Files: folderOf(d)})
 		log.Append(0, message("late"))
 		stranger := header{cluster: id + 1, node: n, session: d2.session.Load(), counter: 5}
 		log.Append(0, appendSum(store.AppendRecord(appendHeader(nil, &stranger), &set("foreign").Record)))
@@ -111,7 +111,7 @@ func TestRemoved(t *testing.T) {
 		if err := b.Serving(); !errors.Is(err, ErrRemoved) {
 			t.Errorf("Serving = %v", err)
 		}
-		if _, err := tryOpen(t, log, Config{Number: b.number.Load()}); !errors.Is(err, ErrRemoved) {
+		if _, err := tryOpen(t, log, Config{Files: folderOf(b)}); !errors.Is(err, ErrRemoved) {
 			t.Errorf("a start of a node that was removed: %v", err)
 		}
 		if c := open(t, log, Config{}); c.number.Load() != 3 {
@@ -168,7 +168,7 @@ func TestLeftWithoutAName(t *testing.T) {
 		if b.state.Names.ByID(id) == nil {
 			t.Error("it is gone before its node has come back")
 		}
-		a = open(t, log, Config{Number: a.number.Load()})
+		a = open(t, log, Config{Files: folderOf(a)})
 		time.Sleep(time.Second)
 		if a.state.Names.ByID(id) != nil || b.state.Names.ByID(id) != nil || b.state.Bytes() != 0 {
 			t.Errorf("it is left, with %d bytes", b.state.Bytes())

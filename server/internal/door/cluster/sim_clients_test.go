@@ -131,9 +131,10 @@ const poison = redisbloom.Result(77)
 
 // client is somebody who sends commands to a node.
 type client struct {
-	s     *sim
-	d     *Door
-	state *store.State
+	s       *sim
+	d       *Door
+	state   *store.State
+	between func()
 }
 
 // client runs steps on a node, whatever becomes of it.
@@ -144,7 +145,7 @@ func (s *sim) client(i, steps int) {
 		if d == nil {
 			continue
 		}
-		c := &client{s, d, state}
+		c := &client{s, d, state, s.between(i)}
 		switch s.intn(16) {
 		case 0, 1:
 			c.increment()
@@ -174,7 +175,7 @@ func (c *client) send(records ...store.Record) ([]*door.Op, error) {
 	ops := make([]*door.Op, len(records))
 	for i, r := range records {
 		r.At = time.Now().UnixMilli()
-		ops[i] = &door.Op{Record: r}
+		ops[i] = &door.Op{Record: r, Applied: c.between}
 		if o, ok := r.Body.(store.Items); ok {
 			ops[i].Result.Codes = make([]redisbloom.Result, 0, o.Len())
 		}

@@ -35,10 +35,44 @@ func (s *sim) restartAll() {
 type simLog struct {
 	*memlog.Node
 	s *sim
+	d *Door // whose log it is
+}
+
+// Tail implements Log.
+func (l *simLog) Tail(lane int, from uint64, took func(seq uint64, msg []byte)) (stop func(), err error) {
+	return l.Node.Tail(lane, from, func(seq uint64, msg []byte) {
+		if l.s.broken.noTable {
+			lane := l.d.all()[lane]
+			lane.apply.Lock()
+			clear(lane.senders)
+			lane.apply.Unlock()
+		}
+		took(seq, l.seen(msg))
+	})
+}
+
+// Read implements Log.
+func (l *simLog) Read(lane int, seq uint64) ([]byte, error) {
+	msg, err := l.Node.Read(lane, seq)
+	return l.seen(msg), err
+}
+
+// seen returns a message as the node sees it.
+func (l *simLog) seen(msg []byte) []byte {
+	var h header
+	records, err := parseMessage(&h, msg)
+	if !l.s.broken.noWait || err != nil {
+		return msg
+	}
+	h.after = nil
+	return appendSum(append(appendHeader(nil, &h), records...))
 }
 
 // Purge asks that two folders have whatever is purged (I6).
-func (l simLog) Purge(lane int, below uint64) error {
+func (l *simLog) Purge(lane int, below uint64) error {
+	if l.s.broken.purgeAbove {
+		below = l.d.all()[lane].seq.Load() + 1
+	}
 	if have := l.s.have(lane, below-1); have < 2 {
 		l.s.errorf("lane %d is purged below %d, which %d folders have", lane, below, have)
 	}

@@ -37,8 +37,9 @@ type sim struct {
 	seed  uint64
 	log   *memlog.Log
 	peers *memlog.Peers
-	hooks hooks
 	lanes int
+	// broken is what the design rests on and this run does without.
+	broken mutation
 	// flush has clients remove everything now and then: then nothing can be counted.
 	flush bool
 
@@ -57,8 +58,17 @@ type simNode struct {
 	state *store.State
 	log   *memlog.Node
 	files *mortal
-	door  *Door           // nil while it is dead
+	door  *Door // nil while it is dead
+	meet  meeting
 	saves *sync.WaitGroup // snapshots that are being taken
+}
+
+// mutation is what a run does without.
+type mutation struct {
+	noTable    bool // repeats are not recognised
+	noWait     bool // a message does not wait for what it names
+	outside    bool // parts are frozen between two records of a message
+	purgeAbove bool // the log is purged above what snapshots have
 }
 
 // mortal is a folder as one process sees it: nothing is written after its death.
@@ -112,21 +122,21 @@ func (s *sim) errorf(format string, args ...any) {
 }
 
 // simulate runs one schedule and returns what is wrong with its end.
-func simulate(t *testing.T, seed uint64, h hooks) error {
+func simulate(t *testing.T, seed uint64, m mutation) error {
 	t.Helper()
 	var err error
-	synctest.Test(t, func(*testing.T) { err = newSim(seed, h).run() })
+	synctest.Test(t, func(*testing.T) { err = newSim(seed, m).run() })
 	return err
 }
 
-func newSim(seed uint64, h hooks) *sim {
+func newSim(seed uint64, m mutation) *sim {
 	random := rand.New(rand.NewPCG(seed, 7))
 	f := memlog.Faults{
 		Lost: 0.2 * random.Float64(), Unacked: 0.3 * random.Float64(), Twice: 0.3 * random.Float64(), Again: 0.2 * random.Float64(),
 		Delay: time.Duration(1+random.IntN(100)) * time.Millisecond, Answer: time.Duration(random.IntN(3000)) * time.Millisecond,
 	}
 	s := &sim{
-		seed: seed, hooks: h, random: random, log: memlog.New(seed, f), peers: &memlog.Peers{},
+		seed: seed, broken: m, random: random, log: memlog.New(seed, f), peers: &memlog.Peers{},
 		lanes: 1 + random.IntN(4), flush: random.IntN(4) == 0,
 	}
 	s.model.init()
@@ -189,15 +199,15 @@ func (s *sim) tryStart(i int) error {
 	before := s.model.answered()
 	s.mu.Unlock()
 	state, log, files := store.New(), s.log.Node(ErrFull), &mortal{Disk: n.disk}
-	meet := meeting{s: s, freezers: make(chan chan struct{}, 1)}
-	h := s.hooks
-	h.between, h.freezing = meet.between, meet.freezing
+	own := &simLog{Node: log, s: s}
 	d, err := Open(Config{
-		State: state, Log: simLog{log, s}, Peers: s.peers, Files: files, SnapshotAfter: -1, Lanes: s.lanes, Name: fmt.Sprint("n", i), hooks: h,
+		State: state, Log: own, Peers: s.peers, Files: files, SnapshotAfter: -1, Lanes: s.lanes, Name: fmt.Sprint("n", i),
 	})
 	if err != nil {
 		return err
 	}
+	meet := meeting{s: s, freezers: make(chan chan struct{}, 1)}
+	own.d, d.source = d, meddling{source: source{d}, freezing: meet.freezing, outside: s.broken.outside}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Hour)
 	defer cancel()
 	if err := d.Start(ctx, nil); err != nil {
@@ -211,7 +221,7 @@ func (s *sim) tryStart(i int) error {
 		}
 	}
 	s.mu.Lock()
-	n.state, n.log, n.files, n.door, n.saves = state, log, files, d, &sync.WaitGroup{}
+	n.state, n.log, n.files, n.door, n.meet, n.saves = state, log, files, d, meet, &sync.WaitGroup{}
 	s.mu.Unlock()
 	return nil
 }
@@ -232,7 +242,7 @@ func (m meeting) freezing() {
 	}
 	select {
 	case <-now:
-	case <-time.After(time.Duration(m.s.intn(50)) * time.Millisecond):
+	case <-time.After(time.Duration(m.s.intn(300)) * time.Millisecond):
 		select {
 		case <-m.freezers: // nobody has come
 		case <-now:
@@ -281,6 +291,13 @@ func (s *sim) door(i int) (*Door, *store.State) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.nodes[i].door, s.nodes[i].state
+}
+
+// between is what the records of a node's clients call when they are applied there.
+func (s *sim) between(i int) func() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.nodes[i].meet.between
 }
 
 // trouble kills nodes, has them take snapshots, and takes the quorum away.
@@ -479,7 +496,7 @@ func (s *sim) compare() {
 func pieces(d *Door) (list []string) {
 	for _, l := range d.all() {
 		l.still(func(seq uint64) {
-			list = append(list, fmt.Sprintf("lane %s at %d: %x", l.name(), seq, l.appendSenders(nil)))
+			list = append(list, fmt.Sprintf("lane %s at %d: %x", l.name(), seq, l.senders.append(nil)))
 		})
 	}
 	names := d.state.Names
@@ -528,7 +545,7 @@ func TestSimulation(t *testing.T) {
 		n = 8
 	}
 	for _, seed := range seeds(t, n) {
-		if err := simulate(t, seed, hooks{}); err != nil {
+		if err := simulate(t, seed, mutation{}); err != nil {
 			t.Fatalf("seed %d: %v", seed, err)
 		}
 	}
@@ -540,15 +557,15 @@ func TestSimulationFindsMutations(t *testing.T) {
 	if underRace {
 		t.Skip("mutations are found without the race detector")
 	}
-	for name, h := range map[string]hooks{
+	for name, m := range map[string]mutation{
 		"repeats are not recognised":                               {noTable: true},
 		"data does not wait for the names":                         {noWait: true},
-		"parts are frozen while a message is applied":              {freezeOutside: true},
+		"parts are frozen while a message is applied":              {outside: true},
 		"the log is purged above what the snapshots of nodes have": {purgeAbove: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for seed := uint64(1); ; seed++ {
-				if err := simulate(t, seed, h); err != nil {
+				if err := simulate(t, seed, m); err != nil {
 					t.Logf("found with seed %d: %v", seed, err)
 					return
 				}

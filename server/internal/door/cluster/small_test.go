@@ -12,6 +12,7 @@ import (
 	"github.com/bloomery/bloomery/internal/redisbloom"
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/door/cluster/memlog"
+	"github.com/bloomery/bloomery/server/internal/folder"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
@@ -70,7 +71,7 @@ func TestLatest(t *testing.T) {
 	if want := []place{{0, 9}, {1, 7}, {2, 1}}; !slices.Equal(got, want) {
 		t.Errorf("places %v, want %v", got, want)
 	}
-	d, err := Open(Config{State: store.New(), Log: memlog.New(1, memlog.Faults{}).Node(ErrFull)})
+	d, err := Open(Config{State: store.New(), Log: memlog.New(1, memlog.Faults{}).Node(ErrFull), Files: &folder.Memory{}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -188,7 +189,7 @@ func TestShortMessages(t *testing.T) {
 
 // TestLongQuestions asks that a question with more numbers than any has is not answered.
 func TestLongQuestions(t *testing.T) {
-	d, err := Open(Config{State: store.New(), Log: memlog.New(1, memlog.Faults{}).Node(ErrFull)})
+	d, err := Open(Config{State: store.New(), Log: memlog.New(1, memlog.Faults{}).Node(ErrFull), Files: &folder.Memory{}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -204,7 +205,7 @@ func TestLongQuestions(t *testing.T) {
 		{question(askRelease, 1), nil},
 		{question(askRelease), errQuestion},
 		{question(99), errQuestion},
-		{question(askHold), errNothingKept},
+		{question(askHold), door.ErrDown},
 		{question(askHold, 1), errQuestion},
 	} {
 		if _, err := d.answer(c.question); !errors.Is(err, c.want) {
@@ -248,10 +249,11 @@ func TestUnsentResults(t *testing.T) {
 // TestOwnMessages asks which messages this process has sent: those of its node, in its
 // session.
 func TestOwnMessages(t *testing.T) {
-	d, err := Open(Config{State: store.New(), Log: memlog.New(1, memlog.Faults{}).Node(ErrFull), Number: 3})
+	d, err := Open(Config{State: store.New(), Log: memlog.New(1, memlog.Faults{}).Node(ErrFull), Files: &folder.Memory{}})
 	if err != nil {
 		t.Fatal(err)
 	}
+	d.number.Store(3)
 	for _, c := range []struct {
 		session uint64 // of this node
 		h       header

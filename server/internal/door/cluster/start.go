@@ -246,8 +246,8 @@ func (d *Door) born(ctx context.Context) error {
 
 // join gets a number for this node, if it has none.
 func (d *Door) join(ctx context.Context) error {
-	if r := d.state.Roster(); r.Level > d.level() {
-		return fmt.Errorf("%w: the cluster is at level %d, this release supports %d: a later release is needed", bloomery.ErrVersion, r.Level, d.level())
+	if r := d.state.Roster(); r.Level > d.level {
+		return fmt.Errorf("%w: the cluster is at level %d, this release supports %d: a later release is needed", bloomery.ErrVersion, r.Level, d.level)
 	}
 	if n := d.number.Load(); n != 0 {
 		m := d.state.Roster().Member(n)
@@ -261,7 +261,7 @@ func (d *Door) join(ctx context.Context) error {
 		return d.claimNumber(ctx)
 	}
 	nonce, number := int64(random()), uint32(0)
-	ask := store.Record{Body: &store.Join{Name: []byte(d.config.Name), Addr: []byte(d.config.Addr), Level: d.level(), Nonce: nonce}}
+	ask := store.Record{Body: &store.Join{Name: []byte(d.config.Name), Addr: []byte(d.config.Addr), Level: d.level, Nonce: nonce}}
 	err := d.request(ctx, func() store.Record { return ask }, func(r *store.Roster) bool {
 		for i := range r.Members {
 			if r.Members[i].Joined == nonce {
@@ -274,10 +274,8 @@ func (d *Door) join(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("join: %w", err)
 	}
-	if d.config.Joined != nil {
-		if err := d.config.Joined(d.id.Load(), number); err != nil {
-			return fmt.Errorf("join: %w", err)
-		}
+	if err := d.keepNumber(d.id.Load(), number); err != nil {
+		return fmt.Errorf("join: %w", err)
 	}
 	d.number.Store(number)
 	return nil
@@ -287,18 +285,15 @@ func (d *Door) join(ctx context.Context) error {
 // the catalogue counts no more.
 func (d *Door) begin(ctx context.Context) error {
 	nonce, number := int64(random()), d.number.Load()
-	var nonces []int64
-	if d.keep.files != nil {
-		var err error
-		if nonces, err = readSessions(d.keep.files); err != nil {
-			return fmt.Errorf("session: %w", err)
-		}
+	nonces, err := readSessions(d.config.Files)
+	if err == nil {
+		nonces = append(nonces, nonce)
+		err = d.keepSessions(nonces)
 	}
-	nonces = append(nonces, nonce)
-	if err := d.keepSessions(nonces); err != nil {
+	if err != nil {
 		return fmt.Errorf("session: %w", err)
 	}
-	err := d.request(ctx, func() store.Record {
+	err = d.request(ctx, func() store.Record {
 		last := d.state.Roster().Member(number).Session
 		return store.Record{Body: &store.Session{Node: uint64(number), Nonce: nonce, Last: last}}
 	}, func(r *store.Roster) bool {

@@ -45,10 +45,7 @@ func TestStray(t *testing.T) {
 // snapshot has what is gone does not go on with them.
 func TestSetBack(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		list := machines(t, 2)
-		for _, m := range list {
-			m.start()
-		}
+		list := started(t, 2)
 		list[0].fill(1)
 		last := make([]uint64, len(list[0].all()))
 		for lane := range last {
@@ -83,10 +80,7 @@ func TestSetBack(t *testing.T) {
 // data back, and that it does.
 func TestDamagedManifest(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		list := machines(t, 2)
-		for _, m := range list {
-			m.start()
-		}
+		list := started(t, 2)
 		list[0].fill(1)
 		list[0].save()
 		list[0].kill()

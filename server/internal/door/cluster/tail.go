@@ -42,7 +42,7 @@ func (l *lane) took(seq uint64, msg []byte) {
 		}
 		return
 	}
-	if !l.d.hooks.noWait && !l.d.applied(h.after) {
+	if !l.d.applied(h.after) {
 		return
 	}
 	l.taken.Add(1)
@@ -172,9 +172,6 @@ func (l *lane) verdict(h *header) verdict {
 			return fenced
 		}
 	}
-	if l.d.hooks.noTable {
-		return fresh
-	}
 	return l.senders.take(h.node, h.session, h.counter)
 }
 
@@ -237,9 +234,6 @@ func (l *lane) applyRecords(seq uint64, h *header, rides []*ride) {
 			r.Origin = store.Origin{Session: h.session, Counter: h.counter}
 			l.applyNames(r, res)
 		}
-		if l.d.hooks.lacks != nil && l.d.hooks.lacks(r) {
-			res.Err = store.ErrMemory
-		}
 		if errors.Is(res.Err, store.ErrMemory) {
 			l.lost(rides, res.Err)
 			return
@@ -249,9 +243,6 @@ func (l *lane) applyRecords(seq uint64, h *header, rides []*ride) {
 		}
 		if op != nil && op.Applied != nil && held {
 			op.Applied()
-		}
-		if l.d.hooks.between != nil {
-			l.d.hooks.between()
 		}
 	}
 }
@@ -285,7 +276,7 @@ func (l *lane) applyPart(seq uint64, r *store.Record, res *store.Result) {
 	p.Lock()
 	store.Apply(l.d.state, r, p, res)
 	l.journal.add(r, res)
-	l.d.keep.changed(p)
+	l.d.keep.save.Note(p)
 	p.Unlock()
 }
 

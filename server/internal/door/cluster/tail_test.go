@@ -151,8 +151,8 @@ func TestSeenAtOnce(t *testing.T) {
 				l.send.Unlock()
 			}
 		}
-		d = open(t, log, Config{hooks: hooks{between: func() { between() }}})
-		made := &door.Op{Record: store.Record{Body: &store.MakeCuckoo{Name: []byte("f"), Params: cuckooOf}}}
+		d = open(t, log, Config{})
+		made := &door.Op{Applied: between, Record: store.Record{Body: &store.MakeCuckoo{Name: []byte("f"), Params: cuckooOf}}}
 		if err := do(d, made, set("s")); err != nil {
 			t.Fatal(err)
 		}
