@@ -1,8 +1,6 @@
 package bf
 
 import (
-	"errors"
-
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/engine"
 
@@ -12,14 +10,18 @@ import (
 )
 
 // reserve is BF.RESERVE key error capacity [EXPANSION n] [NONSCALING].
-var reserve = engine.Command{
+var reserve = engine.Maker{
+	Kind: catalog.Bloom, Late: true, Exists: answer.TextItemExists, Foreign: answer.TextWrongType, NoMemory: answer.TextNoMemory,
+	Body: func(x *engine.Context, c *engine.Call) (store.Body, string) {
+		p, text := parseReserve(c.Args, x.Settings().Bloom().Expansion)
+		return &store.MakeBloom{Name: c.Args[1], Params: p}, text
+	},
+}.Command(engine.Command{
 	Name: "bf.reserve", Arity: -4, Max: 7, Flags: engine.Write | engine.DenyOOM | engine.Module, Keys: engine.OneKey(engine.KeyRW),
 	Categories: []string{"write", "bloom", "fast"}, Group: engine.GroupBloom, Since: "1.0.0",
 	Syntax: "key error_rate capacity [EXPANSION expansion] [NONSCALING]", Complexity: "O(1)",
 	Summary: "Creates a Bloom filter.",
-	Cost:    costOfReserve,
-	Prepare: prepareReserve, Reply: replyReserve,
-}
+})
 
 // parseReserve reads the parameters of a new filter. expansion is that of a
 // filter made without saying. It returns the error text, or "".
@@ -76,40 +78,4 @@ func find(args [][]byte, word string) int {
 		}
 	}
 	return -1
-}
-
-func prepareReserve(x *engine.Context, c *engine.Call) *engine.Op {
-	p, text := parseReserve(c.Args, x.Settings().Bloom().Expansion)
-	if text != "" {
-		c.Fail(text)
-		return nil
-	}
-	if entry := x.Names().Lookup(c.Args[1]); entry != nil {
-		c.Answer(engine.Taken(entry, catalog.Bloom))
-		return nil
-	}
-	op, ok := x.Contents().Creation(&store.MakeBloom{Name: c.Args[1], Params: p})
-	if !ok {
-		c.Fail(answer.TextNoMemory)
-		return nil
-	}
-	op.NoMemory = answer.TextNoMemory
-	return op
-}
-
-func replyReserve(c *engine.Call, res *store.Result) {
-	switch {
-	case res.Err == nil:
-		c.Answer(answer.OK())
-	case errors.Is(res.Err, store.ErrExists):
-		c.Fail(answer.TextItemExists)
-	default:
-		c.Fail(answer.TextNoMemory)
-	}
-}
-
-func costOfReserve(x *engine.Costs, c *engine.Call) {
-	if p, text := parseReserve(c.Args, x.Context().Settings().Bloom().Expansion); text == "" {
-		x.Make(c.Args[1], &store.MakeBloom{Params: p})
-	}
 }

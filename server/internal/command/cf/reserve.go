@@ -1,8 +1,6 @@
 package cf
 
 import (
-	"errors"
-
 	"github.com/bloomery/bloomery/internal/redisbloom"
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/catalog"
@@ -12,14 +10,19 @@ import (
 
 // reserve is CF.RESERVE key capacity [BUCKETSIZE n] [MAXITERATIONS n]
 // [EXPANSION n].
-var reserve = engine.Command{
+var reserve = engine.Maker{
+	Kind: catalog.Cuckoo, Late: true, Exists: answer.TextItemExists, Foreign: answer.TextWrongType, NoMemory: textNoMemory,
+	Fits: func(words int) bool { return words%2 == 1 },
+	Body: func(x *engine.Context, c *engine.Call) (store.Body, string) {
+		p, text := parseReserve(c.Args, x.Settings().Cuckoo())
+		return &store.MakeCuckoo{Name: c.Args[1], Params: p}, text
+	},
+}.Command(engine.Command{
 	Name: "cf.reserve", Arity: -3, Flags: engine.Write | engine.DenyOOM | engine.Module, Keys: engine.OneKey(engine.KeyRW),
 	Categories: []string{"write", "cuckoo", "fast"}, Group: engine.GroupCuckoo, Since: "1.0.0",
 	Syntax: "key capacity [BUCKETSIZE bucketsize] [MAXITERATIONS maxiterations] [EXPANSION expansion]", Complexity: "O(1)",
 	Summary: "Creates a cuckoo filter.",
-	Cost:    costOfReserve,
-	Prepare: prepareReserve, Reply: replyReserve,
-}
+})
 
 // parseReserve reads the parameters of a new filter; p holds those that are
 // not given. Options are pairs; unknown pairs are passed over, and known ones
@@ -67,47 +70,4 @@ func pairValue(args [][]byte, word string) []byte {
 		}
 	}
 	return nil
-}
-
-func prepareReserve(x *engine.Context, c *engine.Call) *engine.Op {
-	if len(c.Args)%2 == 0 {
-		c.Answer(answer.WrongArity(c.Command().Name))
-		return nil
-	}
-	p, text := parseReserve(c.Args, x.Settings().Cuckoo())
-	if text != "" {
-		c.Fail(text)
-		return nil
-	}
-	if entry := x.Names().Lookup(c.Args[1]); entry != nil {
-		c.Answer(engine.Taken(entry, catalog.Cuckoo))
-		return nil
-	}
-	op, ok := x.Contents().Creation(&store.MakeCuckoo{Name: c.Args[1], Params: p})
-	if !ok {
-		c.Fail(textNoMemory)
-		return nil
-	}
-	op.NoMemory = textNoMemory
-	return op
-}
-
-func replyReserve(c *engine.Call, res *store.Result) {
-	switch {
-	case res.Err == nil:
-		c.Answer(answer.OK())
-	case errors.Is(res.Err, store.ErrExists):
-		c.Fail(answer.TextItemExists)
-	default:
-		c.Fail(textNoMemory)
-	}
-}
-
-func costOfReserve(x *engine.Costs, c *engine.Call) {
-	if len(c.Args)%2 == 0 {
-		return
-	}
-	if p, text := parseReserve(c.Args, x.Context().Settings().Cuckoo()); text == "" {
-		x.Make(c.Args[1], &store.MakeCuckoo{Params: p})
-	}
 }

@@ -3,7 +3,6 @@ package tdigest
 // TDIGEST.CREATE, ADD and RESET.
 
 import (
-	"errors"
 	"math"
 
 	"github.com/bloomery/bloomery/internal/redisbloom"
@@ -17,41 +16,16 @@ import (
 const defaultCompression = 100
 
 // create is TDIGEST.CREATE key [COMPRESSION compression].
-var create = engine.Command{
+var create = engine.Maker{
+	Kind: catalog.TDigest, Exists: textExists, Foreign: answer.TextWrongType, NoMemory: textNoMemory,
+	Fits: func(words int) bool { return words == 2 || words == 4 },
+	Body: func(_ *engine.Context, c *engine.Call) (store.Body, string) { return creationOf(c) },
+}.Command(engine.Command{
 	Name: "tdigest.create", Arity: -2, Flags: engine.Write | engine.DenyOOM | engine.Module, Keys: engine.OneKey(engine.KeyRW),
 	Categories: []string{"write", "fast", "tdigest"}, Group: engine.GroupTDigest, Since: "2.4.0",
 	Syntax: "key [COMPRESSION compression]", Complexity: "O(c), c being the compression",
 	Summary: "Creates a t-digest.",
-	Cost:    costOfCreate,
-	Prepare: prepareCreate, Reply: replyCreate,
-}
-
-func prepareCreate(x *engine.Context, c *engine.Call) *engine.Op {
-	if n := len(c.Args); n != 2 && n != 4 {
-		c.Answer(answer.WrongArity(c.Command().Name))
-		return nil
-	}
-	if entry := x.Names().Lookup(c.Args[1]); entry != nil {
-		if entry.Kind != catalog.TDigest {
-			c.Fail(answer.TextWrongType)
-		} else {
-			c.Fail(textExists)
-		}
-		return nil
-	}
-	r, text := creationOf(c)
-	if text != "" {
-		c.Fail(text)
-		return nil
-	}
-	op, ok := x.Contents().Creation(r)
-	if !ok {
-		c.Fail(textNoMemory)
-		return nil
-	}
-	op.NoMemory = textNoMemory
-	return op
-}
+})
 
 // parseCompression reads a compression. It returns the error text, or "".
 func parseCompression(arg []byte) (compression int64, text string) {
@@ -63,17 +37,6 @@ func parseCompression(arg []byte) (compression int64, text string) {
 		return 0, textLowCompression
 	}
 	return compression, ""
-}
-
-func replyCreate(c *engine.Call, res *store.Result) {
-	switch {
-	case res.Err == nil:
-		c.Answer(answer.OK())
-	case errors.Is(res.Err, store.ErrExists):
-		c.Fail(textExists)
-	default:
-		c.Fail(textNoMemory)
-	}
 }
 
 // add is TDIGEST.ADD key value [value ...].
@@ -135,13 +98,4 @@ func creationOf(c *engine.Call) (r store.Body, text string) {
 
 func digestOf(name []byte, compression int64) store.Body {
 	return &store.Make{As: store.OpTDigest, Name: name, Header: redisbloom.AppendTDigestHeader(nil, redisbloom.TDigestParams{Compression: compression})}
-}
-
-func costOfCreate(x *engine.Costs, c *engine.Call) {
-	if n := len(c.Args); n != 2 && n != 4 {
-		return
-	}
-	if r, text := creationOf(c); text == "" {
-		x.Make(c.Args[1], r)
-	}
 }

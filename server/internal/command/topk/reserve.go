@@ -1,24 +1,29 @@
 package topk
 
 import (
-	"errors"
 	"math"
 
 	"github.com/bloomery/bloomery/internal/redisbloom"
 	"github.com/bloomery/bloomery/server/internal/answer"
+	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
 // reserve is TOPK.RESERVE key k [width depth decay].
-var reserve = engine.Command{
+var reserve = engine.Maker{
+	Kind: catalog.TopK, Exists: textExists, Foreign: textExists, NoMemory: textNoMemory,
+	Fits: func(words int) bool { return words == 3 || words == 6 },
+	Body: func(_ *engine.Context, c *engine.Call) (store.Body, string) {
+		p, text := parseReserve(c.Args)
+		return &store.Make{As: store.OpTopK, Name: c.Args[1], Header: redisbloom.AppendTopKHeader(nil, p)}, text
+	},
+}.Command(engine.Command{
 	Name: "topk.reserve", Arity: -3, Flags: engine.Write | engine.DenyOOM | engine.Module, Keys: engine.OneKey(engine.KeyRW),
 	Categories: []string{"write", "fast", "topk"}, Group: engine.GroupTopK, Since: "2.0.0",
 	Syntax: "key topk [width depth decay]", Complexity: "O(k + w · d), w cells in d rows",
 	Summary: "Creates a sketch that keeps the k most frequent items. Give a width of 10 to 100 times k: the default is 8.",
-	Cost:    costOfReserve,
-	Prepare: prepareReserve, Reply: replyReserve,
-}
+})
 
 // parseReserve reads the parameters of a new sketch. It returns the error text, or
 // "".
@@ -43,47 +48,4 @@ func parseReserve(args [][]byte) (p redisbloom.TopKParams, text string) {
 	}
 	p.Decay = decay
 	return p, ""
-}
-
-func prepareReserve(x *engine.Context, c *engine.Call) *engine.Op {
-	if n := len(c.Args); n != 3 && n != 6 {
-		c.Answer(answer.WrongArity(c.Command().Name))
-		return nil
-	}
-	if x.Names().Lookup(c.Args[1]) != nil {
-		c.Fail(textExists)
-		return nil
-	}
-	p, text := parseReserve(c.Args)
-	if text != "" {
-		c.Fail(text)
-		return nil
-	}
-	op, ok := x.Contents().Creation(&store.Make{As: store.OpTopK, Name: c.Args[1], Header: redisbloom.AppendTopKHeader(nil, p)})
-	if !ok {
-		c.Fail(textNoMemory)
-		return nil
-	}
-	op.NoMemory = textNoMemory
-	return op
-}
-
-func replyReserve(c *engine.Call, res *store.Result) {
-	switch {
-	case res.Err == nil:
-		c.Answer(answer.OK())
-	case errors.Is(res.Err, store.ErrExists):
-		c.Fail(textExists)
-	default:
-		c.Fail(textNoMemory)
-	}
-}
-
-func costOfReserve(x *engine.Costs, c *engine.Call) {
-	if n := len(c.Args); n != 3 && n != 6 {
-		return
-	}
-	if p, text := parseReserve(c.Args); text == "" {
-		x.Make(c.Args[1], &store.Make{As: store.OpTopK, Header: redisbloom.AppendTopKHeader(nil, p)})
-	}
 }
