@@ -93,6 +93,7 @@ func FuzzRestore(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		b := newBench(t, 1<<20)
+		defer b.door.Close() // its tasks keep all of its memory
 		got := b.do("RESTORE", "k", "0", string(rdb.AppendFooter(bytes.Clone(data))))
 		if got != "+OK" {
 			if b.state.Names.Len() != 0 {
@@ -139,6 +140,7 @@ func FuzzFilterLoad(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		b := newBench(t, 1<<20)
+		defer b.door.Close() // its tasks keep all of its memory
 		if got := b.do("FILTER.LOAD", "k", "1", string(data)); got != "+OK" {
 			if b.state.Names.Len() != 0 || b.state.Bytes() != 0 {
 				t.Fatalf("refused with %s, and there is a key of %d bytes", got, b.state.Bytes())
