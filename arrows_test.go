@@ -69,7 +69,7 @@ var rooms = map[string][]string{
 	"server/internal/acl":                 {"server/internal/glob"},
 	"server/internal/session":             {"internal/redisbloom", "server/internal/acl"},
 	"server/internal/health":              {"", "sizing", "server/internal/status"},
-	"server/internal/answer":              {"internal/redisbloom"},
+	"server/internal/answer":              {},
 	"server/internal/gate":                {"server/internal/order", "server/internal/session"},
 	"server/internal/checkup":             {"", "server/internal/catalog", "server/internal/health", "server/internal/status", "server/internal/store"},
 	"server/internal/engine":              {"", "hashing", "internal/redisbloom", "server/internal/acl", "server/internal/answer", "server/internal/catalog", "server/internal/checkup", "server/internal/door", "server/internal/gate", "server/internal/glob", "server/internal/health", "internal/rdb", "server/internal/session", "server/internal/status", "server/internal/store"},
@@ -98,7 +98,7 @@ var rooms = map[string][]string{
 	},
 	"server/internal/web": {"internal/figures", "server/internal/answer", "server/internal/engine", "server/internal/health", "server/internal/web/calc", "server/internal/web/teach"},
 	"server": {
-		"", "codec/file", "internal/redisbloom", "hashing", "internal/memory", "internal/resp",
+		"", "codec/file", "hashing", "internal/memory", "internal/resp",
 		"server/internal/answer", "server/internal/command", "server/internal/engine", "server/internal/door", "server/internal/door/local", "server/internal/session", "server/internal/status", "server/internal/store",
 		"server/internal/door/cluster", "server/internal/door/cluster/nats", "server/internal/folder",
 		"server/internal/web", "server/internal/web/metrics",

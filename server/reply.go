@@ -7,7 +7,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/bloomery/bloomery/internal/redisbloom"
 	"github.com/bloomery/bloomery/internal/resp"
 	"github.com/bloomery/bloomery/server/internal/answer"
 )
@@ -166,7 +165,7 @@ func boolWord(p resp.Protocol, v bool) uint32 {
 }
 
 // codes writes an array of results; RESP3 has booleans for them.
-func (c *conn) codes(p resp.Protocol, codes []redisbloom.Result) error {
+func (c *conn) codes(p resp.Protocol, codes []int8) error {
 	b := c.b
 	b.out = resp.AppendArray(b.out, len(codes))
 	for len(codes) > 0 {

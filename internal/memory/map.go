@@ -6,10 +6,10 @@ import (
 	"github.com/bloomery/bloomery"
 )
 
-// mapFrom is the size from which Map asks the system for an array of its own:
+// MapFrom is the size from which Map asks the system for an array of its own:
 // below it, a system call for each array and a page that is not full would cost
 // more than the heap.
-const mapFrom = 1 << 20
+const MapFrom = 1 << 20
 
 // Map returns an array of zero bytes outside of the Go heap if it has 1 MiB or
 // more and the system can do that, and one on the heap otherwise. The collector
@@ -24,7 +24,7 @@ func Map(bytes int) ([]byte, error) {
 	if err := Fits(uint64(bytes)); err != nil {
 		return nil, fmt.Errorf("memory: map: %w", err)
 	}
-	if bytes < mapFrom {
+	if bytes < MapFrom {
 		return Bytes(bytes), nil
 	}
 	b, err := mapped(bytes)
@@ -39,7 +39,7 @@ func Map(bytes int) ([]byte, error) {
 // use it from then on. What lies on the heap is left to the collector. Any
 // other array of 1 MiB or more is an error that wraps ErrParameter.
 func Unmap(b []byte) error {
-	if len(b) < mapFrom {
+	if len(b) < MapFrom {
 		return nil
 	}
 	if err := unmapped(b); err != nil {

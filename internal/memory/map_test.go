@@ -9,7 +9,7 @@ import (
 )
 
 func TestMap(t *testing.T) {
-	for _, n := range []int{0, 1, 100, mapFrom - 1, mapFrom, mapFrom + 1, 5 << 20} {
+	for _, n := range []int{0, 1, 100, MapFrom - 1, MapFrom, MapFrom + 1, 5 << 20} {
 		b, err := Map(n)
 		if err != nil || len(b) != n {
 			t.Fatalf("Map(%d): %d bytes, %v", n, len(b), err)
@@ -36,8 +36,8 @@ func TestMapRefuses(t *testing.T) {
 
 // TestMapIsAnAlloc places words in mapped memory.
 func TestMapIsAnAlloc(t *testing.T) {
-	w, err := Array(mapFrom, Map)
-	if err != nil || len(w) != mapFrom || offset(w) != 0 {
+	w, err := Array(MapFrom, Map)
+	if err != nil || len(w) != MapFrom || offset(w) != 0 {
 		t.Fatalf("Array: %d words, %v", len(w), err)
 	}
 	if err := Unmap(bytesOf(w)); err != nil {

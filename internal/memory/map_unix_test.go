@@ -14,14 +14,14 @@ import (
 // TestUnmapRefuses gives back what Map did not return: another array, a part of
 // one, the same one twice.
 func TestUnmapRefuses(t *testing.T) {
-	b, err := Map(2 * mapFrom)
+	b, err := Map(2 * MapFrom)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := Unmap(make([]byte, 1<<20)); !errors.Is(err, bloomery.ErrParameter) {
 		t.Errorf("an array of the heap: %v, want ErrParameter", err)
 	}
-	if err := Unmap(b[:mapFrom:mapFrom]); !errors.Is(err, bloomery.ErrParameter) {
+	if err := Unmap(b[:MapFrom:MapFrom]); !errors.Is(err, bloomery.ErrParameter) {
 		t.Errorf("half an array: %v, want ErrParameter", err)
 	}
 	if err := Unmap(b); err != nil {

@@ -8,6 +8,7 @@ import (
 	"iter"
 
 	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/internal/memory"
 )
 
 // The binary form is that of a dump in one piece, with a beginning and an end:
@@ -53,7 +54,7 @@ func (b *Bloom) AppendBinary(dst []byte) ([]byte, error) {
 	return appendBinary(dst, b.prefix(), b.Arrays()), nil
 }
 
-// UnmarshalBinary replaces the filter by one in binary form, in the Memory that
+// UnmarshalBinary replaces the filter by one in binary form, in the Arena that
 // the filter was made with. Its error is that of DecodeBloom, and then nothing has
 // changed.
 func (b *Bloom) UnmarshalBinary(data []byte) error {
@@ -69,7 +70,7 @@ func (b *Bloom) UnmarshalBinary(data []byte) error {
 // DecodeBloom returns a filter in binary form. A nil m means the Go heap. The
 // error wraps bloomery.ErrCorrupt or bloomery.ErrVersion, bloomery.ErrTooLarge,
 // or is that of Alloc. It allocates no more than the filter that data holds.
-func DecodeBloom(data []byte, m *Memory) (*Bloom, error) {
+func DecodeBloom(data []byte, m *memory.Arena) (*Bloom, error) {
 	header, rest, err := openBinary(bloomMagic, data)
 	if err != nil {
 		return nil, err
@@ -104,7 +105,7 @@ func (c *Cuckoo) AppendBinary(dst []byte) ([]byte, error) {
 	return appendBinary(dst, c.prefix(), c.Arrays()), nil
 }
 
-// UnmarshalBinary replaces the filter by one in binary form, in the Memory that
+// UnmarshalBinary replaces the filter by one in binary form, in the Arena that
 // the filter was made with. Its error is that of DecodeCuckoo, and then nothing has
 // changed.
 func (c *Cuckoo) UnmarshalBinary(data []byte) error {
@@ -120,7 +121,7 @@ func (c *Cuckoo) UnmarshalBinary(data []byte) error {
 // DecodeCuckoo returns a filter in binary form. A nil m means the Go heap. The
 // error wraps bloomery.ErrCorrupt or bloomery.ErrVersion, bloomery.ErrTooLarge,
 // or is that of Alloc. It allocates no more than the filter that data holds.
-func DecodeCuckoo(data []byte, m *Memory) (*Cuckoo, error) {
+func DecodeCuckoo(data []byte, m *memory.Arena) (*Cuckoo, error) {
 	header, rest, err := openBinary(cuckooMagic, data)
 	if err != nil {
 		return nil, err

@@ -120,7 +120,7 @@ func TestFrozen(t *testing.T) {
 // TestFrozenLarge snapshots a filter whose array and whose pages put aside lie
 // outside of the Go heap: writers take little from the heap meanwhile.
 func TestFrozenLarge(t *testing.T) {
-	m := &redisbloom.Memory{Alloc: memory.Map, Free: func(b []byte) { _ = memory.Unmap(b) }}
+	m := &memory.Arena{Alloc: memory.Map, Free: func(b []byte) { _ = memory.Unmap(b) }}
 	b := newBloom(t, redisbloom.BloomParams{ErrorRate: 0.01, Capacity: 20_000_000, Expansion: 2, Memory: m})
 	defer b.Release()
 	want, _ := b.MarshalBinary()

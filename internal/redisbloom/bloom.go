@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/internal/memory"
 )
 
 var _ bloomery.Filter = (*Bloom)(nil)
@@ -43,7 +44,7 @@ type BloomParams struct {
 	// full. Expansion is then stored and has no effect.
 	NonScaling bool
 	// Memory places the layers. Nil means the Go heap.
-	Memory *Memory
+	Memory *memory.Arena
 }
 
 // Bloom is RedisBloom's BF: a chain of Bloom layers of which only the newest
@@ -58,7 +59,7 @@ type Bloom struct {
 	growth  uint32
 	older   *[]layer // all layers but the newest, oldest first; nil if there are none
 	frozen  *Frozen
-	memory  *Memory
+	memory  *memory.Arena
 	newest  layer
 }
 
@@ -69,7 +70,7 @@ func NewBloom(p BloomParams) (*Bloom, error) {
 	if err != nil {
 		return nil, err
 	}
-	data, err := p.Memory.array(s.bytes, bloomBytes+s.bytes)
+	data, err := p.Memory.Bytes(s.bytes, bloomBytes+s.bytes)
 	if err != nil {
 		return nil, fmt.Errorf("redisbloom: new: %w", err)
 	}
@@ -176,7 +177,7 @@ func (b *Bloom) AddDigest(d Digest) (bool, error) {
 //
 // It stops at the first error and returns the number of digests done: ds[n] is
 // the one that failed, and it and those behind it have changed nothing. The
-// error is ErrBudget if that was too little, so that AddDigests of ds[n:] with
+// error is memory.ErrRoom if that was too little, so that AddDigests of ds[n:] with
 // a larger one goes on; otherwise it is that of AddDigest. It panics if dst is
 // shorter than ds.
 func (b *Bloom) AddDigests(dst []bool, ds []Digest, budget uint64) (n int, err error) {
@@ -262,9 +263,9 @@ func (b *Bloom) grow(budget *uint64) error {
 		cost += olderBytes
 	}
 	if cost > *budget {
-		return ErrBudget
+		return memory.ErrRoom
 	}
-	data, err := b.memory.grown(s.bytes, b.Bytes()+cost)
+	data, err := grown(b.memory, s.bytes, b.Bytes()+cost)
 	if err != nil {
 		return err
 	}
@@ -452,7 +453,7 @@ func (b *Bloom) Arrays() iter.Seq[[]byte] {
 	}
 }
 
-// Release gives the arrays to Memory.Free, those of an open snapshot when that
+// Release gives the arrays to the Arena, those of an open snapshot when that
 // is closed, and leaves a Bloom that holds nothing, like a zero one. Narrow may
 // be called meanwhile. Filters on the Go heap need no Release.
 func (b *Bloom) Release() {
@@ -460,4 +461,13 @@ func (b *Bloom) Release() {
 		drop(b.memory, b.frozen, b.Arrays())
 	}
 	b.older, b.newest, b.items, b.frozen = nil, layer{}, 0, nil
+}
+
+// grown returns an array for a filter that is there already.
+func grown(m *memory.Arena, n, total uint64) ([]byte, error) {
+	a, err := m.Bytes(n, total)
+	if err != nil {
+		return nil, fmt.Errorf("redisbloom: add: no memory to grow: %w", err)
+	}
+	return a, nil
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"iter"
 	"math"
+
+	"github.com/bloomery/bloomery/internal/memory"
 )
 
 const (
@@ -125,14 +127,14 @@ func (h BloomHeader) Layers(n int) iter.Seq[Layer] {
 // come with the chunks that follow. A nil m means the Go heap. The error wraps
 // bloomery.ErrTooLarge or is that of Alloc; what was allocated until then is
 // freed.
-func (h BloomHeader) New(m *Memory) (*Bloom, error) {
+func (h BloomHeader) New(m *memory.Arena) (*Bloom, error) {
 	b := &Bloom{items: h.items, options: h.options, growth: h.growth, memory: m}
 	if last := len(h.layers) - 1; last > 0 {
 		older := make([]layer, last)
 		b.older = &older
 	}
 	for i, lh := range h.layers {
-		data, err := m.array(lh.bytes, h.Bytes())
+		data, err := m.Bytes(lh.bytes, h.Bytes())
 		if err != nil {
 			drop(m, nil, b.Arrays())
 			return nil, fmt.Errorf("redisbloom: load: %w", err)

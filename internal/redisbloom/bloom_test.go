@@ -11,10 +11,10 @@ import (
 	"strconv"
 	"testing"
 
-	"pgregory.net/rapid"
-
 	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/internal/memory"
 	"github.com/bloomery/bloomery/internal/redisbloom"
+	"pgregory.net/rapid"
 )
 
 // TestMain fixes the seed of the property tests; -rapid.seed changes it.
@@ -127,11 +127,11 @@ func TestBloomRoom(t *testing.T) {
 		t.Errorf("GrowBytes(10) = %d of an empty filter for 10", got)
 	}
 	n, err := b.AddDigests(dst, ds, b.GrowBytes(30))
-	if !errors.Is(err, redisbloom.ErrBudget) || !errors.Is(err, bloomery.ErrTooLarge) || errors.Is(err, redisbloom.ErrGrowth) || n < 30 || b.Layers() != 2 {
+	if !errors.Is(err, memory.ErrRoom) || !errors.Is(err, bloomery.ErrTooLarge) || errors.Is(err, redisbloom.ErrGrowth) || n < 30 || b.Layers() != 2 {
 		t.Errorf("AddDigests = %d, %v with %d layers, want 2 layers and ErrBudget", n, err, b.Layers())
 	}
 	before, _ := b.MarshalBinary()
-	if m, err := b.AddDigests(dst, ds[n:], 10); m != 0 || !errors.Is(err, redisbloom.ErrBudget) {
+	if m, err := b.AddDigests(dst, ds[n:], 10); m != 0 || !errors.Is(err, memory.ErrRoom) {
 		t.Errorf("AddDigests without room = %d, %v", m, err)
 	}
 	if after, _ := b.MarshalBinary(); !bytes.Equal(before, after) {

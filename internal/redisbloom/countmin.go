@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/internal/memory"
 )
 
 const (
@@ -24,7 +25,7 @@ type CountMinParams struct {
 	// Depth is the number of rows, at least 1.
 	Depth uint64
 	// Memory places the counters. Nil means the Go heap.
-	Memory *Memory
+	Memory *memory.Arena
 }
 
 // CountMinFor returns the parameters of a sketch that overestimates by more
@@ -67,7 +68,7 @@ type CountMin struct {
 	count   uint64
 	cells   []byte // rows of uint32, little-endian
 	frozen  *Frozen
-	memory  *Memory
+	memory  *memory.Arena
 }
 
 // NewCountMin returns a sketch of zeros. The error wraps bloomery.ErrParameter
@@ -77,7 +78,7 @@ func NewCountMin(p CountMinParams) (*CountMin, error) {
 	if err != nil {
 		return nil, err
 	}
-	cells, err := p.Memory.array(total-countMinBytes, total)
+	cells, err := p.Memory.Bytes(total-countMinBytes, total)
 	if err != nil {
 		return nil, fmt.Errorf("redisbloom: new: %w", err)
 	}
@@ -240,7 +241,7 @@ func (c *CountMin) Arrays() iter.Seq[[]byte] {
 	}
 }
 
-// Release gives the array to Memory.Free, that of an open snapshot when that is
+// Release gives the array to the Arena, that of an open snapshot when that is
 // closed, and leaves a zero CountMin. Sketches on the Go heap need no Release.
 func (c *CountMin) Release() {
 	drop(c.memory, c.frozen, c.Arrays())

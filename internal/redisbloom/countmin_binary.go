@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/internal/memory"
 )
 
 const (
@@ -50,7 +51,7 @@ func (d CountMinDump) Bytes() (uint64, error) {
 
 // New returns the sketch that was dumped. A nil m means the Go heap. The error
 // wraps bloomery.ErrCorrupt or bloomery.ErrTooLarge, or is that of Alloc.
-func (d CountMinDump) New(m *Memory) (*CountMin, error) {
+func (d CountMinDump) New(m *memory.Arena) (*CountMin, error) {
 	if _, err := d.Bytes(); err != nil {
 		return nil, err
 	}
@@ -126,7 +127,7 @@ func (c *CountMin) AppendBinary(dst []byte) ([]byte, error) {
 	return appendBinary(dst, c.prefix(), c.Arrays()), nil
 }
 
-// UnmarshalBinary replaces the sketch by one in binary form, in the Memory that
+// UnmarshalBinary replaces the sketch by one in binary form, in the Arena that
 // the sketch was made with. Its error is that of DecodeCountMin, and then
 // nothing has changed.
 func (c *CountMin) UnmarshalBinary(data []byte) error {
@@ -143,7 +144,7 @@ func (c *CountMin) UnmarshalBinary(data []byte) error {
 // The error wraps bloomery.ErrCorrupt, bloomery.ErrVersion or
 // bloomery.ErrTooLarge, or is that of Alloc. It allocates no more than the
 // sketch that data holds.
-func DecodeCountMin(data []byte, m *Memory) (*CountMin, error) {
+func DecodeCountMin(data []byte, m *memory.Arena) (*CountMin, error) {
 	header, rest, err := openBinary(countMinMagic, data)
 	if err != nil {
 		return nil, err
@@ -157,7 +158,7 @@ func DecodeCountMin(data []byte, m *Memory) (*CountMin, error) {
 }
 
 // NewCountMinLoader starts to load a sketch: see [Loader].
-func NewCountMinLoader(first []byte, size int64, m *Memory) (*Loader[*CountMin], error) {
+func NewCountMinLoader(first []byte, size int64, m *memory.Arena) (*Loader[*CountMin], error) {
 	return newLoader(countMinMagic, first, size, func(header []byte, bytes uint64) (*CountMin, [][]byte, error) {
 		c, err := newCountMinOf(header, bytes, m)
 		if err != nil {
@@ -183,7 +184,7 @@ func (c *CountMin) prefix() []byte {
 }
 
 // newCountMinOf returns the sketch of a header, with bytes of cells to come.
-func newCountMinOf(header []byte, bytes uint64, m *Memory) (*CountMin, error) {
+func newCountMinOf(header []byte, bytes uint64, m *memory.Arena) (*CountMin, error) {
 	p, count, err := ParseCountMinHeader(header)
 	if err != nil {
 		return nil, err

@@ -9,6 +9,7 @@ import (
 	"math/bits"
 
 	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/internal/memory"
 )
 
 var _ bloomery.Filter = (*Cuckoo)(nil)
@@ -38,7 +39,7 @@ type CuckooParams struct {
 	// never grows.
 	Expansion uint16
 	// Memory places the sub-filters. Nil means the Go heap.
-	Memory *Memory
+	Memory *memory.Arena
 }
 
 // Cuckoo is RedisBloom's CF: a list of cuckoo filters with one byte per item.
@@ -53,7 +54,7 @@ type Cuckoo struct {
 	slots     uint64 // of all sub-filters
 	subs      []sub  // oldest first
 	frozen    *Frozen
-	memory    *Memory
+	memory    *memory.Arena
 	full      *fullTable // nil below fullFrom sub-filters
 	sweep     *sweep     // while the filter is compacted in pieces
 	bucket    uint16     // slots per bucket
@@ -303,7 +304,7 @@ func (c *Cuckoo) Arrays() iter.Seq[[]byte] {
 	}
 }
 
-// Release gives the arrays to Memory.Free, those of an open snapshot when that
+// Release gives the arrays to the Arena, those of an open snapshot when that
 // is closed, and leaves a zero Cuckoo. Filters on the Go heap need no Release.
 func (c *Cuckoo) Release() {
 	drop(c.memory, c.frozen, c.Arrays())

@@ -40,7 +40,7 @@ func (c *Cuckoo) dropNewest() {
 	data := c.subs[x].data
 	c.slots -= uint64(len(data))
 	if !c.frozen.keeps(x, data) {
-		c.memory.free(data)
+		c.memory.Release(data)
 	}
 	c.subs[x] = sub{}
 	c.subs = c.subs[:x]

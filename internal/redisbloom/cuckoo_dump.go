@@ -121,7 +121,7 @@ func (h CuckooHeader) slots() uint64 { return h.bytes - overhead(h.filters) }
 // come with the chunks that follow. A nil m means the Go heap. The error wraps
 // bloomery.ErrTooLarge or is that of Alloc; what was allocated until then is
 // freed.
-func (h CuckooHeader) New(m *Memory) (*Cuckoo, error) {
+func (h CuckooHeader) New(m *memory.Arena) (*Cuckoo, error) {
 	c, err := h.make(m)
 	if err != nil {
 		return nil, fmt.Errorf("redisbloom: load: %w", err)
@@ -129,7 +129,7 @@ func (h CuckooHeader) New(m *Memory) (*Cuckoo, error) {
 	return c, nil
 }
 
-func (h CuckooHeader) make(m *Memory) (*Cuckoo, error) {
+func (h CuckooHeader) make(m *memory.Arena) (*Cuckoo, error) {
 	if err := memory.Fits(overhead(h.filters)); err != nil {
 		return nil, err
 	}
@@ -151,7 +151,7 @@ func (h CuckooHeader) make(m *Memory) (*Cuckoo, error) {
 		if i > 0 {
 			n *= uint64(h.expansion)
 		}
-		data, err := m.array(n*uint64(h.bucket), h.bytes)
+		data, err := m.Bytes(n*uint64(h.bucket), h.bytes)
 		if err != nil {
 			drop(m, nil, c.Arrays())
 			return nil, err

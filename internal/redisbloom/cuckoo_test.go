@@ -10,10 +10,10 @@ import (
 	"slices"
 	"testing"
 
-	"pgregory.net/rapid"
-
 	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/internal/memory"
 	"github.com/bloomery/bloomery/internal/redisbloom"
+	"pgregory.net/rapid"
 )
 
 func TestCuckooParameters(t *testing.T) {
@@ -83,7 +83,7 @@ func TestCuckooFull(t *testing.T) {
 	if refused < 136 || c.Items() != uint64(200-refused) || c.GrowBytes() != 0 {
 		t.Errorf("%d refused, %d items of 64, GrowBytes %d", refused, c.Items(), c.GrowBytes())
 	}
-	dst := make([]redisbloom.Result, 2)
+	dst := make([]int8, 2)
 	hs := []uint64{c.Digest([]byte("hello")), c.Digest(item(0))}
 	if n, err := c.InsertNXDigests(dst, hs, math.MaxUint64); n != 2 || !errors.Is(err, redisbloom.ErrFull) {
 		t.Errorf("InsertNXDigests = %d, %v", n, err)
@@ -96,20 +96,20 @@ func TestCuckooFull(t *testing.T) {
 // TestCuckooRoom limits growth by bytes.
 func TestCuckooRoom(t *testing.T) {
 	c := newCuckoo(t, redisbloom.CuckooParams{Capacity: 8, BucketSize: 2, MaxIterations: 20, Expansion: 2})
-	hs, dst := make([]uint64, 100), make([]redisbloom.Result, 100)
+	hs, dst := make([]uint64, 100), make([]int8, 100)
 	for i := range hs {
 		hs[i] = c.Digest(item(i))
 	}
 	before, grow := c.Bytes(), c.GrowBytes()
 	n, err := c.InsertDigests(dst, hs, grow)
-	if !errors.Is(err, redisbloom.ErrBudget) || !errors.Is(err, bloomery.ErrTooLarge) || errors.Is(err, redisbloom.ErrGrowth) {
+	if !errors.Is(err, memory.ErrRoom) || !errors.Is(err, bloomery.ErrTooLarge) || errors.Is(err, redisbloom.ErrGrowth) {
 		t.Errorf("InsertDigests: %v, want ErrBudget", err)
 	}
 	if c.Filters() != 2 || c.Bytes() != before+grow || n < 8 || n > 24 || c.Items() != uint64(n) {
 		t.Errorf("%d done, %d filters, %d bytes, want 2 and %d", n, c.Filters(), c.Bytes(), before+grow)
 	}
 	state, _ := c.MarshalBinary()
-	if m, err := c.InsertNXDigests(dst, hs[n:], 10); m != 0 || !errors.Is(err, redisbloom.ErrBudget) {
+	if m, err := c.InsertNXDigests(dst, hs[n:], 10); m != 0 || !errors.Is(err, memory.ErrRoom) {
 		t.Errorf("InsertNXDigests without room = %d, %v", m, err)
 	}
 	if after, _ := c.MarshalBinary(); !bytes.Equal(after, state) {
@@ -570,7 +570,7 @@ func TestCuckooBadHeaders(t *testing.T) {
 func TestCuckooManyFilters(t *testing.T) {
 	const filters = 50000
 	c := newCuckoo(t, redisbloom.CuckooParams{Capacity: 4, BucketSize: 2, MaxIterations: 1, Expansion: 1})
-	hs, dst := make([]uint64, 1000), make([]redisbloom.Result, 1000)
+	hs, dst := make([]uint64, 1000), make([]int8, 1000)
 	for i := range hs {
 		hs[i] = c.Digest([]byte("hello"))
 	}
@@ -632,7 +632,7 @@ func TestCuckooRate(t *testing.T) {
 
 func TestCuckooAllocs(t *testing.T) {
 	c := newCuckoo(t, redisbloom.CuckooParams{Capacity: 1 << 12, BucketSize: 2, MaxIterations: 20})
-	hs, dst, res := make([]uint64, 100), make([]bool, 100), make([]redisbloom.Result, 100)
+	hs, dst, res := make([]uint64, 100), make([]bool, 100), make([]int8, 100)
 	n := 0
 	got := testing.AllocsPerRun(100, func() { // fills the filter: kicks are in
 		for i := range hs {

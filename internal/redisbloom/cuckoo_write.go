@@ -4,16 +4,16 @@ import (
 	"errors"
 	"math"
 	"slices"
+
+	"github.com/bloomery/bloomery/internal/memory"
 )
 
-// Result is what became of one item of a batch of inserts.
-type Result int8
-
-// The results, with the values that CF.INSERTNX answers.
+// What became of one item of a batch of inserts, with the values that CF.INSERTNX
+// answers.
 const (
-	Refused  Result = -1
-	Present  Result = 0 // InsertNXDigests only
-	Inserted Result = 1
+	Refused  int8 = -1
+	Present  int8 = 0 // InsertNXDigests only
+	Inserted int8 = 1
 )
 
 // Insert inserts key; twice counts twice. It may make the filter grow as far as
@@ -48,21 +48,21 @@ func (c *Cuckoo) InsertNXDigest(h uint64) (bool, error) {
 //
 // It returns the number of digests done and the first error. A filter that
 // cannot grow (ErrFull, ErrGrowth) answers Refused and goes on with the next
-// item, as CF.INSERT does. Too small a budget (ErrBudget) and a refused array stop
+// item, as CF.INSERT does. Too small a budget (memory.ErrRoom) and a refused array stop
 // it: hs[n] is the item that failed, and it and those behind it have changed
 // nothing, so that InsertDigests of hs[n:] with a larger one goes on. It panics if
 // dst is shorter than hs.
-func (c *Cuckoo) InsertDigests(dst []Result, hs []uint64, budget uint64) (n int, err error) {
+func (c *Cuckoo) InsertDigests(dst []int8, hs []uint64, budget uint64) (n int, err error) {
 	return c.insertAll(dst, hs, false, budget)
 }
 
 // InsertNXDigests is InsertDigests that passes over items that the filter seems
 // to have; for those dst[i] is Present.
-func (c *Cuckoo) InsertNXDigests(dst []Result, hs []uint64, budget uint64) (n int, err error) {
+func (c *Cuckoo) InsertNXDigests(dst []int8, hs []uint64, budget uint64) (n int, err error) {
 	return c.insertAll(dst, hs, true, budget)
 }
 
-func (c *Cuckoo) insertAll(dst []Result, hs []uint64, nx bool, budget uint64) (n int, first error) {
+func (c *Cuckoo) insertAll(dst []int8, hs []uint64, nx bool, budget uint64) (n int, first error) {
 	fetch := 1 // an item usually fits into the newest sub-filter
 	if nx {
 		fetch = fetchFilters
@@ -166,9 +166,9 @@ func (c *Cuckoo) grow(budget *uint64) error {
 	}
 	cost := c.growBytes(n)
 	if cost > *budget {
-		return ErrBudget
+		return memory.ErrRoom
 	}
-	data, err := c.memory.grown(n*uint64(c.bucket), c.Bytes()+cost)
+	data, err := grown(c.memory, n*uint64(c.bucket), c.Bytes()+cost)
 	if err != nil {
 		return err
 	}

@@ -83,15 +83,15 @@
 // What New would allocate is known before: see the Bytes methods of parameters,
 // headers and dumps. Sketches do not grow, but for the items of a TopK. Filters
 // do, some of them by large factors. Batches of digests take the
-// number of bytes that growth may need as an argument, and stop with [ErrBudget]
+// number of bytes that growth may need as an argument, and stop with memory.ErrRoom
 // where that is too little; single keys may take what memory there is. Both
 // fail with an error that wraps bloomery.ErrTooLarge, and change nothing,
 // before the Go runtime would end the process.
 //
-// A [Memory] places all arrays of a filter outside of the Go heap and gets them
+// A memory.Arena places all arrays of a filter outside of the Go heap and gets them
 // back when the filter is released, shrinks or is replaced:
 //
-//	m := &redisbloom.Memory{Alloc: mapped.Alloc, Free: mapped.Free}
+//	m, mapped := memory.NewArena()
 //	b, err := redisbloom.NewBloom(redisbloom.BloomParams{ErrorRate: 0.01, Capacity: 1e9, Expansion: 2, Memory: m})
 //	…
 //	b.Release() // Free gets every array, those of an open snapshot at its Close

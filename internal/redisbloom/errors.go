@@ -12,9 +12,6 @@ var (
 	// ErrFull means that a filter that must not grow has no room for a new
 	// item.
 	ErrFull = fmt.Errorf("redisbloom: add: filter is %w", bloomery.ErrFull)
-	// ErrBudget means that the filter would have to grow by more bytes than the
-	// caller allows. With a larger budget the operation can go on.
-	ErrBudget = fmt.Errorf("redisbloom: add: growth beyond the budget given: %w", bloomery.ErrTooLarge)
 	// ErrGrowth means that the filter cannot grow: it would be larger than
 	// this package allows, whatever the caller gives.
 	ErrGrowth = fmt.Errorf("redisbloom: add: growth: %w", bloomery.ErrTooLarge)

@@ -29,14 +29,14 @@ const pageBytes = 4 << 10
 // other.
 //
 // A snapshot holds the arrays that the filter had: those that the filter drops
-// in the meantime, or gives up by Release, go to Memory.Free at Close.
+// in the meantime, or gives up by Release, go to the Arena at Close.
 //
 // Freeze and Close need exclusion, like a write. Read and Next need that no
 // writer is active, like any reader: take the lock of the filter for each call.
 // Only one goroutine may read.
 type Frozen struct {
 	owner  **Frozen
-	memory *Memory
+	memory *memory.Arena
 	left   [][]byte // arrays that the filter gave up
 	prefix []byte
 	arrays [][]byte
@@ -100,7 +100,7 @@ func (c *Cuckoo) Freeze() (*Frozen, error) {
 	return freeze(&c.frozen, c.memory, c.prefix(), slices.Collect(c.Arrays()))
 }
 
-func freeze(owner **Frozen, m *Memory, prefix []byte, arrays [][]byte) (*Frozen, error) {
+func freeze(owner **Frozen, m *memory.Arena, prefix []byte, arrays [][]byte) (*Frozen, error) {
 	if *owner != nil {
 		return nil, ErrFrozen
 	}
@@ -222,11 +222,11 @@ func (f *Frozen) keeps(array int, data []byte) bool {
 }
 
 // drop gives up arrays: f, if it is not nil, keeps those that it has.
-func drop(m *Memory, f *Frozen, arrays iter.Seq[[]byte]) {
+func drop(m *memory.Arena, f *Frozen, arrays iter.Seq[[]byte]) {
 	i := 0
 	for a := range arrays {
 		if !f.keeps(i, a) {
-			m.free(a)
+			m.Release(a)
 		}
 		i++
 	}
@@ -242,7 +242,7 @@ func (f *Frozen) page() []byte {
 	if p, ok := f.free.pop(); ok {
 		return p[:0]
 	}
-	if len(f.uncut) == 0 && !f.memory.heap() && f.Size() >= largeFrozen {
+	if len(f.uncut) == 0 && !f.memory.Heap() && f.Size() >= largeFrozen {
 		if more, err := memory.Map(256 * pageBytes); err == nil {
 			f.mapped, f.uncut = append(f.mapped, more), more
 		}
@@ -320,7 +320,7 @@ func (f *Frozen) Close() error {
 		*f.owner = nil
 	}
 	for _, a := range f.left {
-		f.memory.free(a)
+		f.memory.Release(a)
 	}
 	for _, m := range f.mapped {
 		_ = memory.Unmap(m) // what Map has returned can be unmapped

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/bloomery/bloomery/internal/memory"
 	"github.com/bloomery/bloomery/internal/redisbloom"
 )
 
@@ -86,7 +87,7 @@ func TestBloomBatchWithoutRoom(t *testing.T) {
 	}
 	dst := make([]bool, len(ds))
 	n, err := b.AddDigests(dst, ds, b.GrowBytes(21)) // one more layer, of 40
-	if n != 60 || !errors.Is(err, redisbloom.ErrBudget) || b.Items() != 60 {
+	if n != 60 || !errors.Is(err, memory.ErrRoom) || b.Items() != 60 {
 		t.Fatalf("AddDigests: %d, %v; %d items, want 60 and ErrBudget", n, err, b.Items())
 	}
 	for i, d := range ds {
@@ -111,7 +112,7 @@ func TestCuckooWriteBatches(t *testing.T) {
 		for i := range hs {
 			hs[i] = rng.Uint64()
 		}
-		codes := make([]redisbloom.Result, 100)
+		codes := make([]int8, 100)
 		for at := 0; at < len(hs); {
 			batch := hs[at:min(at+1+rng.IntN(100), len(hs))]
 			if n, err := many.InsertDigests(codes, batch, 1<<40); n != len(batch) || err != nil {
@@ -156,7 +157,7 @@ func TestBatchesDoNotAllocate(t *testing.T) {
 	b, ds := newBloom(t, redisbloom.BloomParams{ErrorRate: 0.01, Capacity: 300_000, Expansion: 2}), make([]redisbloom.Digest, 100)
 	c, hs := newCuckoo(t, redisbloom.CuckooParams{Capacity: 300_000, BucketSize: 2, MaxIterations: 20}), make([]uint64, 100)
 	rng := rand.New(rand.NewPCG(9, 10))
-	dst, codes := make([]bool, 100), make([]redisbloom.Result, 100)
+	dst, codes := make([]bool, 100), make([]int8, 100)
 	n := testing.AllocsPerRun(100, func() {
 		for i := range ds {
 			ds[i], hs[i] = redisbloom.Digest{A: rng.Uint64(), B: rng.Uint64()}, rng.Uint64()

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/internal/memory"
 )
 
 // Loader puts a filter or sketch together from the pieces that [Frozen.Next]
@@ -30,7 +31,7 @@ type Loader[F releaser] struct {
 type releaser interface{ Release() }
 
 // NewBloomLoader starts to load a Bloom: see [Loader].
-func NewBloomLoader(first []byte, size int64, m *Memory) (*Loader[*Bloom], error) {
+func NewBloomLoader(first []byte, size int64, m *memory.Arena) (*Loader[*Bloom], error) {
 	return newLoader(bloomMagic, first, size, func(header []byte, bytes uint64) (*Bloom, [][]byte, error) {
 		h, err := ParseBloomHeader(header)
 		if err != nil || h.data != bytes {
@@ -45,7 +46,7 @@ func NewBloomLoader(first []byte, size int64, m *Memory) (*Loader[*Bloom], error
 }
 
 // NewCuckooLoader starts to load a Cuckoo: see [Loader].
-func NewCuckooLoader(first []byte, size int64, m *Memory) (*Loader[*Cuckoo], error) {
+func NewCuckooLoader(first []byte, size int64, m *memory.Arena) (*Loader[*Cuckoo], error) {
 	return newLoader(cuckooMagic, first, size, func(header []byte, bytes uint64) (*Cuckoo, [][]byte, error) {
 		h, err := ParseCuckooHeader(header)
 		if err != nil || h.slots() != bytes {
@@ -153,7 +154,7 @@ func (l *Loader[F]) Done() (F, error) {
 	return l.filter, nil
 }
 
-// Release gives the arrays of what will not be used to Memory.Free. It is for a
+// Release gives the arrays of what will not be used to the Arena. It is for a
 // load that failed; what Done returned has a Release of its own.
 func (l *Loader[F]) Release() {
 	if l.arrays != nil {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/internal/memory"
 	"github.com/bloomery/bloomery/internal/redisbloom"
 )
 
@@ -52,7 +53,7 @@ func TestPieces(t *testing.T) {
 }
 
 // starter is a function that starts to load an F.
-type starter[F interface{ Release() }] func([]byte, int64, *redisbloom.Memory) (*redisbloom.Loader[F], error)
+type starter[F interface{ Release() }] func([]byte, int64, *memory.Arena) (*redisbloom.Loader[F], error)
 
 // pieces reads a snapshot in pieces with changes between them, and loads them.
 func pieces[F interface{ Release() }](t *testing.T, f *redisbloom.Frozen, start starter[F], change func()) F {

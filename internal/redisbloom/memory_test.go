@@ -16,7 +16,7 @@ import (
 	"github.com/bloomery/bloomery/internal/redisbloom"
 )
 
-// arena is a Memory that knows what is out and refuses when it has none left.
+// arena is an Arena that knows what is out and refuses when it has none left.
 type arena struct {
 	t    *testing.T
 	left int // arrays that may still be allocated
@@ -25,9 +25,9 @@ type arena struct {
 
 var errArena = errors.New("arena is empty")
 
-func newArena(t *testing.T, arrays int) (*arena, *redisbloom.Memory) {
+func newArena(t *testing.T, arrays int) (*arena, *memory.Arena) {
 	a := &arena{t: t, left: arrays, out: map[*byte]int{}}
-	return a, &redisbloom.Memory{Alloc: a.alloc, Free: a.free}
+	return a, &memory.Arena{Alloc: a.alloc, Free: a.free}
 }
 
 // alloc returns more than was asked for: users must not rely on the length.
@@ -76,7 +76,7 @@ func (a *arena) empty() {
 }
 
 // TestMemoryPlacesEverything makes filters in every way there is: all arrays are
-// of the Memory given, those of later layers too, and Release frees them all.
+// of the Arena given, those of later layers too, and Release frees them all.
 func TestMemoryPlacesEverything(t *testing.T) {
 	plain := newBloom(t, redisbloom.BloomParams{ErrorRate: 0.01, Capacity: 10, Expansion: 2})
 	a, m := newArena(t, math.MaxInt)
@@ -191,7 +191,7 @@ func TestMemoryRefused(t *testing.T) {
 	}
 }
 
-// TestMemoryRefusesGrowth grows filters whose Memory has one array: the item
+// TestMemoryRefusesGrowth grows filters whose Arena has one array: the item
 // that would need a second one changes nothing, and a batch says how far it
 // came.
 func TestMemoryRefusesGrowth(t *testing.T) {
@@ -202,7 +202,7 @@ func TestMemoryRefusesGrowth(t *testing.T) {
 		ds[i] = b.Digest(item(i))
 	}
 	n, err := b.AddDigests(dst, ds, math.MaxUint64)
-	if n < 10 || n == 40 || !errors.Is(err, errArena) || errors.Is(err, redisbloom.ErrBudget) || b.Layers() != 1 {
+	if n < 10 || n == 40 || !errors.Is(err, errArena) || errors.Is(err, memory.ErrRoom) || b.Layers() != 1 {
 		t.Errorf("AddDigests = %d, %v", n, err)
 	}
 	before, _ := b.MarshalBinary()
@@ -214,7 +214,7 @@ func TestMemoryRefusesGrowth(t *testing.T) {
 	}
 	_, m = newArena(t, 1)
 	c := newCuckoo(t, redisbloom.CuckooParams{Capacity: 8, BucketSize: 2, MaxIterations: 20, Expansion: 1, Memory: m})
-	hs, res := make([]uint64, 40), make([]redisbloom.Result, 40)
+	hs, res := make([]uint64, 40), make([]int8, 40)
 	for i := range hs {
 		hs[i] = c.Digest(item(i))
 	}

@@ -274,7 +274,7 @@ func (r *replayer) insertAll(cmd, key string, words []string) string {
 		return "-Maximum expansions reached\r\n"
 	}
 	items := words[slices.Index(words, "ITEMS")+1:]
-	dst, hs := make([]redisbloom.Result, len(items)), make([]uint64, len(items))
+	dst, hs := make([]int8, len(items)), make([]uint64, len(items))
 	for i, it := range items {
 		hs[i] = c.Digest([]byte(it))
 	}

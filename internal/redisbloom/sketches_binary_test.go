@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/internal/memory"
 	"github.com/bloomery/bloomery/internal/redisbloom"
 )
 
@@ -28,7 +29,7 @@ type sketch interface {
 
 // sampleSketches returns one sketch of each kind with some items, and what
 // changes them.
-func sampleSketches(tb testing.TB, m *redisbloom.Memory) (all []sketch, change func(i int)) {
+func sampleSketches(tb testing.TB, m *memory.Arena) (all []sketch, change func(i int)) {
 	tb.Helper()
 	c, err1 := redisbloom.NewCountMin(redisbloom.CountMinParams{Width: 5, Depth: 3, Memory: m})
 	k, err2 := redisbloom.NewTopK(redisbloom.TopKParams{K: 3, Width: 4, Depth: 3, Decay: 0.9, Memory: m})
@@ -107,7 +108,7 @@ func TestSketchGolden(t *testing.T) {
 	}
 }
 
-// TestSketchMemory places all arrays by a Memory, and frees them once.
+// TestSketchMemory places all arrays by an Arena, and frees them once.
 func TestSketchMemory(t *testing.T) {
 	a, m := newArena(t, math.MaxInt)
 	all, change := sampleSketches(t, m)

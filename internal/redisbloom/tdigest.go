@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/internal/memory"
 )
 
 const (
@@ -20,7 +21,7 @@ type TDigestParams struct {
 	// RedisBloom's default is 100.
 	Compression int64
 	// Memory places the nodes. Nil means the Go heap.
-	Memory *Memory
+	Memory *memory.Arena
 }
 
 // TDigest is RedisBloom's TDIGEST: it estimates quantiles and ranks of a stream
@@ -49,7 +50,7 @@ type TDigest struct {
 	waitingSum   int64
 	min, max     float64
 	compressions int64
-	memory       *Memory
+	memory       *memory.Arena
 }
 
 // NewTDigest returns an empty digest. The error wraps bloomery.ErrParameter or
@@ -90,12 +91,12 @@ func (t *TDigest) capacity() int { return int(6*t.compression + 10) }
 
 // reserve makes room for n nodes.
 func (t *TDigest) reserve(n int) error {
-	array, nodes, err := t.memory.words(2 * n)
+	array, nodes, err := t.memory.Words(2 * n)
 	if err != nil {
 		return err
 	}
 	copy(nodes, t.nodes[:2*(t.merged+t.waiting)])
-	t.memory.free(t.array)
+	t.memory.Release(t.array)
 	t.array, t.nodes = array, nodes
 	return nil
 }
@@ -317,9 +318,9 @@ func (t *TDigest) Arrays() iter.Seq[[]byte] {
 	}
 }
 
-// Release gives the array to Memory.Free and leaves a zero TDigest. Digests on
+// Release gives the array to the Arena and leaves a zero TDigest. Digests on
 // the Go heap need no Release.
 func (t *TDigest) Release() {
-	t.memory.free(t.array)
+	t.memory.Release(t.array)
 	*t = TDigest{}
 }

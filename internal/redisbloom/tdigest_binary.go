@@ -9,6 +9,7 @@ import (
 	"math"
 
 	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/internal/memory"
 )
 
 // The binary form of a TDigest:
@@ -101,7 +102,7 @@ func errDigest(format string, args ...any) error {
 //
 // RedisBloom does not dump the only value of a digest, and loses it. Here it is
 // known from Min.
-func (d TDigestDump) New(m *Memory) (*TDigest, error) {
+func (d TDigestDump) New(m *memory.Arena) (*TDigest, error) {
 	if _, err := d.Bytes(); err != nil {
 		return nil, err
 	}
@@ -149,7 +150,7 @@ func ParseTDigestHeader(header []byte) (TDigestParams, error) {
 
 // headerOnly returns the digest of a header without nodes, and whether it has a
 // single value, which is its least.
-func headerOnly(header []byte, m *Memory) (t *TDigest, single bool, err error) {
+func headerOnly(header []byte, m *memory.Arena) (t *TDigest, single bool, err error) {
 	if len(header) != tdigestHeaderBytes {
 		return nil, false, errDigest("header of %d bytes", len(header))
 	}
@@ -173,7 +174,7 @@ func (t *TDigest) Begin(header []byte) error {
 		if err := n.reserve(n.capacity()); err != nil {
 			return fmt.Errorf("redisbloom: load: %w", err)
 		}
-		t.memory.free(t.array)
+		t.memory.Release(t.array)
 	} else {
 		n.array, n.nodes = t.array, t.nodes
 	}
@@ -258,7 +259,7 @@ func (t *TDigest) AppendBinary(dst []byte) ([]byte, error) {
 	return appendBinary(dst, t.prefix(), one(t.appendNodes(nil))), nil
 }
 
-// UnmarshalBinary replaces the digest by one in binary form, in the Memory that
+// UnmarshalBinary replaces the digest by one in binary form, in the Arena that
 // the digest was made with. Its error is that of DecodeTDigest, and then
 // nothing has changed.
 func (t *TDigest) UnmarshalBinary(data []byte) error {
@@ -275,7 +276,7 @@ func (t *TDigest) UnmarshalBinary(data []byte) error {
 // error wraps bloomery.ErrCorrupt, bloomery.ErrVersion or bloomery.ErrTooLarge,
 // or is that of Alloc. It allocates memory for the nodes that data holds; the
 // next Add does so for all that the digest may have.
-func DecodeTDigest(data []byte, m *Memory) (*TDigest, error) {
+func DecodeTDigest(data []byte, m *memory.Arena) (*TDigest, error) {
 	header, rest, err := openBinary(tdigestMagic, data)
 	if err != nil {
 		return nil, err
@@ -292,7 +293,7 @@ func DecodeTDigest(data []byte, m *Memory) (*TDigest, error) {
 }
 
 // NewTDigestLoader starts to load a digest: see [Loader].
-func NewTDigestLoader(first []byte, size int64, m *Memory) (*Loader[*TDigest], error) {
+func NewTDigestLoader(first []byte, size int64, m *memory.Arena) (*Loader[*TDigest], error) {
 	var nodes []byte
 	l, err := newLoader(tdigestMagic, first, size, func(header []byte, bytes uint64) (*TDigest, [][]byte, error) {
 		t, err := newTDigestOf(header, bytes, m)
@@ -337,7 +338,7 @@ func (t *TDigest) prefix() []byte {
 
 // newTDigestOf returns the digest of a header, with memory for its nodes, which
 // have so many bytes.
-func newTDigestOf(header []byte, size uint64, m *Memory) (*TDigest, error) {
+func newTDigestOf(header []byte, size uint64, m *memory.Arena) (*TDigest, error) {
 	if len(header) != tdigestHeaderBytes {
 		return nil, errDigest("header of %d bytes", len(header))
 	}

@@ -40,7 +40,7 @@ type TopKParams struct {
 	Seed uint64
 	// Memory places the cells. Nil means the Go heap, where items and slots
 	// always are.
-	Memory *Memory
+	Memory *memory.Arena
 }
 
 // TopK is RedisBloom's TOPK, the HeavyKeeper sketch: it finds the k most
@@ -69,7 +69,7 @@ type TopK struct {
 	decay   float64
 	state   uint64 // of the generator
 	frozen  *Frozen
-	memory  *Memory
+	memory  *memory.Arena
 	// chances[i] is 2^64 times the chance of a decrement of a count of i.
 	chances [256]uint64
 }
@@ -91,7 +91,7 @@ func NewTopK(p TopKParams) (*TopK, error) {
 	if err := memory.Fits(topKBytes + uint64(p.K)*slotBytes); err != nil {
 		return nil, fmt.Errorf("redisbloom: new: %w", err)
 	}
-	cells, err := p.Memory.array(uint64(p.Width)*uint64(p.Depth)*topKCellBytes, total)
+	cells, err := p.Memory.Bytes(uint64(p.Width)*uint64(p.Depth)*topKCellBytes, total)
 	if err != nil {
 		return nil, fmt.Errorf("redisbloom: new: %w", err)
 	}
@@ -358,11 +358,11 @@ func (t *TopK) Arrays() iter.Seq[[]byte] {
 	}
 }
 
-// Release gives the array to Memory.Free, that of an open snapshot when that is
+// Release gives the array to the Arena, that of an open snapshot when that is
 // closed, and leaves a zero TopK. Sketches on the Go heap need no Release.
 func (t *TopK) Release() {
 	if !t.frozen.keeps(cellsArray, t.cells) {
-		t.memory.free(t.cells)
+		t.memory.Release(t.cells)
 	}
 	*t = TopK{}
 }

@@ -9,6 +9,7 @@ import (
 	"math"
 
 	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/internal/memory"
 )
 
 // The binary form of a TopK:
@@ -97,7 +98,7 @@ func (d TopKDump) params() TopKParams {
 // New returns the sketch that was dumped; its generator starts anew. A nil m
 // means the Go heap. The error wraps bloomery.ErrCorrupt or
 // bloomery.ErrTooLarge, or is that of Alloc.
-func (d TopKDump) New(m *Memory) (*TopK, error) {
+func (d TopKDump) New(m *memory.Arena) (*TopK, error) {
 	if _, err := d.Bytes(); err != nil {
 		return nil, err
 	}
@@ -252,7 +253,7 @@ func (t *TopK) AppendBinary(dst []byte) ([]byte, error) {
 	return appendBinary(dst, t.prefix(len(slots)), both(slots, t.cells)), nil
 }
 
-// UnmarshalBinary replaces the sketch by one in binary form, in the Memory that
+// UnmarshalBinary replaces the sketch by one in binary form, in the Arena that
 // the sketch was made with. Its error is that of DecodeTopK, and then nothing
 // has changed.
 func (t *TopK) UnmarshalBinary(data []byte) error {
@@ -268,7 +269,7 @@ func (t *TopK) UnmarshalBinary(data []byte) error {
 // DecodeTopK returns a sketch in binary form. A nil m means the Go heap. The
 // error wraps bloomery.ErrCorrupt, bloomery.ErrVersion or bloomery.ErrTooLarge,
 // or is that of Alloc. It allocates no more than twice the length of data.
-func DecodeTopK(data []byte, m *Memory) (*TopK, error) {
+func DecodeTopK(data []byte, m *memory.Arena) (*TopK, error) {
 	header, rest, err := openBinary(topKMagic, data)
 	if err != nil {
 		return nil, err
@@ -286,7 +287,7 @@ func DecodeTopK(data []byte, m *Memory) (*TopK, error) {
 }
 
 // NewTopKLoader starts to load a sketch: see [Loader].
-func NewTopKLoader(first []byte, size int64, m *Memory) (*Loader[*TopK], error) {
+func NewTopKLoader(first []byte, size int64, m *memory.Arena) (*Loader[*TopK], error) {
 	var slots []byte
 	l, err := newLoader(topKMagic, first, size, func(header []byte, bytes uint64) (*TopK, [][]byte, error) {
 		t, n, err := newTopKOf(header, bytes, m)
@@ -331,7 +332,7 @@ func (t *TopK) prefix(slots int) []byte {
 
 // newTopKOf returns the sketch of a header, with empty slots and cells, and the
 // bytes of the slots. Both together have so many bytes.
-func newTopKOf(header []byte, size uint64, m *Memory) (t *TopK, slots uint64, err error) {
+func newTopKOf(header []byte, size uint64, m *memory.Arena) (t *TopK, slots uint64, err error) {
 	p, err := ParseTopKHeader(header)
 	if err != nil {
 		return nil, 0, err

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/bloomery/bloomery/internal/memory"
 	"github.com/bloomery/bloomery/internal/redisbloom"
 )
 
@@ -29,7 +30,7 @@ func newCuckoo(tb testing.TB, p redisbloom.CuckooParams) *redisbloom.Cuckoo {
 
 // newFromHeader makes a filter from a header that was parsed.
 func newFromHeader[F any](t fataler, header interface {
-	New(m *redisbloom.Memory) (F, error)
+	New(m *memory.Arena) (F, error)
 },
 ) F {
 	t.Helper()

@@ -6,8 +6,6 @@ package answer
 import (
 	"math"
 	"strings"
-
-	"github.com/bloomery/bloomery/internal/redisbloom"
 )
 
 // ReplyKind says what a reply is. Both protocols, and HTTP, write a kind in
@@ -42,7 +40,7 @@ type Reply struct {
 	Text  string
 	Elems []Reply
 	Bools []bool
-	Codes []redisbloom.Result
+	Codes []int8
 }
 
 // Failed reports whether the reply is an error.

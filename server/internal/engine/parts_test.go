@@ -100,8 +100,8 @@ func TestShareOfARecord(t *testing.T) {
 			[]string{"2 [false false] [] [] <nil>", "0 [] [] [] " + store.ErrExpansions.Error(), "0 [] [] [] " + store.ErrExpansions.Error()}, []bool{y, y, y}, []bool{n, n, n},
 		},
 		"codes": {
-			store.Result{Done: 6, Codes: []redisbloom.Result{in, in, none, in, in, in}},
-			[]string{fmt.Sprint(2, []bool(nil), []redisbloom.Result{in, in}, []bool(nil), nil), "", fmt.Sprint(1, []bool(nil), []redisbloom.Result{in}, []bool(nil), nil)},
+			store.Result{Done: 6, Codes: []int8{in, in, none, in, in, in}},
+			[]string{fmt.Sprint(2, []bool(nil), []int8{in, in}, []bool(nil), nil), "", fmt.Sprint(1, []bool(nil), []int8{in}, []bool(nil), nil)},
 			[]bool{y, n, y}, []bool{n, y, n},
 		},
 	} {
@@ -122,14 +122,14 @@ func TestRoomIsAskedForTwice(t *testing.T) {
 	for _, codes := range []bool{false, true} {
 		calls, _ := shared(codes)
 		c := &calls[1]
-		res := &store.Result{Err: store.ErrRoom, Done: 2, Bools: []bool{true, false, true}, Codes: []redisbloom.Result{redisbloom.Inserted, redisbloom.Refused, redisbloom.Refused}}
+		res := &store.Result{Err: store.ErrRoom, Done: 2, Bools: []bool{true, false, true}, Codes: []int8{redisbloom.Inserted, redisbloom.Refused, redisbloom.Refused}}
 		for i, want := range []bool{true, true, false} {
 			if got := c.lacksRoom(res); got != want {
 				t.Errorf("time %d: prepared again %v, want %v", i, got, want)
 			}
 		}
 		c.keep(res)
-		if c.pieces.done != 2 || codes && !slices.Equal(c.pieces.codes, []redisbloom.Result{redisbloom.Inserted, redisbloom.Refused, 0}) ||
+		if c.pieces.done != 2 || codes && !slices.Equal(c.pieces.codes, []int8{redisbloom.Inserted, redisbloom.Refused, 0}) ||
 			!codes && !slices.Equal(c.pieces.found, []bool{true, false, false}) {
 			t.Errorf("kept: %+v", c.pieces)
 		}

@@ -5,7 +5,6 @@ package engine
 import (
 	"errors"
 
-	"github.com/bloomery/bloomery/internal/redisbloom"
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/door"
@@ -16,7 +15,7 @@ import (
 // Digests take memory for one piece only; the answers are held for the reply.
 type pieces struct {
 	found []bool
-	codes []redisbloom.Result
+	codes []int8
 	done  int
 	err   error // of the first piece that had one
 
@@ -35,7 +34,7 @@ func (e *Engine) runPieces(s *Session, calls []Call) {
 		}
 		v = &pieces{}
 		if f.Write != nil && f.Write.Codes {
-			v.codes = make([]redisbloom.Result, len(c.Items))
+			v.codes = make([]int8, len(c.Items))
 		} else {
 			v.found = make([]bool, len(c.Items))
 		}

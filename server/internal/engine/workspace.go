@@ -29,7 +29,7 @@ type Workspace struct {
 
 	routes  routes
 	bools   []bool
-	codes   []redisbloom.Result
+	codes   []int8
 	ops     []*Op // taken and free ones
 	taken   int
 	used    int        // the most that were taken since Reset
@@ -107,9 +107,9 @@ func (w *Workspace) takeBools(n int) []bool {
 }
 
 // takeCodes returns n codes that stay valid until Reset.
-func (w *Workspace) takeCodes(n int) []redisbloom.Result {
+func (w *Workspace) takeCodes(n int) []int8 {
 	if cap(w.codes)-len(w.codes) < n {
-		w.codes = make([]redisbloom.Result, 0, max(n, 256))
+		w.codes = make([]int8, 0, max(n, 256))
 	}
 	at := len(w.codes)
 	w.codes = w.codes[:at+n]

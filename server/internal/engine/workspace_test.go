@@ -13,19 +13,19 @@ import (
 func TestWorkspaceGivesRoom(t *testing.T) {
 	var w Workspace
 	bools := [][]bool{w.takeBools(3), w.takeBools(5), w.takeBools(300), w.takeBools(2)}
-	codes := [][]redisbloom.Result{w.takeCodes(3), w.takeCodes(5), w.takeCodes(300), w.takeCodes(2)}
+	codes := [][]int8{w.takeCodes(3), w.takeCodes(5), w.takeCodes(300), w.takeCodes(2)}
 	elems := [][]answer.Reply{w.takeElems(3), w.takeElems(5), w.takeElems(300), w.takeElems(2)}
 	for i, n := range []int{3, 5, 300, 2} {
 		if len(bools[i]) != n || cap(bools[i]) != n || len(codes[i]) != n || cap(codes[i]) != n || len(elems[i]) != n || cap(elems[i]) != n {
 			t.Errorf("room for %d: %d bools, %d codes, %d replies", n, len(bools[i]), len(codes[i]), len(elems[i]))
 		}
 		for j := range n {
-			bools[i][j], codes[i][j], elems[i][j].N = i%2 == 0, redisbloom.Result(i), int64(i)
+			bools[i][j], codes[i][j], elems[i][j].N = i%2 == 0, int8(i), int64(i)
 		}
 	}
 	for i := range bools {
 		for j := range bools[i] {
-			if bools[i][j] != (i%2 == 0) || codes[i][j] != redisbloom.Result(i) || elems[i][j].N != int64(i) {
+			if bools[i][j] != (i%2 == 0) || codes[i][j] != int8(i) || elems[i][j].N != int64(i) {
 				t.Fatalf("piece %d has become another at %d", i, j)
 			}
 		}
@@ -118,7 +118,7 @@ func TestNegatives(t *testing.T) {
 		{answer.Integer(5), 0},
 		{answer.List(answer.Text("abc"), answer.List(answer.Text("de"))), 0},
 		{answer.Reply{Kind: answer.Bools, Bools: []bool{true, false, false}}, 2},
-		{answer.Reply{Kind: answer.Codes, Codes: make([]redisbloom.Result, 4)}, 0},
+		{answer.Reply{Kind: answer.Codes, Codes: make([]int8, 4)}, 0},
 		{answer.Truth(true), 0},
 		{answer.Truth(false), 1},
 		{answer.Flag(true), 0},

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/bloomery/bloomery/internal/redisbloom"
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/door"
@@ -153,7 +152,7 @@ func (w *Workspace) share(calls []Call, res *store.Result) {
 		case to > res.Done: // the first that failed
 			w.view.Err = res.Err
 			to = max(from, res.Done)
-		case write.Codes && res.Codes[from] == redisbloom.Refused:
+		case write.Codes && res.Codes[from] == store.Refused:
 			c.single = true // run again, alone, to learn why
 			continue
 		}
@@ -191,7 +190,7 @@ func (c *Call) keep(res *store.Result) {
 	}
 	c.pieces = &pieces{done: res.Done}
 	if c.cmd.Filter.Write.Codes {
-		c.pieces.codes = make([]redisbloom.Result, len(c.Items))
+		c.pieces.codes = make([]int8, len(c.Items))
 		copy(c.pieces.codes, res.Codes[:res.Done])
 	} else {
 		c.pieces.found = make([]bool, len(c.Items))

@@ -38,8 +38,8 @@ type Result struct {
 	// torn means that a hash without room has changed the filter all the same: it
 	// is logged, and leaves the same when it is replayed.
 	torn bool
-	// Codes says what became of every digest of OpInsert and OpInsertNew.
-	Codes []redisbloom.Result
+	// Codes says what became of every hash of CuckooInsert: Refused, Present or Inserted.
+	Codes []int8
 	// Counts are the counts of items after OpCountMinIncr.
 	Counts []uint32
 	// Expelled are the items that left a TOPK for those of OpTopKIncr, each at
@@ -54,6 +54,13 @@ type Result struct {
 	held    []*Part  // the same, of a merge
 	effects []Record // what a merge did
 }
+
+// What became of an item that was inserted, as Codes has it.
+const (
+	Refused  = redisbloom.Refused
+	Present  = redisbloom.Present
+	Inserted = redisbloom.Inserted
+)
 
 // Apply changes s as r says and puts the answer into res. For a record of the
 // catalogue the caller holds the catalogue's lock, for one of a part the lock

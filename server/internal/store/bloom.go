@@ -6,6 +6,7 @@ import (
 	"iter"
 	"slices"
 
+	"github.com/bloomery/bloomery/internal/memory"
 	"github.com/bloomery/bloomery/internal/redisbloom"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 )
@@ -155,7 +156,7 @@ func bloomDumpBytes(header []byte) (uint64, error) {
 	return h.Bytes(), nil
 }
 
-func newBloomDump(header []byte, m *redisbloom.Memory) (Contents, error) {
+func newBloomDump(header []byte, m *memory.Arena) (Contents, error) {
 	h, err := redisbloom.ParseBloomHeader(header)
 	if err != nil {
 		return nil, err
@@ -175,7 +176,7 @@ type bloomLoader struct {
 	*redisbloom.Loader[*redisbloom.Bloom]
 }
 
-func loadBloom(first []byte, size int64, m *redisbloom.Memory) (Loader, error) {
+func loadBloom(first []byte, size int64, m *memory.Arena) (Loader, error) {
 	l, err := redisbloom.NewBloomLoader(first, size, m)
 	return bloomLoader{l}, err
 }

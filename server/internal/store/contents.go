@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/internal/memory"
 	"github.com/bloomery/bloomery/internal/redisbloom"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 )
@@ -96,7 +97,7 @@ type Loader interface {
 type kind struct {
 	name string // as TYPE spells it
 	// load begins a Loader with the first piece of size bytes.
-	load func(first []byte, size int64, m *redisbloom.Memory) (Loader, error)
+	load func(first []byte, size int64, m *memory.Arena) (Loader, error)
 }
 
 // kinds is the table of kinds: a new one is a file like bloom.go, a row here, and one

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/internal/memory"
 	"github.com/bloomery/bloomery/internal/redisbloom"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 )
@@ -168,7 +169,7 @@ func countMinBytes(header []byte) (uint64, error) {
 	return p.Bytes()
 }
 
-func newCountMin(header []byte, m *redisbloom.Memory) (Contents, error) {
+func newCountMin(header []byte, m *memory.Arena) (Contents, error) {
 	if _, err := countMinBytes(header); err != nil {
 		return nil, err
 	}
@@ -186,7 +187,7 @@ type countMinLoader struct {
 	*redisbloom.Loader[*redisbloom.CountMin]
 }
 
-func loadCountMin(first []byte, size int64, m *redisbloom.Memory) (Loader, error) {
+func loadCountMin(first []byte, size int64, m *memory.Arena) (Loader, error) {
 	l, err := redisbloom.NewCountMinLoader(first, size, m)
 	return countMinLoader{l}, err
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/bloomery/bloomery/internal/memory"
 	"github.com/bloomery/bloomery/internal/redisbloom"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 )
@@ -133,7 +134,7 @@ func (o *CuckooInsert) change(_ *State, p *Part, _ *Record, res *Result) (grown 
 		return 0
 	}
 	if cap(res.Codes) < len(o.Hashes) {
-		res.Codes = make([]redisbloom.Result, len(o.Hashes))
+		res.Codes = make([]int8, len(o.Hashes))
 	}
 	res.Codes = res.Codes[:len(o.Hashes)]
 	before, items, filters := c.Bytes(), c.Items(), c.Filters()
@@ -349,7 +350,7 @@ func cuckooDumpBytes(header []byte) (uint64, error) {
 	return h.Bytes(), nil
 }
 
-func newCuckooDump(header []byte, m *redisbloom.Memory) (Contents, error) {
+func newCuckooDump(header []byte, m *memory.Arena) (Contents, error) {
 	h, err := redisbloom.ParseCuckooHeader(header)
 	if err != nil {
 		return nil, err
@@ -368,7 +369,7 @@ type cuckooLoader struct {
 	*redisbloom.Loader[*redisbloom.Cuckoo]
 }
 
-func loadCuckoo(first []byte, size int64, m *redisbloom.Memory) (Loader, error) {
+func loadCuckoo(first []byte, size int64, m *memory.Arena) (Loader, error) {
 	l, err := redisbloom.NewCuckooLoader(first, size, m)
 	return cuckooLoader{l}, err
 }

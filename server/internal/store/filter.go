@@ -11,6 +11,7 @@ import (
 	"github.com/bloomery/bloomery/codec"
 	composed "github.com/bloomery/bloomery/compose"
 	"github.com/bloomery/bloomery/hashing"
+	"github.com/bloomery/bloomery/internal/memory"
 	"github.com/bloomery/bloomery/internal/redisbloom"
 	"github.com/bloomery/bloomery/quotient"
 	"github.com/bloomery/bloomery/server/internal/catalog"
@@ -30,7 +31,7 @@ var _ Contents = (*filter)(nil)
 
 // arrays are what a filter has been given by the arena.
 type arrays struct {
-	memory *redisbloom.Memory
+	memory *memory.Arena
 	list   [][]byte
 	bytes  uint64
 }

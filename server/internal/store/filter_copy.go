@@ -51,7 +51,7 @@ func (c *filter) freeze(made uint32) (Frozen, error) {
 	// most kinds, and append makes room for the others.
 	size := int(c.Bytes()) + int(c.Bytes()>>16) + 64<<10
 	var buf []byte
-	if size >= mapFrom {
+	if size >= memory.MapFrom {
 		b, err := memory.Map(size)
 		if err != nil {
 			return nil, fmt.Errorf("%w: %w", ErrMemory, err)
@@ -221,7 +221,7 @@ func (s *State) openContents(p Plan, data []byte) (*filter, error) {
 // filters have such parts.
 type loading struct {
 	plan   Plan
-	memory *redisbloom.Memory
+	memory *memory.Arena
 	buf    []byte // of the whole encoding; nil before the first piece
 	got    int64  // bytes, in order
 }

@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"github.com/bloomery/bloomery"
-	"github.com/bloomery/bloomery/internal/redisbloom"
+	"github.com/bloomery/bloomery/internal/memory"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/order"
 )
@@ -36,7 +36,7 @@ type maker interface {
 type source struct {
 	kind  catalog.Kind
 	bytes func(header []byte) (uint64, error)
-	make  func(header []byte, m *redisbloom.Memory) (Contents, error)
+	make  func(header []byte, m *memory.Arena) (Contents, error)
 	// many takes the place of make for filters that may have several parts.
 	many func(s *State, header []byte) ([]Contents, error)
 	size func(header []byte, bytes uint64, a Adding) Size

@@ -3,6 +3,7 @@ package store
 // What a merge of sketches would change, as records.
 
 import (
+	"github.com/bloomery/bloomery/internal/memory"
 	"github.com/bloomery/bloomery/internal/redisbloom"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 )
@@ -83,7 +84,7 @@ func (s *State) fillScratch(m *Merged, r *Record) error {
 }
 
 // copySketch returns a copy of a sketch that can be merged, and its version.
-func copySketch(p *Part, memory *redisbloom.Memory) (c Contents, version uint64, err error) {
+func copySketch(p *Part, m *memory.Arena) (c Contents, version uint64, err error) {
 	p.RLock()
 	defer p.RUnlock()
 	if p.gone {
@@ -91,13 +92,13 @@ func copySketch(p *Part, memory *redisbloom.Memory) (c Contents, version uint64,
 	}
 	switch v := p.contents.(type) {
 	case countMin:
-		sketch, err := v.Dump().New(memory)
+		sketch, err := v.Dump().New(m)
 		if err != nil {
 			return nil, 0, err
 		}
 		return countMin{sketch, v.Depth()}, p.version, nil
 	case tdigest:
-		sketch, err := copyDigest(v, memory)
+		sketch, err := copyDigest(v, m)
 		if err != nil {
 			return nil, 0, err
 		}
@@ -107,13 +108,13 @@ func copySketch(p *Part, memory *redisbloom.Memory) (c Contents, version uint64,
 }
 
 // copyDigest returns a copy of a digest with all of its nodes, compressed or not.
-func copyDigest(t tdigest, memory *redisbloom.Memory) (*redisbloom.TDigest, error) {
+func copyDigest(t tdigest, m *memory.Arena) (*redisbloom.TDigest, error) {
 	header := t.TDigest.AppendHeader(nil)
 	params, err := redisbloom.ParseTDigestHeader(header)
 	if err != nil {
 		return nil, err
 	}
-	params.Memory = memory
+	params.Memory = m
 	sketch, err := redisbloom.NewTDigest(params)
 	if err != nil {
 		return nil, err

@@ -19,7 +19,7 @@ import (
 	"sync/atomic"
 
 	"github.com/bloomery/bloomery/hashing"
-	"github.com/bloomery/bloomery/internal/redisbloom"
+	"github.com/bloomery/bloomery/internal/memory"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/order"
 )
@@ -62,12 +62,12 @@ const entryBytes = 176
 type State struct {
 	Names *catalog.Catalog
 
-	last    uint64 // the last id that was given
-	commits uint64 // the number of the last commit of a shadow, in this run; under the catalogue's lock
-	pieces  []byte // what OpPiece brought for the next record of a string
-	seeded  bool   // by a record or a snapshot
-	arena   *arena
-	memory  *redisbloom.Memory // of all filters
+	last    uint64        // the last id that was given
+	commits uint64        // the number of the last commit of a shadow, in this run; under the catalogue's lock
+	pieces  []byte        // what OpPiece brought for the next record of a string
+	seeded  bool          // by a record or a snapshot
+	memory  *memory.Arena // of all filters
+	mapped  func() int64  // how much of it is outside of the Go heap
 	bytes   atomic.Int64
 
 	retained atomic.Int64                              // see Retain
@@ -86,7 +86,7 @@ func (s *State) OnClear(f func(id uint64)) { s.emptied.Store(&f) }
 // New returns an empty state.
 func New() *State {
 	s := &State{Names: catalog.New()}
-	s.arena, s.memory = newArena()
+	s.memory, s.mapped = memory.NewArena()
 	s.Unretain()
 	return s
 }

@@ -7,6 +7,7 @@ import (
 	"math"
 
 	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/internal/memory"
 	"github.com/bloomery/bloomery/internal/redisbloom"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 )
@@ -182,7 +183,7 @@ func tdigestBytes(header []byte) (uint64, error) {
 	return p.Bytes()
 }
 
-func newTDigest(header []byte, m *redisbloom.Memory) (Contents, error) {
+func newTDigest(header []byte, m *memory.Arena) (Contents, error) {
 	p, err := redisbloom.ParseTDigestHeader(header)
 	if err != nil {
 		return nil, err
@@ -200,7 +201,7 @@ type tdigestLoader struct {
 	*redisbloom.Loader[*redisbloom.TDigest]
 }
 
-func loadTDigest(first []byte, size int64, m *redisbloom.Memory) (Loader, error) {
+func loadTDigest(first []byte, size int64, m *memory.Arena) (Loader, error) {
 	l, err := redisbloom.NewTDigestLoader(first, size, m)
 	return tdigestLoader{l}, err
 }

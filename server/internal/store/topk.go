@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 
 	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/internal/memory"
 	"github.com/bloomery/bloomery/internal/redisbloom"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 )
@@ -133,7 +134,7 @@ func topKBytes(header []byte) (uint64, error) {
 	return p.Bytes()
 }
 
-func newTopK(header []byte, m *redisbloom.Memory) (Contents, error) {
+func newTopK(header []byte, m *memory.Arena) (Contents, error) {
 	p, err := redisbloom.ParseTopKHeader(header)
 	if err != nil {
 		return nil, err
@@ -148,7 +149,7 @@ type topKLoader struct {
 	*redisbloom.Loader[*redisbloom.TopK]
 }
 
-func loadTopK(first []byte, size int64, m *redisbloom.Memory) (Loader, error) {
+func loadTopK(first []byte, size int64, m *memory.Arena) (Loader, error) {
 	l, err := redisbloom.NewTopKLoader(first, size, m)
 	return topKLoader{l}, err
 }

@@ -33,7 +33,7 @@ type tally struct{ acked, unknown int64 }
 // owned is memory of an op that was given up: nobody may write into it (I8).
 type owned struct {
 	op    *door.Op
-	codes []redisbloom.Result
+	codes []int8
 }
 
 func (m *model) init() { m.counts = map[string]*tally{} }
@@ -127,7 +127,7 @@ func (m *model) written() []error {
 	return m.wrong
 }
 
-const poison = redisbloom.Result(77)
+const poison = int8(77)
 
 // client is somebody who sends commands to a node.
 type client struct {
@@ -177,7 +177,7 @@ func (c *client) send(records ...store.Record) ([]*door.Op, error) {
 		r.At = time.Now().UnixMilli()
 		ops[i] = &door.Op{Record: r, Applied: c.between}
 		if o, ok := r.Body.(store.Items); ok {
-			ops[i].Result.Codes = make([]redisbloom.Result, 0, o.Len())
+			ops[i].Result.Codes = make([]int8, 0, o.Len())
 		}
 	}
 	c.d.Do(ops)

@@ -1,0 +1,96 @@
+package memory
+
+import (
+	"fmt"
+	"runtime"
+	"sync"
+	"sync/atomic"
+)
+
+// pool owns the large arrays of an arena. They are mapped, on huge pages where
+// the system has them, and unmapped when their last holder lets go: memory of a
+// filter that was removed does not wait for the collector.
+//
+// Safe for concurrent use.
+type pool struct {
+	bytes atomic.Int64 // mapped
+
+	// mu guards what follows.
+	mu      sync.Mutex
+	arrays  map[*byte][]byte
+	free    [][]byte // to be unmapped
+	freeing bool     // by a goroutine
+}
+
+// NewArena returns an arena whose arrays of 1 MiB and more are outside of the Go heap,
+// and what reports how many bytes of them there are, those that are being given back
+// included. When nobody has the arena any more, all is unmapped.
+func NewArena() (a *Arena, mapped func() int64) {
+	p := &pool{arrays: map[*byte][]byte{}}
+	a = &Arena{Alloc: p.alloc, Free: p.release}
+	runtime.AddCleanup(a, (*pool).unmapAll, p)
+	return a, p.bytes.Load
+}
+
+func (p *pool) alloc(n int) ([]byte, error) {
+	if n < MapFrom {
+		return make([]byte, n), nil
+	}
+	b, err := Map(n)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
+	}
+	p.bytes.Add(int64(n))
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.arrays[&b[0]] = b
+	return b, nil
+}
+
+// release takes an array back. It does not unmap it: that takes milliseconds for
+// a large one, and the caller holds locks.
+func (p *pool) release(b []byte) {
+	if len(b) < MapFrom {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	whole, ok := p.arrays[&b[0]]
+	if !ok {
+		return
+	}
+	delete(p.arrays, &b[0])
+	p.free = append(p.free, whole)
+	if !p.freeing {
+		p.freeing = true
+		go p.unmap()
+	}
+}
+
+// unmap gives back what was released, until there is no more.
+func (p *pool) unmap() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for len(p.free) > 0 {
+		free := p.free
+		p.free = nil
+		p.mu.Unlock()
+		for _, b := range free {
+			_ = Unmap(b) // it is as Map returned it
+			p.bytes.Add(-int64(len(b)))
+		}
+		p.mu.Lock()
+	}
+	p.freeing = false
+}
+
+// unmapAll gives back everything: nobody has a filter any more.
+func (p *pool) unmapAll() {
+	p.mu.Lock()
+	for _, b := range p.arrays {
+		p.free = append(p.free, b)
+	}
+	clear(p.arrays)
+	p.mu.Unlock()
+	p.unmap()
+}
