@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/bloomery/bloomery/server"
 )
@@ -34,11 +33,7 @@ func TestHealthOfTwoServers(t *testing.T) {
 	}
 	sendLine(t, conns[0], "BF.RESERVE f 0.01 1000\r\n")
 	sendLine(t, conns[0], "SET s 1\r\n")
-	for deadline := time.Now().Add(20 * time.Second); healthField(t, conns[0], "health_probes") == "0"; time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatal("a filter was not probed within 20 seconds")
-		}
-	}
+	waitFor(t, func() bool { return healthField(t, conns[0], "health_probes") != "0" }, "a filter is not probed")
 	if got := healthField(t, conns[0], "health_filters"); got != "1" {
 		t.Errorf("%s filters, want 1", got)
 	}

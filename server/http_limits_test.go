@@ -168,18 +168,12 @@ func TestHTTPManyClients(t *testing.T) {
 		t.Errorf("one more: %q", answer)
 	}
 	_ = all[0].Close()
-	for deadline := time.Now().Add(10 * time.Second); ; {
+	waitFor(t, func() bool {
 		nc := dialHTTP(t, addr)
 		_, _ = io.WriteString(nc, "GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
 		answer, _ := io.ReadAll(nc)
-		if bytes.HasPrefix(answer, []byte("HTTP/1.1 200 ")) {
-			break
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("after one has left: %q", answer)
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
+		return bytes.HasPrefix(answer, []byte("HTTP/1.1 200 "))
+	}, "there is no room after one has left")
 }
 
 // TestHTTPIdleClientsMakeRoom has clients take all places and then ask for nothing,
@@ -359,12 +353,7 @@ func TestHTTPShutdown(t *testing.T) {
 	dialHTTP(t, addr) // it never sends anything
 	nc := dialHTTP(t, addr)
 	fmt.Fprintf(nc, "POST /api/v1/filters HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(createUsers), createUsers)
-	for deadline := time.Now().Add(10 * time.Second); !strings.Contains(c.do("INFO", "clients"), "blocked_clients:1\r\n"); {
-		if time.Now().After(deadline) {
-			t.Fatal("the request does not wait")
-		}
-		time.Sleep(5 * time.Millisecond)
-	}
+	waitFor(t, func() bool { return strings.Contains(c.do("INFO", "clients"), "blocked_clients:1\r\n") }, "the request does not wait")
 	began := time.Now()
 	if err := stop(); err != nil {
 		t.Error(err)

@@ -130,11 +130,7 @@ func TestPoisoningThroughTheWire(t *testing.T) {
 	// Filters are looked at every 10 seconds; a new one wakes whoever does that.
 	ahead.Store(int64(11 * time.Second))
 	send("FILTER.CREATE another bloom CAPACITY 100 ERROR 0.01")
-	for deadline := time.Now().Add(30 * time.Second); metric(t, s, `bloomery_filter_anomaly{filter="open"}`) != "1"; time.Sleep(50 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("no anomaly: skew %s", metric(t, s, `bloomery_filter_skew{filter="open"}`))
-		}
-	}
+	waitFor(t, func() bool { return metric(t, s, `bloomery_filter_anomaly{filter="open"}`) == "1" }, "no anomaly")
 	if got := metric(t, s, `bloomery_filter_anomaly{filter="keyed"}`); got != "0" {
 		t.Errorf("the anomaly of the filter with a secret key is %q, want 0; skew %s", got, metric(t, s, `bloomery_filter_skew{filter="keyed"}`))
 	}

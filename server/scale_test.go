@@ -178,12 +178,7 @@ func TestManyFilters(t *testing.T) {
 	}
 	// The busiest filters are known before the first measurement.
 	create("early", 1200)
-	for range 600 {
-		if number("health", "health_filters") >= 1024 {
-			break
-		}
-		time.Sleep(50 * time.Millisecond)
-	}
+	waitFor(t, func() bool { return number("health", "health_filters") >= 1024 }, "filters are not known")
 	before, resident, first := live(), rss(t), number("memory", "used_memory_dataset")
 	create("filter", n)
 	each := int(live()-before) / n

@@ -195,14 +195,7 @@ func TestLimits(t *testing.T) {
 		// The client reads nothing: its connection is closed, and with it
 		// what was waiting.
 		other := dial(t, addr)
-		for start := time.Now(); ; time.Sleep(100 * time.Millisecond) {
-			if list := other.do("CLIENT", "LIST"); strings.Count(list, "id=") == 1 {
-				break
-			}
-			if time.Since(start) > 30*time.Second {
-				t.Fatal("a client that takes no replies was not closed")
-			}
-		}
+		waitFor(t, func() bool { return strings.Count(other.do("CLIENT", "LIST"), "id=") == 1 }, "a client that takes no replies was not closed")
 	})
 }
 
