@@ -26,14 +26,19 @@ type watch struct {
 // patrol closes connections that are idle for too long, and those that do not
 // take their replies or stop in the middle of a command.
 func (s *Server) patrol(ctx context.Context) {
-	tick := time.NewTicker(patrolEvery)
+	every(ctx, patrolEvery, func() { s.inspect(time.Now()) })
+}
+
+// every calls f at intervals until ctx ends.
+func every(ctx context.Context, interval time.Duration, f func()) {
+	tick := time.NewTicker(interval)
 	defer tick.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
-			s.inspect(time.Now())
+			f()
 		}
 	}
 }
@@ -79,18 +84,11 @@ func (c *conn) overdue(now time.Time, idle, stalled time.Duration) string {
 
 // sweep removes keys that are past their deadline.
 func (s *Server) sweep(ctx context.Context) {
-	tick := time.NewTicker(sweepEvery)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-			s.limitHeap()
-			s.engine.Sample(time.Now())
-			for s.engine.Sweep(sweepMost) == sweepMost && ctx.Err() == nil {
-				runtime.Gosched()
-			}
+	every(ctx, sweepEvery, func() {
+		s.limitHeap()
+		s.engine.Sample(time.Now())
+		for s.engine.Sweep(sweepMost) == sweepMost && ctx.Err() == nil {
+			runtime.Gosched()
 		}
-	}
+	})
 }

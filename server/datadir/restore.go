@@ -117,7 +117,9 @@ func openSource(name string) (folder.Folder, io.Closer, error) {
 		return nil, nil, err
 	}
 	if info.IsDir() {
-		return lockSource(name)
+		disk := folder.Disk(name)
+		lock, err := disk.Lock()
+		return disk, lock, err
 	}
 	f, err := os.Open(name)
 	if err != nil {
@@ -128,14 +130,6 @@ func openSource(name string) (folder.Folder, io.Closer, error) {
 		return nil, nil, errors.Join(err, f.Close())
 	}
 	return a, f, nil
-}
-
-func lockSource(dir string) (folder.Folder, io.Closer, error) {
-	disk, lock, err := lockFolder(dir)
-	if err != nil {
-		return nil, nil, err
-	}
-	return disk, lock, nil
 }
 
 // counting counts what is read.

@@ -26,23 +26,6 @@ func CheckArchive(r io.ReaderAt, size int64) error {
 
 // OpenArchive returns a tar file of a folder's files, size bytes of r, as a folder.
 func OpenArchive(r io.ReaderAt, size int64) (folder.Folder, error) {
-	a, err := openArchive(r, size)
-	if err != nil {
-		return nil, err
-	}
-	return a, nil
-}
-
-// archive is a tar file as a folder that is only read.
-type archive struct {
-	r     io.ReaderAt
-	files map[string]place
-}
-
-type place struct{ off, size int64 }
-
-// openArchive finds the files of an archive.
-func openArchive(r io.ReaderAt, size int64) (*archive, error) {
 	a := &archive{r: r, files: map[string]place{}}
 	in := io.NewSectionReader(r, 0, size)
 	for t := tar.NewReader(in); ; {
@@ -60,6 +43,14 @@ func openArchive(r io.ReaderAt, size int64) (*archive, error) {
 		a.files[h.Name] = place{off, h.Size}
 	}
 }
+
+// archive is a tar file as a folder that is only read.
+type archive struct {
+	r     io.ReaderAt
+	files map[string]place
+}
+
+type place struct{ off, size int64 }
 
 // List implements Folder.
 func (a *archive) List() ([]string, error) {

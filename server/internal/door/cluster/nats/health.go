@@ -60,7 +60,7 @@ func (l *Log) watch() {
 // NATS cluster of others may not let its users know of elections.
 func (l *Log) hearElections() error {
 	const subject = natsd.JSAdvisoryStreamLeaderElectedPre + "."
-	_, err := l.conn.Subscribe(subject+"*", func(m *nats.Msg) {
+	return subscribe(l.conn, subject+"*", func(m *nats.Msg) {
 		var elected natsd.JSStreamLeaderElectedAdvisory
 		if err := json.Unmarshal(m.Data, &elected); err != nil {
 			return
@@ -72,10 +72,6 @@ func (l *Log) hearElections() error {
 			}
 		}
 	})
-	if err != nil {
-		return fmt.Errorf("cluster: %w", err)
-	}
-	return nil
 }
 
 // setLeader notes which server leads a lane. It reports false if the log is closed.

@@ -134,16 +134,24 @@ func (l *Log) embed(ctx context.Context) error {
 
 // greet answers nodes that start for the first time.
 func (l *Log) greet() error {
-	_, err := l.conn.Subscribe(l.subject("hello"), func(m *nats.Msg) {
+	err := subscribe(l.conn, l.subject("hello"), func(m *nats.Msg) {
 		l.mu.Lock()
 		formed := l.formed
 		l.mu.Unlock()
 		_ = m.Respond(greeting{l.config.Addr, formed}.encode())
 	})
 	if err != nil {
-		return fmt.Errorf("cluster: %w", err)
+		return err
 	}
 	return l.conn.Flush()
+}
+
+// subscribe calls f for the messages to a subject.
+func subscribe(conn *nats.Conn, subject string, f nats.MsgHandler) error {
+	if _, err := conn.Subscribe(subject, f); err != nil {
+		return fmt.Errorf("cluster: %w", err)
+	}
+	return nil
 }
 
 // connect uses a NATS cluster that is there already.

@@ -94,8 +94,8 @@ func (l *Log) survey(ctx context.Context, name string) (formed bool, err error) 
 	if err != nil {
 		return false, fmt.Errorf("cluster: %w", err)
 	}
-	if _, err = e.conn.Subscribe(l.subject("hello"), func(m *nats.Msg) { _ = m.Respond(greeting{Addr: c.Addr}.encode()) }); err != nil {
-		return false, fmt.Errorf("cluster: %w", err)
+	if err := subscribe(e.conn, l.subject("hello"), func(m *nats.Msg) { _ = m.Respond(greeting{Addr: c.Addr}.encode()) }); err != nil {
+		return false, err
 	}
 	missing := slices.DeleteFunc(slices.Clone(c.Join), func(addr string) bool { return addr == c.Addr })
 	told := time.Now()

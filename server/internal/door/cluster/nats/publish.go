@@ -54,13 +54,13 @@ type sent struct {
 
 func (a *acks) begin(l *Log) error {
 	a.inbox, a.open = nats.NewInbox()+".", map[uint64]sent{}
-	_, err := l.conn.Subscribe(a.inbox+"*", func(m *nats.Msg) {
+	err := subscribe(l.conn, a.inbox+"*", func(m *nats.Msg) {
 		if token, err := strconv.ParseUint(strings.TrimPrefix(m.Subject, a.inbox), 36, 64); err == nil {
 			a.settle(token, verdict(m))
 		}
 	})
 	if err != nil {
-		return fmt.Errorf("cluster: %w", err)
+		return err
 	}
 	l.spawn(func() {
 		tick := time.NewTicker(250 * time.Millisecond)

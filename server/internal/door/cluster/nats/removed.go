@@ -35,7 +35,7 @@ func (l *Log) Judge(removed func(server string) (left, known bool)) { l.judge.St
 
 // answerRemovals answers other nodes that ask whether they were removed.
 func (l *Log) answerRemovals(conn *nats.Conn) error {
-	_, err := conn.Subscribe(l.subject("removed"), func(m *nats.Msg) {
+	return subscribe(conn, l.subject("removed"), func(m *nats.Msg) {
 		answer, left, known := answerUnsure, false, false
 		if judge := l.judge.Load(); judge != nil {
 			left, known = (*judge)(string(m.Data))
@@ -48,10 +48,6 @@ func (l *Log) answerRemovals(conn *nats.Conn) error {
 		}
 		_ = m.Respond([]byte(answer))
 	})
-	if err != nil {
-		return fmt.Errorf("cluster: %w", err)
-	}
-	return nil
 }
 
 // Retire implements cluster.Voters: the server of this node never starts again.
@@ -113,15 +109,11 @@ func (l *Log) Vouch(answer func(question []byte) []byte) { l.vouch.Store(&answer
 
 // answerClaims answers processes that claim to be a node.
 func (l *Log) answerClaims() error {
-	_, err := l.conn.Subscribe(l.subject("claim"), func(m *nats.Msg) {
+	return subscribe(l.conn, l.subject("claim"), func(m *nats.Msg) {
 		if answer := l.vouch.Load(); answer != nil {
 			_ = m.Respond((*answer)(m.Data))
 		}
 	})
-	if err != nil {
-		return fmt.Errorf("cluster: %w", err)
-	}
-	return nil
 }
 
 // claimWait is how long answers to a claim may take.
