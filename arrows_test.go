@@ -37,20 +37,23 @@ var rooms = map[string][]string{
 	"internal/redisbloom": {"", "internal/kernel", "internal/memory", "internal/rdb"},
 
 	// The library.
-	"hashing":            {},
-	"hashing/named":      {"", "hashing"},
-	"sizing":             {""},
-	"bloom":              {"", "hashing", "sizing", "internal/kernel", "internal/memory", "internal/envelope", "internal/fields"},
-	"counting":           {"", "hashing", "sizing", "internal/kernel", "internal/memory", "internal/envelope", "internal/fields"},
-	"cuckoo":             {"", "hashing", "sizing", "internal/kernel", "internal/memory", "internal/envelope", "internal/fields"},
-	"quotient":           {"", "hashing", "sizing", "internal/memory", "internal/envelope", "internal/fields"},
-	"fuse":               {"", "hashing", "sizing", "internal/kernel", "internal/memory", "internal/envelope", "internal/shards", "internal/fields"},
-	"ribbon":             {"", "hashing", "sizing", "internal/memory", "internal/envelope", "internal/shards", "internal/fields"},
-	"compose":            {"", "hashing", "sizing", "bloom", "internal/kernel", "internal/memory", "internal/envelope", "internal/fields"},
-	"filtertest":         {"", "hashing", "internal/measuring"},
-	"codec":              {"", "hashing", "bloom", "counting", "cuckoo", "quotient", "fuse", "ribbon", "compose", "internal/envelope", "internal/memory"},
-	"codec/file":         {"", "codec"},
-	"foreign/redisbloom": {"", "internal/redisbloom"},
+	"hashing":             {},
+	"hashing/named":       {"", "hashing"},
+	"sizing":              {""},
+	"bloom":               {"", "hashing", "sizing", "internal/kernel", "internal/memory", "internal/envelope", "internal/fields"},
+	"counting":            {"", "hashing", "sizing", "internal/kernel", "internal/memory", "internal/envelope", "internal/fields"},
+	"cuckoo":              {"", "hashing", "sizing", "internal/kernel", "internal/memory", "internal/envelope", "internal/fields"},
+	"quotient":            {"", "hashing", "sizing", "internal/memory", "internal/envelope", "internal/fields"},
+	"fuse":                {"", "hashing", "sizing", "internal/kernel", "internal/memory", "internal/envelope", "internal/shards", "internal/fields"},
+	"ribbon":              {"", "hashing", "sizing", "internal/memory", "internal/envelope", "internal/shards", "internal/fields"},
+	"compose":             {"", "hashing", "sizing", "bloom", "internal/kernel", "internal/memory", "internal/envelope", "internal/fields"},
+	"filtertest":          {"", "hashing", "internal/measuring"},
+	"codec":               {"", "hashing", "bloom", "counting", "cuckoo", "quotient", "fuse", "ribbon", "compose", "internal/envelope", "internal/memory"},
+	"codec/file":          {"", "codec"},
+	"foreign/redisbloom":  {"", "internal/redisbloom"},
+	"page/internal/calc":  {"", "internal/figures", "sizing"},
+	"page/internal/teach": {"", "bloom", "compose", "counting", "cuckoo", "hashing", "internal/measuring", "internal/memory", "sizing"},
+	"page":                {"internal/figures", "page/internal/calc", "page/internal/teach"},
 
 	// What people run.
 	"server/internal/order":               {},
@@ -68,7 +71,7 @@ var rooms = map[string][]string{
 	"server/internal/glob":                {},
 	"server/internal/acl":                 {"server/internal/glob"},
 	"server/internal/session":             {"internal/redisbloom", "server/internal/acl"},
-	"server/internal/health":              {"", "sizing", "server/internal/status"},
+	"server/internal/health":              {"", "internal/measuring", "sizing", "server/internal/status"},
 	"server/internal/answer":              {},
 	"server/internal/gate":                {"server/internal/order", "server/internal/session"},
 	"server/internal/checkup":             {"", "server/internal/catalog", "server/internal/health", "server/internal/status", "server/internal/store"},
@@ -92,11 +95,7 @@ var rooms = map[string][]string{
 	},
 	"server/internal/web/metrics":     {"server/internal/engine", "server/internal/health", "server/internal/session", "server/internal/status"},
 	"server/internal/command/gendocs": {"server/internal/command"},
-	"server/internal/web/calc":        {"", "internal/figures", "sizing"},
-	"server/internal/web/teach": {
-		"", "bloom", "compose", "counting", "cuckoo", "hashing", "internal/measuring", "internal/memory", "sizing", "server/internal/health",
-	},
-	"server/internal/web": {"internal/figures", "server/internal/answer", "server/internal/engine", "server/internal/health", "server/internal/web/calc", "server/internal/web/teach"},
+	"server/internal/web":             {"page", "server/internal/answer", "server/internal/engine", "server/internal/health"},
 	"server": {
 		"", "codec/file", "hashing", "internal/memory", "internal/resp",
 		"server/internal/answer", "server/internal/command", "server/internal/engine", "server/internal/door", "server/internal/door/local", "server/internal/session", "server/internal/status", "server/internal/store",
@@ -204,6 +203,23 @@ func within(path string, modules []string) bool {
 func isStandard(path string) bool {
 	first, _, _ := strings.Cut(path, "/")
 	return !strings.Contains(first, ".")
+}
+
+// TestPageNeedsNoServer asks that the page can be compiled for a browser, without anything
+// of the server and without a network.
+func TestPageNeedsNoServer(t *testing.T) {
+	cmd := exec.CommandContext(t.Context(), "go", "list", "-deps", module+"/page")
+	cmd.Env = append(cmd.Environ(), "GOOS=js", "GOARCH=wasm")
+	out, err := cmd.Output()
+	if err != nil || !strings.Contains(string(out), module+"/sizing\n") {
+		t.Fatalf("go list: %v: %s", err, out)
+	}
+	for p := range strings.Lines(string(out)) {
+		p = strings.TrimSpace(p)
+		if strings.HasPrefix(p, module+"/server") || p == "net" || p == "net/http" || p == "os/exec" {
+			t.Errorf("the page brings %s along", p)
+		}
+	}
 }
 
 // list asks the go command for all packages of the module and their imports.

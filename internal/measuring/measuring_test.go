@@ -165,3 +165,22 @@ func TestSigma(t *testing.T) {
 		}
 	}
 }
+
+// TestWilson compares intervals with those of tables.
+func TestWilson(t *testing.T) {
+	for _, c := range []struct {
+		yes, n    float64
+		low, high float64
+	}{
+		{0, 0, 0, 1},
+		{0, 100, 0, 0.036994},
+		{100, 100, 0.963006, 1},
+		{10, 100, 0.055229, 0.174366},
+		{1, 10, 0.017876, 0.404150},
+	} {
+		got := Wilson(c.yes, c.n, Sigmas95)
+		if math.Abs(got.Low-c.low) > 1e-5 || math.Abs(got.High-c.high) > 1e-5 {
+			t.Errorf("Wilson(%v, %v) = %v, want %v to %v", c.yes, c.n, got, c.low, c.high)
+		}
+	}
+}

@@ -2,7 +2,11 @@ package health
 
 // Rates from probes, in which old answers lose weight.
 
-import "math"
+import (
+	"math"
+
+	"github.com/bloomery/bloomery/internal/measuring"
+)
 
 // forget is how fast old answers lose weight: a change of the predicted rate by
 // one standard error of the estimate leaves exp(-forget) of it. The answers that
@@ -65,7 +69,9 @@ func (r *Rate) Value() float64 {
 }
 
 // Interval returns the 95% interval.
-func (r *Rate) Interval() Interval { return Wilson(r.yes, r.n) }
+func (r *Rate) Interval() measuring.Interval {
+	return measuring.Wilson(r.yes, r.n, measuring.Sigmas95)
+}
 
 // Enough reports whether there are enough answers to compare the rate with the one
 // asked for, 0 if none was.
@@ -85,5 +91,5 @@ const spanSigmas = 3
 // Spans reports whether the rate asked for may be the rate of the filter, so that
 // more probes are worth while.
 func (r *Rate) Spans(asked float64) bool {
-	return asked > 0 && wilson(r.yes, r.n, spanSigmas).Holds(asked)
+	return asked > 0 && measuring.Wilson(r.yes, r.n, spanSigmas).Holds(asked)
 }

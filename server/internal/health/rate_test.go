@@ -122,24 +122,6 @@ func TestRateForgetsByFill(t *testing.T) {
 	}
 }
 
-func TestWilson(t *testing.T) {
-	for _, c := range []struct {
-		yes, n    float64
-		low, high float64
-	}{
-		{0, 0, 0, 1},
-		{0, 100, 0, 0.036994},
-		{100, 100, 0.963006, 1},
-		{10, 100, 0.055229, 0.174366},
-		{1, 10, 0.017876, 0.404150},
-	} {
-		got := health.Wilson(c.yes, c.n)
-		if math.Abs(got.Low-c.low) > 1e-5 || math.Abs(got.High-c.high) > 1e-5 {
-			t.Errorf("Wilson(%v, %v) = %v, want %v to %v", c.yes, c.n, got, c.low, c.high)
-		}
-	}
-}
-
 func TestTooFewProbes(t *testing.T) {
 	var r health.Rate
 	r.Add(0, 1000)

@@ -6,6 +6,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"time"
+
+	"github.com/bloomery/bloomery/internal/measuring"
 )
 
 // Totals are figures of all filters together.
@@ -71,7 +73,7 @@ type Report struct {
 	// compare it with the rate asked for.
 	Probed   float64
 	Probes   float64
-	Interval Interval
+	Interval measuring.Interval
 	TooFew   bool
 
 	// Lookups is how many items were looked up, Negatives how many of them were
@@ -81,7 +83,7 @@ type Report struct {
 	Lookups          uint64
 	False, Negatives uint64
 	Traffic          float64
-	TrafficInterval  Interval
+	TrafficInterval  measuring.Interval
 	TrafficTooFew    bool
 
 	// Add and Has are the latencies of calls, Calls their number by kind of

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"compress/gzip"
 	"crypto/sha256"
-	"embed"
 	"encoding/hex"
 	"io/fs"
 	"mime"
@@ -12,12 +11,9 @@ import (
 	"path"
 	"strings"
 	"sync"
-)
 
-// pageFiles are the files of the page, served as they are.
-//
-//go:embed page
-var pageFiles embed.FS
+	"github.com/bloomery/bloomery/page"
+)
 
 var pageRoutes = []route{
 	{"GET", anyFile, (*call).page, static, "The files of the page."},
@@ -35,13 +31,13 @@ type asset struct {
 // the first is asked for.
 var assets = sync.OnceValue(func() map[string]*asset {
 	all := map[string]*asset{}
-	err := fs.WalkDir(pageFiles, "page", func(name string, entry fs.DirEntry, err error) error {
+	err := fs.WalkDir(page.Files(), ".", func(name string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
 			return err
 		}
-		data, err := pageFiles.ReadFile(name)
+		data, err := fs.ReadFile(page.Files(), name)
 		if err == nil {
-			all[strings.TrimPrefix(name, "page/")] = newAsset(name, data)
+			all[name] = newAsset(name, data)
 		}
 		return err
 	})

@@ -34,7 +34,7 @@ const anyFile = "/{file...}"
 
 // routes returns all there is. Each file has the routes of its subject.
 func (h *Handler) routes() []route {
-	return slices.Concat(probeRoutes, filterRoutes, itemRoutes, cureRoutes, overviewRoutes, eventRoutes, openapiRoutes, calcRoutes, teachRoutes, tabRoutes, pageRoutes)
+	return slices.Concat(probeRoutes, filterRoutes, itemRoutes, cureRoutes, overviewRoutes, eventRoutes, openapiRoutes, questionRoutes(), tabRoutes, pageRoutes)
 }
 
 func (h *Handler) register() {

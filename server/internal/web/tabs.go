@@ -12,17 +12,19 @@ import (
 	"sync"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/bloomery/bloomery/page"
 )
 
-// tabFiles are the templates of the tabs. Whatever shows data is rendered here, so
-// that it works without scripts; the scripts of the page fetch it again when there is
-// news.
+// tabFiles are the templates of the tabs that show data, within the frame of the page.
+// They are rendered here, so that they work without scripts; the scripts of the page fetch
+// them again when there is news.
 //
 //go:embed tabs/*.html
 var tabFiles embed.FS
 
 var templates = sync.OnceValue(func() *template.Template {
-	return template.Must(template.New("").Funcs(figureFuncs).ParseFS(tabFiles, "tabs/*.html"))
+	return template.Must(page.Frame().Funcs(figureFuncs).ParseFS(tabFiles, "tabs/*.html"))
 })
 
 // tabRoutes are the four tabs. Their paths have one element: links are relative, so

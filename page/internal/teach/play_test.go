@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/bloomery/bloomery/server/internal/web/teach"
+	"github.com/bloomery/bloomery/page/internal/teach"
 )
 
 func TestOwners(t *testing.T) {

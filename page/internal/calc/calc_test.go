@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/bloomery/bloomery/server/internal/web/calc"
+	"github.com/bloomery/bloomery/page/internal/calc"
 	"github.com/bloomery/bloomery/sizing"
 )
 

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/bloomery/bloomery/server/internal/web/teach"
+	"github.com/bloomery/bloomery/page/internal/teach"
 )
 
 // TestWordsOfSteps holds the last step of scripts to its words and to the number of

@@ -7,7 +7,7 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/bloom"
-	"github.com/bloomery/bloomery/server/internal/health"
+	"github.com/bloomery/bloomery/internal/measuring"
 )
 
 // Growth is a filter that is filled past its capacity.
@@ -98,7 +98,7 @@ func measure(f bloomery.Hashed, absent []uint64) Measured {
 		}
 	}
 	m.Rate = float64(m.Yes) / float64(m.Tried)
-	interval := health.Wilson(float64(m.Yes), float64(m.Tried))
+	interval := measuring.Wilson(float64(m.Yes), float64(m.Tried), measuring.Sigmas95)
 	m.Low, m.High = interval.Low, interval.High
 	return m
 }

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/bloomery/bloomery/server/internal/web/teach"
+	"github.com/bloomery/bloomery/page/internal/teach"
 )
 
 // textOf returns the action as ParseAction reads it.

@@ -5,7 +5,7 @@ import (
 	"math"
 	"testing"
 
-	"github.com/bloomery/bloomery/server/internal/web/teach"
+	"github.com/bloomery/bloomery/page/internal/teach"
 	"github.com/bloomery/bloomery/sizing"
 )
 

@@ -48,7 +48,7 @@ func TestGoRuns(t *testing.T) {
 	if testing.Short() {
 		t.Skip("links a program for each kind")
 	}
-	root, err := filepath.Abs("../../../..")
+	root, err := filepath.Abs("../../..")
 	if err != nil {
 		t.Fatal(err)
 	}
