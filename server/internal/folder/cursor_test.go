@@ -15,6 +15,7 @@ func TestCursorStaysBad(t *testing.T) {
 		"uvarint": func(c *folder.Cursor) { c.Uvarint() },
 		"varint":  func(c *folder.Cursor) { c.Varint() },
 		"take":    func(c *folder.Cursor) { c.Take(2) },
+		"uint64":  func(c *folder.Cursor) { c.Uint64() },
 	} {
 		c := folder.Cursor{Rest: []byte{0x80}} // a number that goes on, and one byte
 		read(&c)
