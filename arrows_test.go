@@ -58,6 +58,7 @@ var rooms = map[string][]string{
 	// What people run.
 	"server/internal/order":               {},
 	"server/internal/catalog":             {"server/internal/order"},
+	"server/internal/placement":           {},
 	"server/internal/store":               {"", "bloom", "codec", "compose", "hashing", "quotient", "internal/redisbloom", "internal/envelope", "internal/memory", "server/internal/catalog", "server/internal/order"},
 	"server/internal/status":              {},
 	"server/internal/door":                {"server/internal/status", "server/internal/store"},
@@ -85,7 +86,7 @@ var rooms = map[string][]string{
 	"server/internal/command/keys":        commands,
 	"server/internal/command/text":        commands,
 	"server/internal/command/connection":  commands,
-	"server/internal/command/admin":       commands,
+	"server/internal/command/admin":       append([]string{"server/internal/placement"}, commands...),
 	"server/internal/command/acl":         commands,
 	"server/internal/command": {
 		"server/internal/engine",

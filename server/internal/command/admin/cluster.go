@@ -10,6 +10,7 @@ import (
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/placement"
 	"github.com/bloomery/bloomery/server/internal/status"
 )
 
@@ -19,7 +20,6 @@ import (
 // their commands, and go to another node with their reads when one is dead. No node ever
 // sends a client to another one.
 const (
-	slotCount = 16384
 	// mostReplicas bounds what is listed of a range. A client tries one or two of them,
 	// and the list would grow with the square of the nodes.
 	mostReplicas = 15
@@ -108,7 +108,7 @@ func shards(x *engine.Context, s *status.Cluster) (all []shard) {
 			v.port = x.Server().Facts().Port // a client knows the host
 		}
 		if node.Live {
-			v.first, v.last = slotCount*n/live, slotCount*(n+1)/live-1
+			v.first, v.last = placement.Slots*n/live, placement.Slots*(n+1)/live-1
 			n++
 		}
 		all = append(all, v)
@@ -213,8 +213,8 @@ func runClusterInfo(_ *engine.Context, c *engine.Call, s *status.Cluster) {
 	}
 	var b strings.Builder
 	line(&b, "cluster_state", state)
-	line(&b, "cluster_slots_assigned", slotCount)
-	line(&b, "cluster_slots_ok", slotCount)
+	line(&b, "cluster_slots_assigned", placement.Slots)
+	line(&b, "cluster_slots_ok", placement.Slots)
 	line(&b, "cluster_slots_pfail", 0)
 	line(&b, "cluster_slots_fail", 0)
 	line(&b, "cluster_known_nodes", s.Members())
@@ -231,7 +231,7 @@ func runClusterMyID(_ *engine.Context, c *engine.Call, s *status.Cluster) {
 }
 
 func runKeySlot(_ *engine.Context, c *engine.Call, _ *status.Cluster) {
-	c.Answer(answer.Integer(int64(keySlot(string(c.Args[2])))))
+	c.Answer(answer.Integer(int64(placement.Slot(string(c.Args[2])))))
 }
 
 func runCountKeys(x *engine.Context, c *engine.Call, _ *status.Cluster) {
@@ -240,7 +240,7 @@ func runCountKeys(x *engine.Context, c *engine.Call, _ *status.Cluster) {
 	case !ok:
 		c.Fail(answer.TextInteger)
 		return
-	case slot < 0 || slot >= slotCount:
+	case slot < 0 || slot >= placement.Slots:
 		c.Fail("ERR Invalid slot")
 		return
 	}
@@ -252,34 +252,12 @@ func runCountKeys(x *engine.Context, c *engine.Call, _ *status.Cluster) {
 		}
 		cursor = x.Names().Scan(cursor, some, &seen)
 		for _, v := range seen {
-			if keySlot(v.Name) == int(slot) {
+			if placement.Slot(v.Name) == int(slot) {
 				n++
 			}
 		}
 	}
 	c.Answer(answer.Integer(n))
-}
-
-// keySlot returns the slot of a key as Redis Cluster does: of what is between the
-// first { and the next }, if that is something, else of all of it.
-func keySlot(key string) int {
-	if _, rest, ok := strings.Cut(key, "{"); ok {
-		if tag, _, ok := strings.Cut(rest, "}"); ok && tag != "" {
-			key = tag
-		}
-	}
-	sum := uint16(0)
-	for i := range len(key) {
-		sum ^= uint16(key[i]) << 8
-		for range 8 {
-			if sum&0x8000 != 0 {
-				sum = sum<<1 ^ 0x1021
-			} else {
-				sum <<= 1
-			}
-		}
-	}
-	return int(sum) % slotCount
 }
 
 // infoCluster is the section of INFO.
