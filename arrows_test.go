@@ -16,7 +16,7 @@ const module = "github.com/bloomery/bloomery"
 // commands is what every package of commands may import: none imports another.
 var commands = []string{
 	"internal/redisbloom", "server/internal/acl", "server/internal/answer", "server/internal/catalog", "server/internal/engine", "server/internal/health",
-	"internal/rdb", "server/internal/session", "server/internal/status", "server/internal/store",
+	"internal/rdb", "server/internal/session", "server/internal/staging", "server/internal/status", "server/internal/store",
 }
 
 // rooms lists, for each package of the module, which others it may import.
@@ -76,7 +76,9 @@ var rooms = map[string][]string{
 	"server/internal/answer":              {},
 	"server/internal/gate":                {"server/internal/order", "server/internal/session"},
 	"server/internal/checkup":             {"", "server/internal/catalog", "server/internal/health", "server/internal/status", "server/internal/store"},
-	"server/internal/engine":              {"", "hashing", "internal/redisbloom", "server/internal/acl", "server/internal/answer", "server/internal/catalog", "server/internal/checkup", "server/internal/door", "server/internal/gate", "server/internal/glob", "server/internal/health", "internal/rdb", "server/internal/session", "server/internal/status", "server/internal/store"},
+	"server/internal/routes":              {""},
+	"server/internal/staging":             {"", "internal/redisbloom", "server/internal/answer", "server/internal/catalog", "server/internal/door", "server/internal/routes", "server/internal/store"},
+	"server/internal/engine":              {"hashing", "internal/redisbloom", "server/internal/acl", "server/internal/answer", "server/internal/catalog", "server/internal/checkup", "server/internal/door", "server/internal/gate", "server/internal/glob", "server/internal/health", "internal/rdb", "server/internal/routes", "server/internal/session", "server/internal/staging", "server/internal/status", "server/internal/store"},
 	"server/internal/command/bf":          commands,
 	"server/internal/command/cf":          commands,
 	"server/internal/command/filter":      append([]string{"", "bloom", "codec", "compose", "counting", "cuckoo", "hashing", "quotient", "sizing"}, commands...),

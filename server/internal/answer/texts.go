@@ -2,7 +2,9 @@ package answer
 
 // Errors in the words of Redis and RedisBloom.
 
-import "strings"
+import (
+	"strings"
+)
 
 // What Redis and RedisBloom say when they refuse, byte for byte, as far as
 // several packages of commands need it. Many texts of RedisBloom have no code in
@@ -17,6 +19,9 @@ const (
 	TextExpire    = "ERR invalid expire time in '"
 	TextExecAbort = "EXECABORT Transaction discarded because of previous errors."
 	TextDB        = "ERR DB index is out of range"
+
+	// TextStopped is of a command that was given up: its client is gone.
+	TextStopped = "ERR the command was given up: its client was closed"
 
 	TextItemExists      = "ERR item exists"
 	TextNotFound        = "ERR not found"

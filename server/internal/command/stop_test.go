@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/answer"
 )
 
 // long are commands that take long, on small data: what makes the data, and how often a
@@ -95,7 +95,7 @@ func TestLongCommandsLookForTheirClient(t *testing.T) {
 				if looks = 0; last == 0 {
 					continue
 				}
-				if got := b.line(tt.command); got != "-"+engine.TextStopped && !strings.HasPrefix(got, "-OOM") {
+				if got := b.line(tt.command); got != "-"+answer.TextStopped && !strings.HasPrefix(got, "-OOM") {
 					t.Fatalf("with the client gone at look %d: %.200s", last, got)
 				}
 				b.engine.Release(b.session)

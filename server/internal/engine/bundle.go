@@ -27,19 +27,14 @@ type Family struct {
 	// Fill puts n digests, from the one at first on, into a record.
 	Fill func(w *Workspace, items store.Items, first, n int)
 	// WriteValue encodes a filter for DUMP, from the header of its dump;
-	// ReadValue reads it for RESTORE. Create is the operation that makes it again,
-	// Chunk the record of a piece of it.
+	// ReadValue reads it for RESTORE.
 	WriteValue func(w *rdb.Writer, header []byte)
 	ReadValue  func(*rdb.Reader) (header []byte, layers [][]byte)
-	Create     store.Op
-	Chunk      func(position int64, data []byte) store.Body
 	// Pack, if there is one, takes the place of WriteValue: it writes a whole
 	// filter, outside the gate. It reports false if the filter is gone.
 	Pack func(w *rdb.Writer, entry *catalog.Entry) bool
 	// Version is that of the encoding of its values.
 	Version uint64
-	// Grows reports that a piece may make the filter grow, by its length at most.
-	Grows bool
 	// Settle, if there is one, returns the record that a DUMP makes first, nil for
 	// none. The caller holds a lock of the part.
 	Settle func(*store.Part) store.Body

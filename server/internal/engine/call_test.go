@@ -5,6 +5,7 @@ import (
 	"unsafe"
 
 	"github.com/bloomery/bloomery/server/internal/answer"
+	"github.com/bloomery/bloomery/server/internal/staging"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
@@ -23,12 +24,18 @@ func TestSizesThatCount(t *testing.T) {
 // has gone between two of them: it begins again.
 func TestRetryBeginsChunksAgain(t *testing.T) {
 	e := New(Config{State: store.New()})
-	l := &chunking{done: 5, next: 10}
-	c := &Call{Option: l, cmd: &Command{Reply: func(c *Call, res *store.Result) { c.MoreChunks(res) }}}
+	data := make([]byte, 1<<20)
+	l := &staging.Chunk{}
+	l.Next(1<<20, data)
+	if _, second := l.Next(1<<20, data); !l.More(&store.Result{}, len(data)) || len(second) == len(data) {
+		t.Fatal("a long chunk is not stored in pieces")
+	}
+	c := &Call{Option: l, Args: [][]byte{nil, nil, nil, data}, cmd: &Command{Reply: func(c *Call, res *store.Result) { c.MoreChunks(res) }}}
 	op := &Op{}
 	op.Result.Err = store.ErrRetry
-	if e.conclude(c, op); l.done != 0 || c.answered {
-		t.Errorf("pieces go on at %d, answered %v", l.done, c.answered)
+	e.conclude(c, op)
+	if _, piece := l.Next(1<<20, data); &piece[0] != &data[0] || c.answered {
+		t.Errorf("pieces do not begin again, answered %v", c.answered)
 	}
 	op.Record.Body = &store.Set{String: store.String{Made: "a string"}}
 	c = &Call{cmd: &Command{Reply: func(*Call, *store.Result) { t.Error("a string that has to be made again is answered") }}}

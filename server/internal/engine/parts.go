@@ -5,67 +5,13 @@ package engine
 import (
 	"errors"
 	"math/bits"
-	"slices"
 
-	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/door"
+	"github.com/bloomery/bloomery/server/internal/routes"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
-
-// routes is items sorted by the part that their hashes name.
-type routes struct {
-	part   []uint16 // of every item
-	used   []uint16 // the parts that have items, in order
-	from   []int    // where the items of a part begin, of those in use
-	to     []int    // and end
-	place  []int    // of every item among the sorted
-	hashes []uint64 // sorted
-	second []uint64 // those for the shadow, sorted alike
-	bools  []bool   // answers for the sorted
-}
-
-// sort sorts hashes by their part of 2^log. The order within a part stays. It takes time
-// by the number of hashes, not of parts: most calls have few items.
-func (r *routes) sort(hashes []uint64, log uint) {
-	n := len(hashes)
-	r.part, r.place = resize(r.part, n), resize(r.place, n)
-	r.hashes, r.bools = resize(r.hashes, n), resize(r.bools, n)
-	r.used, r.from, r.to = r.used[:0], resize(r.from, 1<<log), resize(r.to, 1<<log)
-	for i, h := range hashes {
-		p := uint16(bloomery.Route(h, log))
-		r.part[i], r.to[p] = p, 0
-	}
-	for _, p := range r.part {
-		if r.to[p] == 0 {
-			r.used = append(r.used, p)
-		}
-		r.to[p]++
-	}
-	slices.Sort(r.used)
-	at := 0
-	for _, p := range r.used {
-		items := r.to[p]
-		r.from[p], r.to[p] = at, at
-		at += items
-	}
-	for i, h := range hashes {
-		at := r.to[r.part[i]]
-		r.to[r.part[i]]++
-		r.place[i], r.hashes[at] = at, h
-	}
-}
-
-// of returns where the items of a part that has some are among the sorted.
-func (r *routes) of(part int) (from, to int) { return r.from[part], r.to[part] }
-
-func resize[T any](s []T, n int) []T {
-	if cap(s) < n {
-		return make([]T, n)
-	}
-	return s[:n]
-}
 
 // runParts runs calls on a filter of several parts, whose items are hashed.
 func (e *Engine) runParts(s *Session, entry *catalog.Entry, calls []Call) {
@@ -135,14 +81,14 @@ func (e *Engine) runPartsPiece(s *Session, c *Call, entry *catalog.Entry, v *pie
 // false if the filter is gone.
 func (w *Workspace) containsParts(entry *catalog.Entry, found []bool, first int) bool {
 	r := &w.routes
-	r.sort(w.Hashes[first:first+len(found)], logOf(entry))
-	for _, i := range r.used {
-		if from, to := r.of(int(i)); !containsPart(store.PartAt(entry, uint32(i)), r.bools[from:to], r.hashes[from:to]) {
+	r.Sort(w.Hashes[first:first+len(found)], logOf(entry))
+	for _, i := range r.Used {
+		if from, to := r.Of(int(i)); !containsPart(store.PartAt(entry, uint32(i)), r.Bools[from:to], r.Hashes[from:to]) {
 			return false
 		}
 	}
-	for i, at := range r.place {
-		found[i] = r.bools[at]
+	for i, at := range r.Place {
+		found[i] = r.Bools[at]
 	}
 	return true
 }
@@ -165,7 +111,7 @@ func logOf(entry *catalog.Entry) uint { return uint(bits.Len(uint(store.PartCoun
 // is gone.
 func (e *Engine) writeParts(s *Session, c *Call, entry *catalog.Entry, v *pieces, first, n int) {
 	r := &s.w.routes
-	r.sort(s.w.Hashes[first:first+n], logOf(entry))
+	r.Sort(s.w.Hashes[first:first+n], logOf(entry))
 	ops := e.partOps(c, entry, r)
 	s.w.secondParts(ops, first, n)
 	for rest := ops; len(rest) > 0; c.rooms++ {
@@ -185,8 +131,8 @@ func (e *Engine) writeParts(s *Session, c *Call, entry *catalog.Entry, v *pieces
 		rest = again
 	}
 	c.rooms = 0
-	for i, at := range r.place {
-		v.found[v.done+i] = r.bools[at]
+	for i, at := range r.Place {
+		v.found[v.done+i] = r.Bools[at]
 	}
 	for _, op := range ops {
 		if op.Result.Err != nil {
@@ -197,15 +143,15 @@ func (e *Engine) writeParts(s *Session, c *Call, entry *catalog.Entry, v *pieces
 }
 
 // partOps returns an op for every part that has items.
-func (e *Engine) partOps(c *Call, entry *catalog.Entry, r *routes) []*door.Op {
+func (e *Engine) partOps(c *Call, entry *catalog.Entry, r *routes.Table) []*door.Op {
 	var ops []*door.Op
 	write := c.cmd.Filter.Write
-	for _, i := range r.used {
-		from, to := r.of(int(i))
+	for _, i := range r.Used {
+		from, to := r.Of(int(i))
 		items := write.Body(new(store.Scratch), Terms{})
-		items.Hold(nil, r.hashes[from:to])
+		items.Hold(nil, r.Hashes[from:to])
 		op := &door.Op{Part: store.PartAt(entry, uint32(i)), Record: store.Record{ID: entry.ID, Index: uint32(i), Body: items}}
-		op.Result.Bools = r.bools[from:to]
+		op.Result.Bools = r.Bools[from:to]
 		if write.Grows {
 			op.Admit = &e.Budget
 		}
@@ -215,11 +161,11 @@ func (e *Engine) partOps(c *Call, entry *catalog.Entry, r *routes) []*door.Op {
 }
 
 // fail notes the error of a part for all of its items that it has not done.
-func (v *pieces) fail(c *Call, op *door.Op, r *routes) {
+func (v *pieces) fail(c *Call, op *door.Op, r *routes.Table) {
 	text := c.cmd.Filter.Write.Failure(op.Result.Err)
-	from, _ := r.of(int(op.Record.Index))
-	for i, at := range r.place {
-		if int(r.part[i]) == int(op.Record.Index) && op.Result.Fails(at-from) {
+	from, _ := r.Of(int(op.Record.Index))
+	for i, at := range r.Place {
+		if int(r.Part[i]) == int(op.Record.Index) && op.Result.Fails(at-from) {
 			v.failAt(v.done+i, text)
 		}
 	}

@@ -6,48 +6,9 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/internal/redisbloom"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
-
-// TestRoutesSort sorts hashes by their part, with memory that was used for more and
-// for fewer of them before.
-func TestRoutesSort(t *testing.T) {
-	var r routes
-	for _, n := range []int{100, 0, 1, 300, 7} {
-		hashes := make([]uint64, n)
-		for i := range hashes {
-			hashes[i] = uint64(i+1) * 0x9e3779b97f4a7c15
-		}
-		for _, log := range []uint{0, 1, 4, 10} {
-			r.sort(hashes, log)
-			end := 0
-			for part := range 1 << log {
-				from, to := end, end
-				if slices.Contains(r.used, uint16(part)) {
-					from, to = r.of(part)
-				}
-				want := slices.DeleteFunc(slices.Clone(hashes), func(h uint64) bool { return bloomery.Route(h, log) != part })
-				if from != end || !slices.Equal(r.hashes[from:to], want) {
-					t.Fatalf("%d hashes, part %d of %d: from %d to %d are others, or in another order", n, part, 1<<log, from, to)
-				}
-				end = to
-			}
-			if len(r.used) > n || !slices.IsSorted(r.used) {
-				t.Errorf("%d hashes are in %d parts: %v", n, len(r.used), r.used)
-			}
-			if end != n || len(r.bools) != n {
-				t.Errorf("%d hashes, the parts have %d, and room for %d answers", n, end, len(r.bools))
-			}
-			for i, h := range hashes {
-				if r.hashes[r.place[i]] != h || int(r.part[i]) != bloomery.Route(h, log) {
-					t.Fatalf("hash %d is at %d in part %d", i, r.place[i], r.part[i])
-				}
-			}
-		}
-	}
-}
 
 // shared is three calls of 2, 3 and 1 items whose record is one, and what each of them
 // is answered.

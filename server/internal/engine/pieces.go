@@ -41,7 +41,7 @@ func (e *Engine) runPieces(s *Session, calls []Call) {
 	}
 	for v.done < len(c.Items) && v.err == nil && !c.answered {
 		if s.killed() {
-			c.Fail(TextStopped)
+			c.Fail(answer.TextStopped)
 			return
 		}
 		e.leave(s) // others have their turn
@@ -130,13 +130,7 @@ func (e *Engine) pieceItems(f *OnFilter, p *store.Part) int {
 }
 
 func (e *Engine) putPiece(s *Session, c *Call, op *Op, v *pieces) {
-	ops := []*door.Op{&op.Op}
-	e.do(s, ops)
-	if !op.Settled {
-		e.leave(s)
-		e.waits(s, "wait for a piece")
-		e.wait(s, ops)
-	}
+	e.doAndWait(s, []*door.Op{&op.Op})
 	res := &op.Result
 	switch {
 	case op.Err != nil:

@@ -7,6 +7,7 @@ import (
 
 	"github.com/bloomery/bloomery/server/internal/acl"
 	"github.com/bloomery/bloomery/server/internal/session"
+	"github.com/bloomery/bloomery/server/internal/staging"
 )
 
 // Session is a client, and what the engine knows of what it runs. Make it with
@@ -40,8 +41,8 @@ type Session struct {
 
 	running *Command // the last command that was begun and is not on the items of one filter or sketch
 
-	group  *group              // the transaction that is prepared as one message
-	staged map[string]*Staging // what has no name yet, by the name that it will have
+	group  *group                     // the transaction that is prepared as one message
+	staged map[string]*staging.Staged // what has no name yet, by the name that it will have
 
 	filter uint64 // the filter of the bundle that is run, 0 if it is not on one
 	touch  uint32 // bundles until the next one is noted for who is busiest

@@ -5,9 +5,10 @@ package engine
 import (
 	"slices"
 
-	"github.com/bloomery/bloomery/server/internal/answer"
+	"github.com/bloomery/bloomery/hashing"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/door"
+	"github.com/bloomery/bloomery/server/internal/routes"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
@@ -43,14 +44,14 @@ func (w *Workspace) secondParts(ops []*door.Op, first, n int) {
 		return
 	}
 	r := &w.routes
-	r.second = resize(r.second, n)
-	for i, at := range r.place {
-		r.second[at] = w.seconds[first+i]
+	w.second = routes.Resize(w.second, n)
+	for i, at := range r.Place {
+		w.second[at] = w.seconds[first+i]
 	}
 	for _, op := range ops {
-		from, to := r.of(int(op.Record.Index))
+		from, to := r.Of(int(op.Record.Index))
 		o := op.Record.Body.(*store.FilterAdd)
-		o.Shadow, o.Second = w.shadow.Entry.ID, r.second[from:to]
+		o.Shadow, o.Second = w.shadow.Entry.ID, w.second[from:to]
 	}
 }
 
@@ -68,71 +69,12 @@ func (x Contents) Build(sh *store.Shadow, commit uint64) (*store.Built, error) {
 	return x.e.state.Build(sh, commit)
 }
 
-// Reserve sets n bytes aside until the reply is written. It reports false if there are
-// not so many.
-func (x Contents) Reserve(n uint64) (release func(), ok bool) {
-	if !x.e.Budget.reserve(n) {
-		return nil, false
-	}
-	return func() { x.e.Budget.release(n) }, true
-}
+// Key returns the hasher of a secret key. It reports false if there is no such key.
+func (x Contents) Key(id string) (hashing.Hasher, bool) { return x.e.state.Key(id) }
 
-// ApplyNames puts a record of the catalogue in order, outside the gate but for that,
-// and returns what came of it. It may take cost bytes. The reply reports that the record
-// was not kept, and is None if it was.
-func (x Contents) ApplyNames(b store.Body, cost uint64) (store.Result, answer.Reply) {
-	return x.ApplyLarge(nil, store.Record{At: x.s.ms, Body: b}, cost)
-}
+// KeyOf returns the id of the secret key that a filter hashes with, "" if it has none or
+// that is not known here.
+func (x Contents) KeyOf(h hashing.Hasher) string { return x.e.state.KeyID(h) }
 
-// feedPiece is how many items are fed at a time.
-const feedPiece = maxRun
-
-// Feed adds items to a shadow. It returns how many it took, and why not more. The reply
-// reports that a record was not kept, and is None if all were.
-func (x Contents) Feed(sh *store.Shadow, items [][]byte) (done int, failed answer.Reply, err error) {
-	e, s := x.e, x.s
-	w, r := s.w, &s.w.routes
-	h, _ := sh.Hasher()
-	for len(items) > 0 {
-		n := min(len(items), feedPiece)
-		w.reuse()
-		w.Hashes = slices.Grow(w.Hashes, n)
-		hashes := w.Hashes[len(w.Hashes) : len(w.Hashes)+n]
-		h.HashKeys(hashes, items[:n])
-		r.sort(hashes, uint(sh.Plan().Parts))
-		ops := e.feedOps(w, sh)
-		e.leave(s)
-		e.waits(s, "feed a shadow")
-		e.door.Ready()
-		e.enter(s)
-		e.do(s, ops)
-		e.leave(s)
-		e.wait(s, ops)
-		for _, op := range ops {
-			switch {
-			case op.Err != nil:
-				return done, e.unsettled(op.Err), nil
-			case op.Result.Err != nil:
-				return done, answer.Reply{}, op.Result.Err
-			}
-		}
-		items, done = items[n:], done+n
-	}
-	return done, answer.Reply{}, nil
-}
-
-// feedOps returns an op for every part of a shadow that has items, which are sorted in
-// routes.
-func (e *Engine) feedOps(w *Workspace, sh *store.Shadow) []*door.Op {
-	r := &w.routes
-	w.refs = w.refs[:0]
-	for _, i := range r.used {
-		from, to := r.of(int(i))
-		op := w.takeOp()
-		*op = Op{Op: door.Op{Part: store.PartAt(sh.Entry, uint32(i)), Admit: &e.Budget}, scratch: store.Scratch{ShadowFeed: store.ShadowFeed{Hashes: r.hashes[from:to]}}}
-		op.Record = store.Record{ID: sh.Entry.ID, Index: uint32(i), Body: &op.scratch.ShadowFeed}
-		op.Result.Bools = r.bools[from:to]
-		w.refs = append(w.refs, &op.Op)
-	}
-	return w.refs
-}
+// Family returns what the commands on filters of a kind share, nil for strings.
+func (x Contents) Family(k catalog.Kind) *Family { return x.e.table.Family(k) }

@@ -414,7 +414,7 @@ func (e *Engine) runLong(s *Session, p *store.Part, c *Call, most int) {
 	done, cut := 0, 0
 	for done < k.count(c) && !c.answered {
 		if s.killed() {
-			c.Fail(TextStopped)
+			c.Fail(answer.TextStopped)
 			return
 		}
 		e.settle(s) // the values of earlier pieces are not needed any more
@@ -445,7 +445,7 @@ func (k *OnSketch) right(s *Session, p *store.Part, c *Call) bool {
 	var scratch []byte
 	for i := 0; i < len(c.Items); i += k.Stride {
 		if s.killed() {
-			c.Fail(TextStopped)
+			c.Fail(answer.TextStopped)
 			return false
 		}
 		b, text := k.Encode(scratch[:0], p, c.Items[i:i+k.Stride])

@@ -1,9 +1,10 @@
 package engine
 
-// Commands that nobody waits for any more.
+import (
+	"github.com/bloomery/bloomery/server/internal/answer"
+)
 
-// TextStopped is the answer of a command that was given up. Its client is gone.
-const TextStopped = "ERR the command was given up: its client was closed"
+// Commands that nobody waits for any more.
 
 // Stopped reports whether a long command is to be given up: its client was killed, as
 // the end of the server does after it has waited, or is gone. Commands ask between two
@@ -14,7 +15,7 @@ func (x *Context) Stopped() bool { return x.e.stopped(x.s) }
 func (x *Context) GaveUp(c *Call) bool {
 	stopped := x.Stopped()
 	if stopped {
-		c.Fail(TextStopped)
+		c.Fail(answer.TextStopped)
 	}
 	return stopped
 }

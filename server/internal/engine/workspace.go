@@ -6,6 +6,7 @@ import (
 	"github.com/bloomery/bloomery/internal/redisbloom"
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/door"
+	"github.com/bloomery/bloomery/server/internal/routes"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
@@ -27,7 +28,8 @@ type Workspace struct {
 	seconds []uint64      // hashes for the shadow of a filter, each at the place of its first
 	shadow  *store.Shadow // of the filter that is being written to; nil if it has none
 
-	routes  routes
+	routes  routes.Table
+	second  []uint64 // those of seconds, sorted as routes is
 	bools   []bool
 	codes   []int8
 	ops     []*Op // taken and free ones

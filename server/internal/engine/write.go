@@ -33,13 +33,7 @@ func (e *Engine) absent(s *Session, c *Call) {
 		c.Fail(answer.TextOOM)
 		return
 	}
-	ops := []*door.Op{&op.Op}
-	e.do(s, ops)
-	if !op.Settled {
-		e.leave(s)
-		e.waits(s, "wait for a key")
-		e.wait(s, ops)
-	}
+	e.doAndWait(s, []*door.Op{&op.Op})
 	e.Budget.release(op.Cost)
 	switch err := op.Result.Err; {
 	case op.Err != nil:

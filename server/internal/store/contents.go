@@ -98,20 +98,25 @@ type kind struct {
 	name string // as TYPE spells it
 	// load begins a Loader with the first piece of size bytes.
 	load func(first []byte, size int64, m *memory.Arena) (Loader, error)
+	// dump is the operation that makes contents from the header of a dump, and piece
+	// the body of a piece of the dump, which ends at a position.
+	dump  Op
+	piece func(position int64, data []byte) Body
+	grows bool // a piece may make them grow, by its length at most
 }
 
 // kinds is the table of kinds: a new one is a file like bloom.go, a row here, and one
 // in sources.
 var kinds = map[catalog.Kind]kind{
 	catalog.String: {name: "string"},
-	catalog.Bloom:  {name: redisbloom.BloomType, load: loadBloom},
-	catalog.Cuckoo: {name: redisbloom.CuckooType, load: loadCuckoo},
+	catalog.Bloom:  {name: redisbloom.BloomType, load: loadBloom, dump: OpBloomDump, piece: func(position int64, data []byte) Body { return &BloomChunk{Position: position, Data: data} }},
+	catalog.Cuckoo: {name: redisbloom.CuckooType, load: loadCuckoo, dump: OpCuckooDump, piece: func(position int64, data []byte) Body { return &CuckooChunk{Position: position, Data: data} }},
 
-	catalog.CountMin: {name: redisbloom.CountMinType, load: loadCountMin},
-	catalog.TopK:     {name: redisbloom.TopKType, load: loadTopK},
-	catalog.TDigest:  {name: redisbloom.TDigestType, load: loadTDigest},
+	catalog.CountMin: {name: redisbloom.CountMinType, load: loadCountMin, dump: OpCountMin, piece: func(position int64, data []byte) Body { return &CountMinChunk{Position: position, Cells: data} }},
+	catalog.TopK:     {name: redisbloom.TopKType, load: loadTopK, dump: OpTopK, piece: func(position int64, data []byte) Body { return &TopKChunk{Position: position, Data: data} }, grows: true},
+	catalog.TDigest:  {name: redisbloom.TDigestType, load: loadTDigest, dump: OpTDigest, piece: func(_ int64, data []byte) Body { return &TDigestChunk{Nodes: data} }},
 
-	catalog.Filter: {name: "bloomery-"},
+	catalog.Filter: {name: "bloomery-", dump: OpFilterLoad},
 
 	catalog.FilterPart: {},
 }
@@ -137,4 +142,13 @@ func (s *State) NewLoader(k catalog.Kind, first []byte, size int64) (Loader, err
 		return nil, fmt.Errorf("store: load: %w: kind %d", bloomery.ErrVersion, k)
 	}
 	return load(first, size, s.memory)
+}
+
+// DumpPiece returns the body that stores a piece of a dump, which ends at a position, in
+// contents of a kind, and by how many bytes that may make them grow.
+func DumpPiece(k catalog.Kind, position int64, data []byte) (b Body, growth uint64) {
+	if kinds[k].grows {
+		growth = uint64(len(data))
+	}
+	return kinds[k].piece(position, data), growth
 }

@@ -19,6 +19,21 @@ type Make struct {
 	Header []byte
 }
 
+// FromDump returns what makes contents of a kind from the header of a dump.
+func FromDump(k catalog.Kind, name, header []byte) *Make {
+	return &Make{As: kinds[k].dump, Name: name, Header: header}
+}
+
+// StageDump is FromDump for contents without a name. The header of a filter is its plan.
+func StageDump(k catalog.Kind, header []byte) *Stage {
+	return &Stage{As: kinds[k].dump, Header: header}
+}
+
+// StageFilter returns what makes a filter of empty parts without a name.
+func StageFilter(p *Plan, outline []byte) *Stage {
+	return &Stage{As: OpFilter, Header: AppendCreation(nil, p, outline)}
+}
+
 // maker is a body that makes contents.
 type maker interface {
 	Body

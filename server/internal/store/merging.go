@@ -118,11 +118,14 @@ func (s *State) MergeBytes(r *Record) (sum uint64) {
 
 // Sum is what a merge makes: the record that makes the sketch, and those that fill it.
 type Sum struct {
-	Create Op
-	Header []byte
+	kind   catalog.Kind
+	header []byte
 	next   func() (Body, error)
 	digest *redisbloom.TDigest
 }
+
+// Stage returns what makes the sketch without a name.
+func (s *Sum) Stage() *Stage { return StageDump(s.kind, s.header) }
 
 // Next returns the next record of a part, nil if there are no more. It is valid until the
 // next call.
@@ -163,7 +166,7 @@ func (m *Merging) CountMins(most int) (*Sum, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Sum{Create: OpCountMin, Header: redisbloom.CountMinHeader(header, total), next: m.cells(most)}, nil
+	return &Sum{kind: catalog.CountMin, header: redisbloom.CountMinHeader(header, total), next: m.cells(most)}, nil
 }
 
 // cells returns what makes the records of the counters.

@@ -6,6 +6,7 @@ import (
 	"errors"
 
 	"github.com/bloomery/bloomery/internal/redisbloom"
+	"github.com/bloomery/bloomery/server/internal/catalog"
 )
 
 const (
@@ -157,7 +158,7 @@ func (s *State) TDigests(m *Merging, o *TDigestMerge, stop func() bool) (*Sum, e
 		}
 		return b, nil
 	}
-	return &Sum{Create: OpTDigest, Header: digest.AppendHeader(nil), next: next, digest: digest}, nil
+	return &Sum{kind: catalog.TDigest, header: digest.AppendHeader(nil), next: next, digest: digest}, nil
 }
 
 // compression returns the compression of a union, as that of TDigestMerge does.

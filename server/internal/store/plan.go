@@ -174,6 +174,15 @@ func (s *State) KeyOf(check uint64) string {
 	return ""
 }
 
+// KeyID returns the id of the secret key that a filter hashes with, "" if it has none or
+// that is not known here.
+func (s *State) KeyID(h hashing.Hasher) string {
+	if h.Kind() == hashing.XXH3 {
+		return ""
+	}
+	return s.KeyOf(h.Check())
+}
+
 // KeysOf returns the ids of all secret keys with a fingerprint: a file may give one key
 // several of them.
 func (s *State) KeysOf(check uint64) (ids []string) {

@@ -20,10 +20,7 @@ var family = &engine.Family{
 		items.Hold(w.Digests[first:first+n], nil)
 	},
 	WriteValue: redisbloom.WriteBloomValue, ReadValue: redisbloom.ReadBloomValue,
-	Create: store.OpBloomDump, Version: redisbloom.FilterVersion,
-	Chunk: func(position int64, data []byte) store.Body {
-		return &store.BloomChunk{Position: position, Data: data}
-	},
+	Version: redisbloom.FilterVersion,
 }
 
 func hash(w *engine.Workspace, p *store.Part, items [][]byte) (first int) {

@@ -31,7 +31,7 @@ func prepareLoadChunk(x *engine.Context, c *engine.Call) *engine.Op {
 	case entry == nil && position != 1:
 		c.Fail(answer.TextNotFound)
 	case entry == nil:
-		op, ok := x.Contents().Creation(&store.Make{As: store.OpBloomDump, Name: c.Args[1], Header: c.Args[3]})
+		op, ok := x.Contents().Creation(store.FromDump(catalog.Bloom, c.Args[1], c.Args[3]))
 		if !ok {
 			c.Fail(textBadData)
 		}
@@ -39,7 +39,7 @@ func prepareLoadChunk(x *engine.Context, c *engine.Call) *engine.Op {
 	case entry.Kind != catalog.Bloom:
 		c.Fail(answer.TextWrongType)
 	default:
-		return x.Contents().Chunk(c, entry, family, position)
+		return x.Contents().Chunk(c, entry, position)
 	}
 	return nil
 }
@@ -65,6 +65,6 @@ func costOfLoadChunk(x *engine.Costs, c *engine.Call) {
 	x.Bytes(len(c.Args[3]))
 	x.Visit(c.Args[1])
 	if position, ok := answer.ParseInt(c.Args[2]); ok && position == 1 {
-		x.Make(c.Args[1], &store.Make{As: store.OpBloomDump, Header: c.Args[3]})
+		x.Make(c.Args[1], store.FromDump(catalog.Bloom, nil, c.Args[3]))
 	}
 }

@@ -79,7 +79,7 @@ func compactInPieces(x *engine.Context, entry *catalog.Entry, deleted bool) answ
 	next := store.CuckooCompactPiece{Filter: uint64(n - 1)}
 	for {
 		if x.Stopped() {
-			return answer.Fail(engine.TextStopped)
+			return answer.Fail(answer.TextStopped)
 		}
 		o := next
 		if o.Slots = stepsPerPiece / (o.Filter + 1); o.Slots < fewSlots {

@@ -27,8 +27,5 @@ var family = &engine.Family{
 		items.Hold(nil, w.Hashes[first:first+n])
 	},
 	WriteValue: redisbloom.WriteCuckooValue, ReadValue: redisbloom.ReadCuckooValue,
-	Create: store.OpCuckooDump, Version: redisbloom.FilterVersion,
-	Chunk: func(position int64, data []byte) store.Body {
-		return &store.CuckooChunk{Position: position, Data: data}
-	},
+	Version: redisbloom.FilterVersion,
 }

@@ -35,14 +35,14 @@ func prepareLoadChunk(x *engine.Context, c *engine.Call) *engine.Op {
 	case entry.Kind != catalog.Cuckoo || position == 1:
 		c.Answer(engine.Taken(entry, catalog.Cuckoo))
 	default:
-		return x.Contents().Chunk(c, entry, family, position)
+		return x.Contents().Chunk(c, entry, position)
 	}
 	return nil
 }
 
 // prepareHeader makes a filter from the header of a dump.
 func prepareHeader(x *engine.Context, c *engine.Call) *engine.Op {
-	op, ok := x.Contents().Creation(&store.Make{As: store.OpCuckooDump, Name: c.Args[1], Header: c.Args[3]})
+	op, ok := x.Contents().Creation(store.FromDump(catalog.Cuckoo, c.Args[1], c.Args[3]))
 	if ok {
 		return op
 	}
@@ -74,6 +74,6 @@ func costOfLoadChunk(x *engine.Costs, c *engine.Call) {
 	x.Bytes(len(c.Args[3]))
 	x.Visit(c.Args[1])
 	if position, ok := answer.ParseInt(c.Args[2]); ok && position == 1 {
-		x.Make(c.Args[1], &store.Make{As: store.OpCuckooDump, Header: c.Args[3]})
+		x.Make(c.Args[1], store.FromDump(catalog.Cuckoo, nil, c.Args[3]))
 	}
 }

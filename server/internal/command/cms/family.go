@@ -6,15 +6,10 @@ import (
 	"github.com/bloomery/bloomery/internal/redisbloom"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/engine"
-	"github.com/bloomery/bloomery/server/internal/store"
 )
 
 // family is what the CMS commands share.
 var family = &engine.Family{
 	Kind:       catalog.CountMin,
 	WriteValue: redisbloom.WriteCountMinValue, ReadValue: redisbloom.ReadCountMinValue,
-	Create: store.OpCountMin,
-	Chunk: func(position int64, data []byte) store.Body {
-		return &store.CountMinChunk{Position: position, Cells: data}
-	},
 }

@@ -69,7 +69,7 @@ func initBy(read func([][]byte) (redisbloom.CountMinParams, string)) engine.Make
 			if text == "" && p.Width > math.MaxInt64/p.Depth {
 				text = textArguments
 			}
-			return &store.Make{As: store.OpCountMin, Name: c.Args[1], Header: redisbloom.AppendCountMinHeader(nil, p, 0)}, text
+			return store.FromDump(catalog.CountMin, c.Args[1], redisbloom.AppendCountMinHeader(nil, p, 0)), text
 		},
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/staging"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
@@ -107,7 +108,7 @@ func written(p *store.Part, room int) (string, error) {
 
 // loadCall is a call of FILTER.LOAD.
 type loadCall struct {
-	staged  *engine.Staging
+	staged  *staging.Staged
 	version uint64
 	known   bool // VERSION was given
 	span    time.Duration
@@ -181,14 +182,14 @@ func beforeLoad(x *engine.Context, c *engine.Call) {
 	}
 	if t == nil {
 		var failed answer.Reply
-		if t, failed = x.Contents().StageFilter(store.OpFilterLoad, store.AppendPlan(nil, &plan)); failed.Kind != answer.None {
+		if t, failed = x.Staging().Begin(&plan); failed.Kind != answer.None {
 			c.Answer(failed)
 			return
 		}
 		t.Version = v.version
 	}
 	v.staged, c.Option = t, v
-	failed := x.Contents().LoadPart(t, part, data)
+	failed := x.Staging().LoadPart(t, part, data)
 	switch {
 	case failed.Kind != answer.None:
 		x.Contents().TakeStaged(name)
@@ -225,7 +226,7 @@ func planOf(x *engine.Context, c *engine.Call, entry *catalog.Entry, parts int, 
 }
 
 // fits returns an error unless a piece belongs to the others that have come.
-func fits(t *engine.Staging, part int, data []byte) error {
+func fits(t *staging.Staged, part int, data []byte) error {
 	for i, p := range store.Parts(t.Entry) {
 		if !t.Have[i] || i == part {
 			continue
@@ -269,7 +270,7 @@ func replyLoad(c *engine.Call, res *store.Result) {
 // afterLoad removes what has got no name and is not kept.
 func afterLoad(x *engine.Context, c *engine.Call) {
 	if v, ok := c.Option.(*loadCall); ok && !v.taken {
-		x.Contents().Unstage(v.staged.ID)
+		x.Staging().Drop(v.staged.ID)
 	}
 }
 

@@ -27,7 +27,7 @@ var family = &engine.Family{
 	Fill: func(w *engine.Workspace, items store.Items, first, n int) {
 		items.Hold(nil, w.Hashes[first:first+n])
 	},
-	Pack: pack, ReadValue: unpack, Create: store.OpFilterLoad, Version: 1,
+	Pack: pack, ReadValue: unpack, Version: 1,
 }
 
 // hashItems hashes items as the filter does.

@@ -69,7 +69,7 @@ func tryFold(x *engine.Context, entry *catalog.Entry, todo map[uint32]bool) stri
 	asked, predicted := 1.0, 0.0
 	for i, p := range store.Parts(entry) {
 		if x.Stopped() {
-			return engine.TextStopped
+			return answer.TextStopped
 		}
 		p.RLock()
 		gone := p.Gone()

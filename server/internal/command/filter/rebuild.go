@@ -268,7 +268,7 @@ func runFeed(x *engine.Context, c *engine.Call) {
 	if sh.Plan().Generation > 0 {
 		x.Look(func() { advance(x, sh.Entry) })
 	}
-	done, failed, err := x.Contents().Feed(sh, c.Args[3:])
+	done, failed, err := x.Staging().Feed(sh, c.Args[3:])
 	switch {
 	case failed.Kind != answer.None:
 		c.Answer(failed)

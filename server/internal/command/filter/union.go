@@ -12,6 +12,7 @@ import (
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/staging"
 	"github.com/bloomery/bloomery/server/internal/store"
 	"github.com/bloomery/bloomery/sizing"
 )
@@ -215,7 +216,7 @@ func runIntersect(x *engine.Context, c *engine.Call) {
 }
 
 // stageLike makes an empty filter of the form of another, without a name.
-func stageLike(x *engine.Context, like *catalog.Entry) (*engine.Staging, answer.Reply) {
+func stageLike(x *engine.Context, like *catalog.Entry) (*staging.Staged, answer.Reply) {
 	p := store.PartOf(like)
 	outline, err := blankOf(p)
 	if err != nil {
@@ -223,12 +224,12 @@ func stageLike(x *engine.Context, like *catalog.Entry) (*engine.Staging, answer.
 	}
 	plan := *p.Plan()
 	plan.Version = 0
-	return x.Contents().StageFilter(store.OpFilter, store.AppendCreation(nil, &plan, outline))
+	return x.Staging().Blank(&plan, outline)
 }
 
 // reveal gives a staged filter its name, or removes it if something has failed. It
 // leaves the call without an answer if the name is taken and must not be.
-func reveal(x *engine.Context, c *engine.Call, t *engine.Staging, failed answer.Reply, flags uint8) {
+func reveal(x *engine.Context, c *engine.Call, t *staging.Staged, failed answer.Reply, flags uint8) {
 	if t == nil {
 		c.Answer(failed)
 		return
@@ -249,7 +250,7 @@ func reveal(x *engine.Context, c *engine.Call, t *engine.Staging, failed answer.
 	default:
 		c.Fail(failure(res.Err))
 	}
-	x.Contents().Unstage(t.ID)
+	x.Staging().Drop(t.ID)
 }
 
 // toTheEnd is for a filter in use: half of a union would stay in it.
@@ -260,7 +261,7 @@ func toTheEnd() bool { return false }
 func pour(x *engine.Context, to *catalog.Entry, from []*catalog.Entry, stop func() bool) answer.Reply {
 	for i, p := range store.Parts(to) {
 		if stop() {
-			return answer.Fail(engine.TextStopped)
+			return answer.Fail(answer.TextStopped)
 		}
 		parts := make([]*store.Part, len(from))
 		for j, entry := range from {
@@ -289,7 +290,7 @@ func pourPart(x *engine.Context, p *store.Part, r store.Record, from []*store.Pa
 	buf := make([]byte, 2*unionPiece)
 	for at := 0; at < size; at += unionPiece {
 		if stop() {
-			return answer.Fail(engine.TextStopped)
+			return answer.Fail(answer.TextStopped)
 		}
 		n := min(unionPiece, size-at)
 		all, one := buf[:n], buf[unionPiece:unionPiece+n]

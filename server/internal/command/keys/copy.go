@@ -53,7 +53,7 @@ func beforeCopy(x *engine.Context, c *engine.Call) {
 	r.Byte()
 	r.Length()
 	header, parts := f.ReadValue(r)
-	id, failed := x.Contents().Stage(f, header, parts)
+	id, failed := x.Staging().Load(f.Kind, header, parts)
 	if failed.Kind != answer.None {
 		c.Answer(failed)
 		return

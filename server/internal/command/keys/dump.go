@@ -68,7 +68,7 @@ func settle(x *engine.Context, c *engine.Call) {
 	})
 	if _, ok := first.(*store.TDigestCompress); ok && !x.Can().Cluster {
 		if large, _ := part.LargeDigest(0); large {
-			x.Contents().Compress(entry)
+			x.Staging().Compress(entry)
 			return
 		}
 	}

@@ -163,7 +163,7 @@ func (v *restoring) read(x *engine.Context, c *engine.Call) bool {
 		return true
 	}
 	var failed answer.Reply
-	if v.id, failed = x.Contents().Stage(family, header, layers); failed.Kind != answer.None {
+	if v.id, failed = x.Staging().Load(family.Kind, header, layers); failed.Kind != answer.None {
 		c.Answer(failed)
 		return false
 	}
@@ -222,7 +222,7 @@ const textRebuilding = "ERR the filter is being rebuilt: FILTER.REBUILD key COMM
 // afterRestore removes what has got no name.
 func afterRestore(x *engine.Context, c *engine.Call) {
 	if v, ok := c.Option.(*restoring); ok && v.id != 0 {
-		x.Contents().Unstage(v.id)
+		x.Staging().Drop(v.id)
 		v.id = 0
 	}
 }

@@ -13,8 +13,6 @@ import (
 var family = &engine.Family{
 	Kind:       catalog.TDigest,
 	WriteValue: redisbloom.WriteTDigestValue, ReadValue: redisbloom.ReadTDigestValue,
-	Create: store.OpTDigest,
-	Chunk:  func(_ int64, data []byte) store.Body { return &store.TDigestChunk{Nodes: data} },
 	Settle: func(p *store.Part) store.Body {
 		if p.TDigest().Compressed() {
 			return nil

@@ -102,9 +102,9 @@ func largeOne(x *engine.Context, c *engine.Call) (entry *catalog.Entry) {
 func fromCopy(x *engine.Context, c *engine.Call, entry *catalog.Entry, f func(*redisbloom.TDigest)) {
 	x.Look(func() { x.Names().Read(c.Args[1]) }) // it counts
 	if _, due := store.PartOf(entry).LargeDigest(0); due && x.Refuses() == nil {
-		x.Contents().Compress(entry)
+		x.Staging().Compress(entry)
 	}
-	if failed := x.Contents().WithDigest(entry, f); failed.Kind != answer.None && failed.Text != answer.TextNotFound {
+	if failed := x.Staging().WithDigest(entry, f); failed.Kind != answer.None && failed.Text != answer.TextNotFound {
 		c.Answer(failed)
 	}
 }

@@ -53,7 +53,7 @@ var add = engine.Command{
 		},
 		Relieve: func(x *engine.Context, entry *catalog.Entry, items int) bool {
 			_, due := store.PartOf(entry).LargeDigest(items)
-			return due && x.Contents().Compress(entry).Kind == answer.None
+			return due && x.Staging().Compress(entry).Kind == answer.None
 		},
 		Encode: func(b []byte, _ *store.Part, item [][]byte) ([]byte, string) {
 			v, ok := answer.ParseFloat(item[0])
@@ -97,5 +97,5 @@ func creationOf(c *engine.Call) (r store.Body, text string) {
 }
 
 func digestOf(name []byte, compression int64) store.Body {
-	return &store.Make{As: store.OpTDigest, Name: name, Header: redisbloom.AppendTDigestHeader(nil, redisbloom.TDigestParams{Compression: compression})}
+	return store.FromDump(catalog.TDigest, name, redisbloom.AppendTDigestHeader(nil, redisbloom.TDigestParams{Compression: compression}))
 }

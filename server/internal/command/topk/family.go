@@ -6,15 +6,10 @@ import (
 	"github.com/bloomery/bloomery/internal/redisbloom"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/engine"
-	"github.com/bloomery/bloomery/server/internal/store"
 )
 
 // family is what the TOPK commands share.
 var family = &engine.Family{
 	Kind:       catalog.TopK,
 	WriteValue: redisbloom.WriteTopKValue, ReadValue: redisbloom.ReadTopKValue,
-	Create: store.OpTopK, Grows: true,
-	Chunk: func(position int64, data []byte) store.Body {
-		return &store.TopKChunk{Position: position, Data: data}
-	},
 }

@@ -16,7 +16,7 @@ var reserve = engine.Maker{
 	Fits: func(words int) bool { return words == 3 || words == 6 },
 	Body: func(_ *engine.Context, c *engine.Call) (store.Body, string) {
 		p, text := parseReserve(c.Args)
-		return &store.Make{As: store.OpTopK, Name: c.Args[1], Header: redisbloom.AppendTopKHeader(nil, p)}, text
+		return store.FromDump(catalog.TopK, c.Args[1], redisbloom.AppendTopKHeader(nil, p)), text
 	},
 }.Command(engine.Command{
 	Name: "topk.reserve", Arity: -3, Flags: engine.Write | engine.DenyOOM | engine.Module, Keys: engine.OneKey(engine.KeyRW),

@@ -1,4 +1,4 @@
-package engine
+package staging
 
 // Large digests, compressed outside of all locks.
 
@@ -14,44 +14,43 @@ import (
 // Compress compresses a digest in a copy, outside of all locks, and has the copy take its
 // place unless it has changed meanwhile. The reply says why that was not possible, and is
 // None if it was tried.
-func (x Contents) Compress(entry *catalog.Entry) answer.Reply {
-	ready, size, failed := x.copyDigest(entry)
+func (a Area) Compress(entry *catalog.Entry) answer.Reply {
+	ready, size, failed := a.copyDigest(entry)
 	if failed.Kind != answer.None {
 		return failed
 	}
-	_, failed = x.ApplyPiece(store.PartOf(entry), store.Record{ID: entry.ID, Body: &store.TDigestCompress{Ready: &ready}})
+	_, failed = a.run.ApplyPiece(store.PartOf(entry), store.Record{ID: entry.ID, Body: &store.TDigestCompress{Ready: &ready}})
 	ready.Digest.Release() // by now it is what was there before
-	x.Unhold(size)
+	a.run.Unhold(size)
 	return failed
 }
 
 // WithDigest calls f with a compressed copy of a digest, outside of all locks. The reply
 // says why that was not possible, and is None if it was.
-func (x Contents) WithDigest(entry *catalog.Entry, f func(*redisbloom.TDigest)) answer.Reply {
-	ready, size, failed := x.copyDigest(entry)
+func (a Area) WithDigest(entry *catalog.Entry, f func(*redisbloom.TDigest)) answer.Reply {
+	ready, size, failed := a.copyDigest(entry)
 	if failed.Kind == answer.None {
 		f(ready.Digest)
 		ready.Digest.Release()
-		x.Unhold(size)
+		a.run.Unhold(size)
 	}
 	return failed
 }
 
 // copyDigest returns a compressed copy of a digest, and what is counted for it.
-func (x Contents) copyDigest(entry *catalog.Entry) (ready store.ReadyDigest, size int, failed answer.Reply) {
-	x.e.leave(x.s)
+func (a Area) copyDigest(entry *catalog.Entry) (ready store.ReadyDigest, size int, failed answer.Reply) {
 	p := store.PartOf(entry)
 	p.RLock()
 	size = int(p.Bytes())
 	p.RUnlock()
-	if !x.Hold(size) {
+	if !a.run.Hold(size) {
 		return ready, 0, answer.Fail(answer.TextOOM)
 	}
-	ready, err := x.e.state.CompressedDigest(p)
+	ready, err := a.state.CompressedDigest(p)
 	if err == nil {
 		return ready, size, answer.Reply{}
 	}
-	x.Unhold(size)
+	a.run.Unhold(size)
 	if errors.Is(err, store.ErrRetry) {
 		return ready, 0, answer.Fail(answer.TextNotFound)
 	}
@@ -60,11 +59,11 @@ func (x Contents) copyDigest(entry *catalog.Entry) (ready store.ReadyDigest, siz
 
 // compressAll compresses the digests of names that are not, as a merge does with its
 // sources. Those that are gone are for the merge to answer.
-func (x Contents) compressAll(names [][]byte) answer.Reply {
+func (a Area) compressAll(names [][]byte) answer.Reply {
 	for _, name := range names {
 		var entry *catalog.Entry
-		x.Look(func() { entry = x.Names().Lookup(name) })
-		if entry == nil || entry.Kind != catalog.TDigest || x.Stopped() {
+		a.run.Look(func() { entry = a.state.Names.Lookup(name, a.run.Milliseconds()) })
+		if entry == nil || entry.Kind != catalog.TDigest || a.run.Stopped() {
 			continue
 		}
 		p := store.PartOf(entry)
@@ -76,9 +75,9 @@ func (x Contents) compressAll(names [][]byte) answer.Reply {
 		}
 		failed := answer.Reply{}
 		if large, _ := p.LargeDigest(0); large {
-			failed = x.Compress(entry)
+			failed = a.Compress(entry)
 		} else {
-			_, failed = x.ApplyPiece(p, store.Record{ID: entry.ID, Body: &store.TDigestCompress{}})
+			_, failed = a.run.ApplyPiece(p, store.Record{ID: entry.ID, Body: &store.TDigestCompress{}})
 		}
 		if failed.Kind != answer.None && failed.Text != answer.TextNotFound {
 			return failed

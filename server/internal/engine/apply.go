@@ -1,0 +1,117 @@
+package engine
+
+// Records that a command puts in order by itself, a piece of something long each.
+
+import (
+	"github.com/bloomery/bloomery/server/internal/answer"
+	"github.com/bloomery/bloomery/server/internal/door"
+	"github.com/bloomery/bloomery/server/internal/staging"
+	"github.com/bloomery/bloomery/server/internal/store"
+)
+
+// Staging returns where the command puts together what nobody sees yet. It leaves the
+// gate: that takes long.
+func (x *Context) Staging() staging.Area {
+	x.e.leave(x.s)
+	return staging.New(Contents{x}, x.e.state, &x.e.Budget)
+}
+
+// ApplyPiece puts a record of a part in order, a piece of something long, and
+// returns what came of it. It enters the gate for that alone, so that no piece
+// comes between the commands of a transaction. The reply reports that the record was
+// not kept, and is None if it was.
+func (x Contents) ApplyPiece(p *store.Part, r store.Record) (store.Result, answer.Reply) {
+	op := &door.Op{Part: p, Record: r}
+	x.apply([]*door.Op{op}, true)
+	return x.came(op)
+}
+
+// ApplyUnseen is ApplyPiece for what nobody can see yet: it stays outside the gate.
+func (x Contents) ApplyUnseen(p *store.Part, r store.Record) (store.Result, answer.Reply) {
+	op := &door.Op{Part: p, Record: r}
+	x.apply([]*door.Op{op}, false)
+	return x.came(op)
+}
+
+// ApplyAll is ApplyPiece for ops of several parts. It returns what came of the first that
+// has failed.
+func (x Contents) ApplyAll(ops []*door.Op) (answer.Reply, error) {
+	x.apply(ops, true)
+	for _, op := range ops {
+		if res, failed := x.came(op); failed.Kind != answer.None || res.Err != nil {
+			return failed, res.Err
+		}
+	}
+	return answer.Reply{}, nil
+}
+
+// apply puts ops in order and waits for them outside the gate; inside, if others can see
+// them, they are put in order.
+func (x Contents) apply(ops []*door.Op, seen bool) {
+	e, s := x.e, x.s
+	e.leave(s)
+	if !s.alone {
+		e.waits(s, "a piece of a record")
+		e.door.Ready()
+	}
+	if seen {
+		e.enter(s)
+	}
+	e.doAndWait(s, ops)
+	e.leave(s)
+}
+
+// came returns what came of an op that is settled.
+func (x Contents) came(op *door.Op) (store.Result, answer.Reply) {
+	if op.Err != nil {
+		return store.Result{}, x.e.unsettled(op.Err)
+	}
+	return op.Result, answer.Reply{}
+}
+
+// ApplyLarge is ApplyPiece for a record that takes memory: up to cost bytes, which are
+// set aside until it is applied.
+func (x Contents) ApplyLarge(p *store.Part, r store.Record, cost uint64) (store.Result, answer.Reply) {
+	release, ok := x.Reserve(cost)
+	if !ok {
+		return store.Result{}, answer.Fail(answer.TextOOM)
+	}
+	defer release()
+	return x.ApplyPiece(p, r)
+}
+
+// ApplyNames is ApplyLarge for a record of the catalogue.
+func (x Contents) ApplyNames(b store.Body, cost uint64) (store.Result, answer.Reply) {
+	return x.ApplyLarge(nil, store.Record{At: x.s.ms, Body: b}, cost)
+}
+
+// Reserve sets n bytes aside until release is called. It reports false if there are not so
+// many. What takes nothing works with the budget full.
+func (x Contents) Reserve(n uint64) (release func(), ok bool) {
+	if n > 0 && !x.e.Budget.reserve(n) {
+		return nil, false
+	}
+	return func() { x.e.Budget.release(n) }, true
+}
+
+// Refresh puts a record of a part in order, inside the gate, before the calls that
+// meet the part. In a cluster Sweep does that: no read waits for others there. It reports
+// whether it had to leave the gate for that. A record that is not kept is none: the next
+// call tries again.
+func (x Contents) Refresh(p *store.Part, r store.Record) (left bool) {
+	e, s := x.e, x.s
+	if e.door.Refuses() != nil || !s.alone && e.door.Busy() || e.shared != nil {
+		return false
+	}
+	op := &door.Op{Part: p, Record: r}
+	ops := []*door.Op{op}
+	e.do(x.s, ops)
+	if op.Settled {
+		s.wrote = s.wrote || op.Result.Changed
+		return false
+	}
+	e.leave(s)
+	e.waits(s, "wait for a window")
+	e.door.Wait(ops)
+	return op.Err == nil
+}

@@ -1,0 +1,152 @@
+package staging
+
+// Dumps and encodings that become filters.
+
+import (
+	"errors"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/server/internal/answer"
+	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/store"
+)
+
+// pieceBytes is how many bytes of a filter one record holds.
+const pieceBytes = 256 << 10
+
+// Load makes contents of a kind from the header of a dump and its layers: the long part
+// of a RESTORE. The reply says what is wrong, and is None if nothing is.
+func (a Area) Load(kind catalog.Kind, header []byte, layers [][]byte) (id uint64, failed answer.Reply) {
+	if kind == catalog.Filter {
+		return a.loadFilter(header, layers)
+	}
+	entry, failed := a.empty(store.StageDump(kind, header))
+	if failed.Kind != answer.None {
+		return 0, failed
+	}
+	if failed := a.loadLayers(entry, layers); failed.Kind != answer.None {
+		a.Drop(entry.ID)
+		return 0, failed
+	}
+	return entry.ID, answer.Reply{}
+}
+
+// loadLayers fills contents with the layers of a dump.
+func (a Area) loadLayers(entry *catalog.Entry, layers [][]byte) answer.Reply {
+	p, position := store.PartOf(entry), int64(1)
+	for _, data := range layers {
+		for len(data) > 0 {
+			if a.run.Stopped() {
+				return answer.Fail(answer.TextStopped)
+			}
+			n := min(len(data), pieceBytes)
+			position += int64(n)
+			body, grows := store.DumpPiece(entry.Kind, position, data[:n])
+			release, ok := a.run.Reserve(grows)
+			if !ok {
+				return answer.Fail(answer.TextOOM)
+			}
+			res, failed := a.run.ApplyUnseen(p, store.Record{ID: entry.ID, Body: body})
+			release()
+			switch {
+			case failed.Kind != answer.None:
+				return failed
+			case res.Err != nil:
+				return answer.Fail(textBadData)
+			}
+			data = data[n:]
+		}
+	}
+	return answer.Reply{}
+}
+
+// Staged is a filter of package codec that is being put together and has no name yet.
+type Staged struct {
+	ID    uint64
+	Entry *catalog.Entry
+	// Have says which parts have come, Left how many have not.
+	Have []bool
+	Left int
+	// Version is what the filter will have, 0 for none.
+	Version uint64
+}
+
+// Begin makes a filter whose parts LoadPart fills. The reply is what is wrong, None if
+// nothing is.
+func (a Area) Begin(plan *store.Plan) (*Staged, answer.Reply) {
+	return a.stage(store.StageDump(catalog.Filter, store.AppendPlan(nil, plan)))
+}
+
+// Blank makes a filter whose parts are empty. The reply is what is wrong, None if nothing
+// is.
+func (a Area) Blank(plan *store.Plan, outline []byte) (*Staged, answer.Reply) {
+	return a.stage(store.StageFilter(plan, outline))
+}
+
+func (a Area) stage(body *store.Stage) (*Staged, answer.Reply) {
+	entry, failed := a.empty(body)
+	if failed.Kind != answer.None {
+		return nil, failed
+	}
+	n := store.PartCount(entry)
+	return &Staged{ID: entry.ID, Entry: entry, Have: make([]bool, n), Left: n}, answer.Reply{}
+}
+
+// LoadPart fills a part of a staged filter with an encoding. The reply is what is
+// wrong, None if nothing is.
+func (a Area) LoadPart(t *Staged, index int, data []byte) answer.Reply {
+	if err := store.CheckLevel(data, a.run.Level()); err != nil {
+		return answer.Fail("ERR " + answer.OneLine(err))
+	}
+	release, ok := a.run.Reserve(2 * uint64(len(data))) // the encoding, and what becomes of it
+	if !ok {
+		return answer.Fail(answer.TextOOM)
+	}
+	defer release()
+	p := store.PartAt(t.Entry, uint32(index))
+	for at := 0; at < len(data); {
+		if a.run.Stopped() {
+			return answer.Fail(answer.TextStopped)
+		}
+		n := min(len(data)-at, pieceBytes)
+		piece := &store.FilterPiece{Offset: int64(at), Of: uint64(len(data)), Data: data[at : at+n]}
+		res, failed := a.run.ApplyUnseen(p, store.Record{ID: t.ID, Index: uint32(index), Body: piece})
+		switch {
+		case failed.Kind != answer.None:
+			return failed
+		case res.Err != nil:
+			return answer.Fail("ERR " + answer.OneLine(res.Err))
+		}
+		at += n
+	}
+	t.Have[index] = true
+	t.Left--
+	return answer.Reply{}
+}
+
+// loadFilter is Load for filters of package codec: header is a plan, and layers
+// are the encodings of parts. The id of a secret key in the plan is not trusted.
+func (a Area) loadFilter(header []byte, layers [][]byte) (id uint64, failed answer.Reply) {
+	plan, err := store.ParsePlan(header)
+	if err != nil || 1<<plan.Parts != len(layers) {
+		return 0, answer.Fail(textBadData)
+	}
+	if err := store.CheckEncodings(layers, len(layers)); errors.Is(err, bloomery.ErrTooLarge) {
+		return 0, answer.Fail("ERR " + answer.OneLine(err))
+	} else if err != nil {
+		return 0, answer.Fail(textBadData)
+	}
+	h, _ := store.HashOf(layers[0]) // they are checked
+	plan.KeyID = a.state.KeyID(h)
+	t, failed := a.Begin(&plan)
+	if failed.Kind != answer.None {
+		return 0, failed
+	}
+	for i, data := range layers {
+		if failed := a.LoadPart(t, i, data); failed.Kind != answer.None {
+			a.Drop(t.ID)
+			return 0, failed
+		}
+	}
+	return t.ID, answer.Reply{}
+}
