@@ -204,7 +204,7 @@ func TestShell(t *testing.T) {
 	}
 	run := func(cmd *cobra.Command, args ...string) (string, error) {
 		var errOut bytes.Buffer
-		cmd.SetArgs(args)
+		cmd.SetArgs(append([]string{}, args...)) // none, not those of the test
 		cmd.SetErr(&errOut)
 		cmd.SetOut(&errOut)
 		err := cmd.ExecuteContext(t.Context())

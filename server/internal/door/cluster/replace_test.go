@@ -371,10 +371,11 @@ func TestUpgrade(t *testing.T) {
 		if c.Cluster().Level != Level {
 			t.Errorf("the cluster is at level %d, want %d", c.Cluster().Level, Level)
 		}
-		if level, err := a.Upgrade(); level != Level || err == nil || !strings.Contains(err.Error(), "node 3 (c:1) supports 2") {
+		earlier := fmt.Sprintf("node 3 (c:1) supports %d", Level)
+		if level, err := a.Upgrade(); level != Level || err == nil || !strings.Contains(err.Error(), earlier) {
 			t.Errorf("level %d, %v with a node of an earlier release", level, err)
 		}
-		if level, err := c.Upgrade(); level != Level || err == nil || !strings.Contains(err.Error(), "node 3 (c:1) supports 2") {
+		if level, err := c.Upgrade(); level != Level || err == nil || !strings.Contains(err.Error(), earlier) {
 			t.Errorf("level %d, %v at that node", level, err)
 		}
 		if err := c.Close(); err != nil {
