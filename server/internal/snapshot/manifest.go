@@ -343,5 +343,6 @@ func readItem(c *folder.Cursor, m *Manifest) (it Item, ok bool) {
 	it.Kind, it.Gone, it.Lane = catalog.Kind(flags[0]), flags[1] == 1, int(lane)
 	l := &m.Lanes[lane]
 	it.Position = l.Seq + behind
-	return it, flags[1] <= 1 && it.ID <= m.Last && behind <= l.High-l.Seq && it.File < m.Next
+	made := it.File < m.Next || it.Gone && it.File == 0
+	return it, flags[1] <= 1 && it.ID <= m.Last && behind <= l.High-l.Seq && made
 }

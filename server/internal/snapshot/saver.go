@@ -157,7 +157,9 @@ func (s *Saver) take(src Source) (*Manifest, error) {
 	}
 	s.next = w.next // never the same name twice
 	if err == nil {
-		m.Next = w.next
+		if m.Next = w.next; len(m.Items) > 0 {
+			m.Next = max(m.Next, 1) // what is gone before any file was made has file 0 all the same
+		}
 		err = m.Write(s.config.Files)
 	}
 	if err == nil && s.config.ReadBack != nil {

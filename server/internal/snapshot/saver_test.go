@@ -318,3 +318,35 @@ func TestSnapshotWaitsForADump(t *testing.T) {
 		t.Errorf("the snapshot: %v", err)
 	}
 }
+
+// TestFirstSnapshotOfWhatIsGone deletes the only filter while the first snapshot is taken,
+// before any part file was made: the manifest can be read.
+func TestFirstSnapshotOfWhatIsGone(t *testing.T) {
+	files := &folder.Memory{}
+	l := &lanes{state: store.New(), files: files}
+	defer l.state.Discard()
+	l.do(t, store.Record{Body: &store.Seed{Seed: 77}})
+	l.do(t, store.Record{Body: &store.Make{As: store.OpTopK, Name: []byte("k"), Header: redisbloom.AppendTopKHeader(nil, redisbloom.TopKParams{K: 1, Width: 10, Depth: 2, Decay: 0.9})}})
+	l.between = func() { l.do(t, store.Record{Body: &store.Remove{Names: [][]byte{[]byte("k")}}}) }
+	s := saver(files, l.state)
+	if err := s.Take(l); err != nil {
+		t.Fatal(err)
+	}
+	m, state := load(t, files)
+	defer state.Discard()
+	if len(m.Items) != 1 || !m.Items[0].Gone || m.Next == 0 {
+		t.Errorf("the snapshot: %+v", m)
+	}
+	l.between = nil
+	l.do(t, store.Record{Body: &store.Set{String: store.String{Name: []byte("s"), Value: []byte("text")}}})
+	if err := s.Take(l); err != nil {
+		t.Fatal(err)
+	}
+	if m, err := snapshot.Read(files); err != nil || len(m.Items) != 1 || m.Items[0].Gone {
+		t.Errorf("the next snapshot: %+v, %v", m, err)
+	}
+	m.Next = 0 // as releases before this one wrote it
+	if _, err := decode(encode(t, m)); err != nil {
+		t.Error(err)
+	}
+}
