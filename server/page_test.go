@@ -92,6 +92,23 @@ func TestPagePolicy(t *testing.T) {
 	}
 }
 
+// TestFullFilterPage shows a filter whose bits are all set: how many items it holds, nobody
+// knows.
+func TestFullFilterPage(t *testing.T) {
+	s, _, _ := serveHTTP(t, server.Config{})
+	c := dial(t, s.Addr().String())
+	c.do("FILTER.CREATE", "full", "bloom", "CAPACITY", "10")
+	items := []string{"FILTER.ADD", "full"}
+	for i := range 10_000 {
+		items = append(items, fmt.Sprint(i))
+	}
+	c.do(items...)
+	response, text, _ := fetch(t, s.Handler(), "/filters?name=full")
+	if response.StatusCode != http.StatusOK || !strings.Contains(text, "9,223,372,036,854,775,807") {
+		t.Errorf("the page of a full filter is %s: %.2000s", response.Status, text)
+	}
+}
+
 // TestFiltersPage reads the table as a browser without scripts does.
 func TestFiltersPage(t *testing.T) {
 	s, _, _ := serveHTTP(t, server.Config{})

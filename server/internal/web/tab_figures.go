@@ -14,10 +14,18 @@ import (
 
 // figureFuncs write numbers as people do, in the templates of the tabs.
 var figureFuncs = template.FuncMap{
-	"whole": grouped, "short": short, "percent": percent, "between": between, "bytes": byteSize, "age": age, "micros": micros,
-	"lower": strings.ToLower, "cells": densityCells, "width": barWidth,
-	"add": func(a, b int) int { return a + b }, "seconds": func(ms int64) int64 { return ms / 1000 }, "calls": calls,
+	"whole": ofWhole(grouped), "short": ofWhole(short), "bytes": ofWhole(byteSize), "age": ofWhole(age), "calls": ofWhole(calls),
+	"percent": ofNumber(percent), "micros": ofNumber(micros), "width": ofNumber(barWidth),
+	"between": func(low, high any) string { return between(numberOf(low), numberOf(high)) },
+	"seconds": ofWhole(func(ms int64) int64 { return ms / 1000 }), "plain": ofWhole(func(n int64) int64 { return n }),
+	"lower": strings.ToLower, "add": func(a, b int) int { return a + b }, "given": func(v any) bool { return v != nil },
 }
+
+// ofWhole has a function take what an object holds, which may be nothing.
+func ofWhole[R any](f func(int64) R) func(any) R { return func(v any) R { return f(wholeOf(v)) } }
+
+// ofNumber is ofWhole for other numbers.
+func ofNumber[R any](f func(float64) R) func(any) R { return func(v any) R { return f(numberOf(v)) } }
 
 // grouped writes 64,000.
 func grouped(n int64) string {

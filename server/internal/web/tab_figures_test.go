@@ -1,10 +1,10 @@
 package web
 
 import (
+	"maps"
 	"math"
 	"strings"
 	"testing"
-	"time"
 )
 
 // TestFigures writes numbers as people do.
@@ -52,7 +52,7 @@ func TestFigures(t *testing.T) {
 		{age(3661), "1 h 1 min"},
 		{age(2*day + 7200), "2 d 2 h"},
 		{age(400 * day), "1 y 35 d"},
-		{grouped(figureFuncs["seconds"].(func(int64) int64)(89_999)), "89"},
+		{grouped(figureFuncs["seconds"].(func(any) int64)(int64(89_999))), "89"},
 		{micros(0), "–"},
 		{micros(12.34), "12.3 µs"},
 		{micros(1500), "1.5 ms"},
@@ -87,8 +87,11 @@ func TestDensityCells(t *testing.T) {
 			t.Errorf("cell %d = %v, want %v", i, cells[i], want)
 		}
 	}
-	v := &filterView{}
-	v.Density.Unit, v.Density.Cells = "bits", shares
+	list := make([]any, len(shares))
+	for i := range list {
+		list[i] = shares[i]
+	}
+	v := filterRow{"density": object{"unit": "bits", "cells": list}}
 	if v.DensityRows() != 2 || v.DensityText() != "Between 0% and 100% of the bits of each piece are set." {
 		t.Errorf("rows %d, %q", v.DensityRows(), v.DensityText())
 	}
@@ -96,20 +99,20 @@ func TestDensityCells(t *testing.T) {
 
 // TestOutlook says when a filter is full.
 func TestOutlook(t *testing.T) {
-	pace, full := 2.5, time.Date(2026, 12, 24, 18, 30, 0, 0, time.UTC)
 	for _, test := range []struct {
-		set  func(*filterView)
+		set  filterRow
 		want string
 	}{
-		{func(*filterView) {}, "after 10 minutes"},
-		{func(v *filterView) { v.Projection.Pace = &pace }, "does not get full"},
-		{func(v *filterView) { v.Projection.Pace, v.Projection.Full = &pace, &full }, "At 2.5 items a second it is full on Thursday, 24 December 2026, 18:30 UTC."},
-		{func(v *filterView) { v.Items = 100 }, "as many items as it was made for"},
-		{func(v *filterView) { v.Items = 101 }, "more items than it was made for"},
-		{func(v *filterView) { v.Grows = true }, "any number of items"},
+		{nil, "after 10 minutes"},
+		{filterRow{"projection": object{"items_per_second": nil, "full_at": nil}}, "after 10 minutes"},
+		{filterRow{"projection": object{"items_per_second": 2.5, "full_at": nil}}, "does not get full"},
+		{filterRow{"projection": object{"items_per_second": 2.5, "full_at": "2026-12-24T18:30:00Z"}}, "At 2.5 items a second it is full on Thursday, 24 December 2026, 18:30 UTC."},
+		{filterRow{"items": 100.0}, "as many items as it was made for"},
+		{filterRow{"items": 101.0}, "more items than it was made for"},
+		{filterRow{"grows": true}, "any number of items"},
 	} {
-		v := &filterView{filterRow: filterRow{Capacity: 100, Items: 10}}
-		test.set(v)
+		v := filterRow{"capacity": 100.0, "items": 10.0}
+		maps.Copy(v, test.set)
 		if got := v.Outlook(); !strings.Contains(got, test.want) {
 			t.Errorf("Outlook() = %q, want %q in it", got, test.want)
 		}
@@ -118,8 +121,7 @@ func TestOutlook(t *testing.T) {
 
 // TestRateRows compares rates with the one asked for.
 func TestRateRows(t *testing.T) {
-	probed := 0.04
-	v := &filterView{filterRow: filterRow{Asked: 0.01, Predicted: 0.005, Probed: &probed, ProbedLow: 0.03, ProbedHigh: 0.05, ProbedState: "measured", TrafficState: "too few"}, Probes: 1000}
+	v := filterRow{"asked": 0.01, "predicted": 0.005, "probed": 0.04, "probed_low": 0.03, "probed_high": 0.05, "probed_state": "measured", "traffic_state": "too few", "probes": 1000.0}
 	rows := v.Rows()
 	for i, want := range []rateRow{
 		{Name: "Asked", Rate: 0.01, Share: 0.25, Known: true},
@@ -142,7 +144,7 @@ func TestCure(t *testing.T) {
 	for command, want := range map[string]string{
 		"FILTER.GROW users": "grow", "FILTER.FOLD users": "fold", "FILTER.REBUILD users BEGIN CAPACITY 10 ERROR 0.1": "", "": "", "SLOWLOG GET": "",
 	} {
-		v := &filterView{filterRow: filterRow{Command: command}}
+		v := filterRow{"command": command}
 		if got := v.Cure(); got != want {
 			t.Errorf("the cure of %q is %q, want %q", command, got, want)
 		}

@@ -3,68 +3,14 @@ package web
 // The page of one filter.
 
 import (
-	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 )
-
-// filterView is what the page of one filter shows.
-type filterView struct {
-	filterRow
-	Hash        string  `json:"hash"`
-	KeyID       string  `json:"key"`
-	Generations int64   `json:"generations"`
-	Each        int64   `json:"generation_ms"`
-	Members     int64   `json:"members"`
-	Need        int64   `json:"need"`
-	SLA         int64   `json:"sla"`
-	Budget      int64   `json:"budget"`
-	Rebuilding  bool    `json:"rebuilding"`
-	Grows       bool    `json:"grows"`
-	Alarm       bool    `json:"alarm"`
-	Repaired    int64   `json:"repaired"`
-	Probes      int64   `json:"probes"`
-	False       int64   `json:"false_reported"`
-	Negatives   int64   `json:"negatives"`
-	Lookups     int64   `json:"lookups"`
-	Saved       float64 `json:"saved"`
-	AddCalls    int64   `json:"add_calls"`
-	AddP50      float64 `json:"add_p50_us"`
-	AddP99      float64 `json:"add_p99_us"`
-	AddP999     float64 `json:"add_p999_us"`
-	HasCalls    int64   `json:"has_calls"`
-	HasP50      float64 `json:"has_p50_us"`
-	HasP99      float64 `json:"has_p99_us"`
-	HasP999     float64 `json:"has_p999_us"`
-	Projection  struct {
-		Pace *float64   `json:"items_per_second"`
-		Full *time.Time `json:"full_at"`
-	} `json:"projection"`
-	Density struct {
-		Unit  string    `json:"unit"`
-		Cells []float64 `json:"cells"`
-	} `json:"density"`
-	Layers  []layerRow      `json:"layers"`
-	History json.RawMessage `json:"history"`
-	Seconds *int64          `json:"age"`
-
-	// Adds and Deletes report whether items can be added and deleted.
-	Adds, Deletes bool `json:"-"`
-	now           time.Time
-}
-
-// layerRow is a layer, generation, member or sub-filter.
-type layerRow struct {
-	Capacity   int64   `json:"capacity"`
-	Items      int64   `json:"items"`
-	Exact      bool    `json:"items_exact"`
-	Bytes      int64   `json:"bytes"`
-	Predicted  float64 `json:"predicted"`
-	Saturation float64 `json:"saturation"`
-}
 
 // filterTab shows the filter that a reference names: the segment of its path in the
 // API.
@@ -78,49 +24,87 @@ func (c *call) filterTab(ref string) error {
 		if err != nil {
 			return err
 		}
-		v := &filterView{now: c.h.Now()}
 		o, err := c.describeAll(name)
 		if err != nil {
 			return err
 		}
-		if err := into(o, v); err != nil {
-			return err
-		}
-		v.Name, v.NameBytes, v.Ref = name, nil, refOf(name)
-		f.Title, f.Filter = shown(name), v
-		return c.setAbilities(v)
+		o["name"], o["name_base64"], o["ref"] = name, nil, refOf(name)
+		f.Title, f.Filter = shown(name), filterRow(o)
+		return c.setAbilities(f.Filter)
 	})
 }
 
 // Path is the path of the filter in the API, relative to that.
-func (v *filterView) Path() string { return "filters/" + v.Ref }
+func (r filterRow) Path() string { return "filters/" + r.text("ref") }
 
-// Rows returns the rates with their bars, as shares of the largest.
-func (v *filterView) Rows() []rateRow {
-	rows := []rateRow{
-		{Name: "Asked", Rate: v.Asked, Known: true, Note: "at its capacity"},
-		{Name: "Predicted", Rate: v.Predicted, Known: true, Note: "by the model, for the bits that are set now"},
-		{Name: "Probed", Note: v.ProbedState},
-		{Name: "Traffic", Note: v.TrafficState},
-	}
-	if v.Probed != nil && v.Probes > 0 {
-		rows[2] = rateRow{Name: "Probed", Rate: *v.Probed, Known: true, Note: "95% between " + percent(v.ProbedLow) + " and " + percent(v.ProbedHigh) + ", " + grouped(v.Probes) + " probes"}
-		if v.ProbedState != "measured" {
-			rows[2].Note += "; " + v.ProbedState
+// figure is a line of the page of a sketch.
+type figure struct {
+	Name, Text string
+	Live       bool // it changes with the items
+}
+
+// SketchFigures returns what there is to know of a sketch.
+func (r filterRow) SketchFigures() (lines []figure) {
+	for _, f := range []struct {
+		field, name string
+		write       func(any) string
+		live        bool
+	}{
+		{"count", "Count of all items", ofWhole(grouped), true},
+		{"width", "Width", ofWhole(grouped), false},
+		{"depth", "Depth", ofWhole(grouped), false},
+		{"error_bound", "Error bound", func(v any) string { return percent(numberOf(v)) + " of the count" }, false},
+		{"error_probability", "Probability of more", ofNumber(percent), false},
+		{"k", "k", ofWhole(grouped), false},
+		{"decay", "Decay", func(v any) string { return fmt.Sprint(v) }, false},
+		{"least_count", "Least count among the top", ofWhole(grouped), true},
+		{"compression", "Compression", ofWhole(grouped), false},
+		{"capacity_nodes", "Nodes it has room for", ofWhole(grouped), false},
+		{"merged_nodes", "Merged nodes", ofWhole(grouped), true},
+		{"unmerged_nodes", "Unmerged nodes", ofWhole(grouped), true},
+		{"compressions", "Compressions", ofWhole(grouped), false},
+	} {
+		if v := r[f.field]; v != nil {
+			lines = append(lines, figure{f.name, f.write(v), f.live})
 		}
 	}
-	if v.Counted() {
-		rows[3] = rateRow{Name: "Traffic", Rate: *v.Traffic, Known: true, Note: grouped(v.False) + " reported false, " + grouped(v.Negatives) + " negative"}
+	return lines
+}
+
+// History returns the points of the chart as JSON.
+func (r filterRow) History() (string, error) {
+	data, err := encode(r["history"])
+	return strings.TrimSpace(string(data)), err
+}
+
+// Rows returns the rates with their bars, as shares of the largest.
+func (r filterRow) Rows() []rateRow {
+	rows := []rateRow{
+		{Name: "Asked", Rate: r.number("asked"), Known: true, Note: "at its capacity"},
+		{Name: "Predicted", Rate: r.number("predicted"), Known: true, Note: "by the model, for the bits that are set now"},
+		{Name: "Probed", Note: r.text("probed_state")},
+		{Name: "Traffic", Note: r.text("traffic_state")},
 	}
-	most := v.Asked
-	for _, r := range rows {
-		most = max(most, r.Rate)
+	if r["probed"] != nil && r.whole("probes") > 0 {
+		rows[2].Rate, rows[2].Known = r.number("probed"), true
+		rows[2].Note = "95% between " + percent(r.number("probed_low")) + " and " + percent(r.number("probed_high")) + ", " + grouped(r.whole("probes")) + " probes"
+		if !r.Measured() {
+			rows[2].Note += "; " + r.text("probed_state")
+		}
+	}
+	if r.Counted() {
+		rows[3].Rate, rows[3].Known = r.number("traffic"), true
+		rows[3].Note = grouped(r.whole("false_reported")) + " reported false, " + grouped(r.whole("negatives")) + " negative"
+	}
+	most := r.number("asked")
+	for _, row := range rows {
+		most = max(most, row.Rate)
 	}
 	for i := range rows {
 		if most > 0 {
 			rows[i].Share = rows[i].Rate / most
 		}
-		rows[i].Over = v.Over(rows[i].Rate)
+		rows[i].Over = r.Over(rows[i].Rate)
 	}
 	return rows
 }
@@ -133,47 +117,56 @@ type rateRow struct {
 }
 
 // Outlook is what becomes of the filter, in a sentence.
-func (v *filterView) Outlook() string {
-	p := v.Projection
+func (r filterRow) Outlook() string {
+	p, _ := r["projection"].(object)
+	full, err := time.Parse(time.RFC3339, p.text("full_at"))
+	items, capacity := r.whole("items"), r.whole("capacity")
 	switch {
-	case v.Grows:
+	case r["grows"] == true:
 		return "It takes any number of items: it grows, or forgets the oldest."
-	case v.Capacity > 0 && v.Items > v.Capacity:
+	case capacity > 0 && items > capacity:
 		return "It holds more items than it was made for."
-	case v.Capacity > 0 && v.Items == v.Capacity:
+	case capacity > 0 && items == capacity:
 		return "It holds as many items as it was made for."
-	case p.Pace == nil:
+	case p["items_per_second"] == nil:
 		return "Its pace is known after 10 minutes."
-	case p.Full == nil:
+	case err != nil:
 		return "At its present pace it does not get full."
 	}
-	return "At " + digits3(*p.Pace) + " items a second it is full on " + p.Full.Format("Monday, 2 January 2006, 15:04") + " UTC."
+	return "At " + digits3(p.number("items_per_second")) + " items a second it is full on " + full.Format("Monday, 2 January 2006, 15:04") + " UTC."
+}
+
+// density returns the unit and the pieces of the density picture.
+func (r filterRow) density() (unit string, cells []float64) {
+	d, _ := r["density"].(object)
+	return d.text("unit"), numbersOf(d["cells"])
+}
+
+// Cells are those of the density picture.
+func (r filterRow) Cells() []cell {
+	_, shares := r.density()
+	return densityCells(shares)
 }
 
 // DensityRows is the height of the density picture in cells.
-func (v *filterView) DensityRows() int {
-	return (len(v.Density.Cells) + densityColumns - 1) / densityColumns
-}
+func (r filterRow) DensityRows() int { return (len(r.Cells()) + densityColumns - 1) / densityColumns }
 
 // DensityText describes the density picture.
-func (v *filterView) DensityText() string {
-	if len(v.Density.Cells) == 0 {
+func (r filterRow) DensityText() string {
+	unit, shares := r.density()
+	if len(shares) == 0 {
 		return ""
 	}
-	low, high := v.Density.Cells[0], v.Density.Cells[0]
-	for _, s := range v.Density.Cells {
-		low, high = min(low, s), max(high, s)
-	}
 	word := "set"
-	if v.Density.Unit != "bits" {
+	if unit != "bits" {
 		word = "in use"
 	}
-	return "Between " + percent(low) + " and " + percent(high) + " of the " + v.Density.Unit + " of each piece are " + word + "."
+	return "Between " + percent(slices.Min(shares)) + " and " + percent(slices.Max(shares)) + " of the " + unit + " of each piece are " + word + "."
 }
 
 // LayerTitle is the headline of the layers.
-func (v *filterView) LayerTitle() string {
-	switch v.Kind {
+func (r filterRow) LayerTitle() string {
+	switch r.text("kind") {
 	case "window":
 		return "Generations, the present one first"
 	case "quorum":
@@ -182,17 +175,19 @@ func (v *filterView) LayerTitle() string {
 	return "Layers, the oldest first"
 }
 
-// kindRow is what a kind can do, as FILTER.KINDS describes it.
-type kindRow struct {
-	Kind   string `json:"kind"`
-	Add    bool   `json:"add"`
-	Delete bool   `json:"delete"`
-	Static bool   `json:"static"`
+// Cure is the cure of the verdict that the API has, "" if a person must do it.
+func (r filterRow) Cure() string {
+	for _, cure := range []string{"GROW", "FOLD"} {
+		if strings.HasPrefix(r.text("command"), "FILTER."+cure+" ") {
+			return strings.ToLower(cure)
+		}
+	}
+	return ""
 }
 
-// kindRows returns what each kind can do, for the forms of the page: nothing where it
-// has none, or a user may not ask.
-func (c *call) kindRows() (rows []kindRow, err error) {
+// kindRows returns what each kind can do, as FILTER.KINDS describes it, for the forms of
+// the page: nothing where it has none, or a user may not ask.
+func (c *call) kindRows() (rows []object, err error) {
 	if !c.h.Admin {
 		return nil, nil
 	}
@@ -201,28 +196,20 @@ func (c *call) kindRows() (rows []kindRow, err error) {
 		return nil, nil
 	}
 	if err == nil {
-		err = into(valueOf(reply), &rows)
+		for i := range reply.Elems {
+			rows = append(rows, objectOf(&reply.Elems[i]))
+		}
 	}
-	return append(rows, kindRow{Kind: "bf", Add: true}, kindRow{Kind: "cf", Add: true, Delete: true}), err
+	return append(rows, object{"kind": "bf", "add": true}, object{"kind": "cf", "add": true, "delete": true}), err
 }
 
-// setAbilities finds out which forms the page of the filter has.
-func (c *call) setAbilities(v *filterView) error {
+// setAbilities finds out which forms the page of the filter has: to add and to delete.
+func (c *call) setAbilities(r filterRow) error {
 	rows, err := c.kindRows()
 	for _, k := range rows {
-		if strings.EqualFold(k.Kind, v.Kind) {
-			v.Adds, v.Deletes = k.Add, k.Delete
+		if strings.EqualFold(k.text("kind"), r.text("kind")) {
+			r["adds"], r["deletes"] = k["add"], k["delete"]
 		}
 	}
 	return err
-}
-
-// Cure is the cure of the verdict that the API has, "" if a person must do it.
-func (v *filterView) Cure() string {
-	for _, cure := range []string{"GROW", "FOLD"} {
-		if strings.HasPrefix(v.Command, "FILTER."+cure+" ") {
-			return strings.ToLower(cure)
-		}
-	}
-	return ""
 }

@@ -3,6 +3,8 @@ package web
 // The table of filters.
 
 import (
+	"cmp"
+	"encoding/base64"
 	"fmt"
 	"net/url"
 	"slices"
@@ -63,112 +65,61 @@ var columns = []column{
 // Columns returns the columns of the table.
 func (*filterList) Columns() []column { return columns }
 
-// filterRow is a filter or sketch as FILTER.LIST and FILTER.INFO describe it. What it
-// does not have is nil.
-type filterRow struct {
-	Name         string   `json:"name"`
-	NameBytes    []byte   `json:"name_base64"` // of a name that is not valid UTF-8
-	Ref          string   `json:"ref"`         // as a path has it, "" if it is too long for one
-	Kind         string   `json:"kind"`
-	Capacity     int64    `json:"capacity"`
-	Items        int64    `json:"items"`
-	Exact        bool     `json:"items_exact"`
-	Bits         int64    `json:"bits"`
-	Bytes        int64    `json:"bytes"`
-	Parts        int64    `json:"parts"`
-	Asked        float64  `json:"asked"`
-	Predicted    float64  `json:"predicted"`
-	Sigma        float64  `json:"predicted_sigma"`
-	Saturation   float64  `json:"saturation"`
-	Skew         float64  `json:"skew"`
-	Created      *int64   `json:"created"`
-	Probed       *float64 `json:"probed"`
-	ProbedLow    float64  `json:"probed_low"`
-	ProbedHigh   float64  `json:"probed_high"`
-	ProbedState  string   `json:"probed_state"`
-	Traffic      *float64 `json:"traffic"`
-	TrafficLow   float64  `json:"traffic_low"`
-	TrafficHigh  float64  `json:"traffic_high"`
-	TrafficState string   `json:"traffic_state"`
-	Verdict      string   `json:"verdict"`
-	Reason       string   `json:"reason"`
-	Command      string   `json:"command"`
+// filterRow is a filter or sketch as FILTER.LIST and FILTER.INFO describe it.
+type filterRow object
 
-	sketchFigures
-}
-
-// sketchFigures are what only sketches have.
-type sketchFigures struct {
-	Width       *int64   `json:"width"`
-	Depth       *int64   `json:"depth"`
-	Count       *int64   `json:"count"`
-	ErrorBound  *float64 `json:"error_bound"`
-	ErrorChance *float64 `json:"error_probability"`
-	K           *int64   `json:"k"`
-	Decay       *float64 `json:"decay"`
-	Least       *int64   `json:"least_count"`
-	Compression *int64   `json:"compression"`
-	MaxNodes    *int64   `json:"capacity_nodes"`
-	Merged      *int64   `json:"merged_nodes"`
-	Unmerged    *int64   `json:"unmerged_nodes"`
-	Compressed  *int64   `json:"compressions"`
-}
+func (r filterRow) whole(name string) int64    { return object(r).whole(name) }
+func (r filterRow) number(name string) float64 { return object(r).number(name) }
+func (r filterRow) text(name string) string    { return object(r).text(name) }
 
 // kindWords are kinds that are not named as people name them.
 var kindWords = map[string]string{"cms": "count-min", "topk": "top-k", "tdigest": "t-digest", "bf": "BF", "cf": "CF"}
 
 // Shown returns the name as a person can read it.
-func (r *filterRow) Shown() string {
-	if len(r.NameBytes) > 0 {
-		return shown(string(r.NameBytes))
+func (r filterRow) Shown() string {
+	if name, err := base64.StdEncoding.DecodeString(r.text("name_base64")); err == nil && len(name) > 0 {
+		return shown(string(name))
 	}
-	return shown(r.Name)
+	return shown(r.text("name"))
 }
 
 // KindName returns the kind in words.
-func (r *filterRow) KindName() string {
-	if name, ok := kindWords[r.Kind]; ok {
-		return name
-	}
-	return r.Kind
+func (r filterRow) KindName() string {
+	kind := r.text("kind")
+	return cmp.Or(kindWords[kind], kind)
 }
 
 // Sketch reports whether the row is a sketch: it has no false positive rate.
-func (r *filterRow) Sketch() bool { return r.Verdict == "" }
+func (r filterRow) Sketch() bool { return r.text("verdict") == "" }
 
 // Ill reports whether the filter needs something.
-func (r *filterRow) Ill() bool { return !r.Sketch() && r.Verdict != "OK" }
+func (r filterRow) Ill() bool { return !r.Sketch() && r.text("verdict") != "OK" }
 
 // Figures returns what there is to know of a sketch in one line.
-func (r *filterRow) Figures() string {
+func (r filterRow) Figures() string {
 	switch {
-	case r.ErrorBound != nil && r.ErrorChance != nil:
-		return fmt.Sprintf("counts up to %s of %s too high, with probability %s", percent(*r.ErrorBound), grouped(value(r.Count)), percent(1-*r.ErrorChance))
-	case r.K != nil && r.Decay != nil:
-		return fmt.Sprintf("the top %s, decay %s", grouped(*r.K), digits3(*r.Decay))
-	case r.Compression != nil:
-		return fmt.Sprintf("compression %s, %s of %s nodes", grouped(*r.Compression), grouped(value(r.Merged)+value(r.Unmerged)), grouped(value(r.MaxNodes)))
+	case r["error_bound"] != nil && r["error_probability"] != nil:
+		return fmt.Sprintf("counts up to %s of %s too high, with probability %s",
+			percent(r.number("error_bound")), grouped(r.whole("count")), percent(1-r.number("error_probability")))
+	case r["k"] != nil && r["decay"] != nil:
+		return fmt.Sprintf("the top %s, decay %s", grouped(r.whole("k")), digits3(r.number("decay")))
+	case r["compression"] != nil:
+		return fmt.Sprintf("compression %s, %s of %s nodes",
+			grouped(r.whole("compression")), grouped(r.whole("merged_nodes")+r.whole("unmerged_nodes")), grouped(r.whole("capacity_nodes")))
 	}
 	return ""
 }
 
-func value(n *int64) int64 {
-	if n == nil {
-		return 0
-	}
-	return *n
-}
-
 // Fill is the share of the capacity that is used.
-func (r *filterRow) Fill() float64 {
-	if r.Capacity <= 0 {
+func (r filterRow) Fill() float64 {
+	if r.whole("capacity") <= 0 {
 		return 0
 	}
-	return float64(r.Items) / float64(r.Capacity)
+	return r.number("items") / r.number("capacity")
 }
 
 // Urgency is the class of the bar: over 90% is a warning, over all is bad.
-func (r *filterRow) Urgency() string {
+func (r filterRow) Urgency() string {
 	switch fill := r.Fill(); {
 	case fill > 1:
 		return "bad"
@@ -179,16 +130,18 @@ func (r *filterRow) Urgency() string {
 }
 
 // Over reports whether a rate is over the one asked for.
-func (r *filterRow) Over(rate float64) bool { return r.Asked > 0 && rate > r.Asked }
+func (r filterRow) Over(rate any) bool {
+	return r.number("asked") > 0 && numberOf(rate) > r.number("asked")
+}
 
 // Measured reports whether there were enough probes.
-func (r *filterRow) Measured() bool { return r.Probed != nil && r.ProbedState == "measured" }
+func (r filterRow) Measured() bool { return r["probed"] != nil && r["probed_state"] == "measured" }
 
 // Counted reports whether there was enough traffic.
-func (r *filterRow) Counted() bool { return r.Traffic != nil && r.TrafficState == "measured" }
+func (r filterRow) Counted() bool { return r["traffic"] != nil && r["traffic_state"] == "measured" }
 
 // Link is the address of the filter, relative to that of the page.
-func (r *filterRow) Link() string { return "filters?name=" + url.QueryEscape(r.Ref) }
+func (r filterRow) Link() string { return "filters?name=" + url.QueryEscape(r.text("ref")) }
 
 // listFilters returns the rows of a view of the API.
 func (c *call) listFilters(v view) (*filterList, error) {
@@ -198,9 +151,7 @@ func (c *call) listFilters(v view) (*filterList, error) {
 	}
 	list := &filterList{now: c.h.Now(), Total: total, Filters: make([]filterRow, len(objects))}
 	for i, o := range objects {
-		if err := into(o, &list.Filters[i]); err != nil {
-			return nil, err
-		}
+		list.Filters[i] = filterRow(o)
 	}
 	return list, nil
 }
@@ -220,8 +171,8 @@ func (c *call) filtersTab() error {
 		f.List = list
 		kinds, err := c.kindRows()
 		for _, k := range kinds {
-			if !k.Static && k.Kind != "bf" && k.Kind != "cf" {
-				list.Kinds = append(list.Kinds, k.Kind)
+			if k["static"] != true && k["kind"] != "bf" && k["kind"] != "cf" {
+				list.Kinds = append(list.Kinds, k.text("kind"))
 			}
 		}
 		return err

@@ -47,7 +47,7 @@ type frame struct {
 
 	Overview *overviewView
 	List     *filterList
-	Filter   *filterView
+	Filter   filterRow
 }
 
 func (c *call) calculatorTab() error {

@@ -8,8 +8,56 @@ import (
 	"github.com/bloomery/bloomery/server/internal/answer"
 )
 
-// object is a map of a reply, as JSON has it.
+// object is a map of a reply, as JSON has it. The API answers it, and the templates of the
+// page read it by the same names.
 type object map[string]any
+
+// whole returns a whole number, 0 if there is none.
+func (o object) whole(name string) int64 { return wholeOf(o[name]) }
+
+// number returns a number, 0 if there is none.
+func (o object) number(name string) float64 { return numberOf(o[name]) }
+
+// text returns a text, "" if there is none.
+func (o object) text(name string) string {
+	text, _ := o[name].(string)
+	return text
+}
+
+// numberOf returns a number of a reply or of JSON, 0 if v is none.
+func numberOf(v any) float64 {
+	switch v := v.(type) {
+	case float64:
+		return v
+	case int64:
+		return float64(v)
+	case int:
+		return float64(v)
+	}
+	return 0
+}
+
+// wholeOf returns a whole number of a reply or of JSON, 0 if v is none. One that is too
+// large for JSON is the largest there is.
+func wholeOf(v any) int64 {
+	if n, ok := v.(int64); ok {
+		return n
+	}
+	if f := numberOf(v); f < math.MaxInt64 {
+		return int64(f)
+	}
+	return math.MaxInt64
+}
+
+// numbersOf returns the numbers of a list.
+func numbersOf(v any) []float64 {
+	list, _ := v.([]any)
+	all := make([]float64, len(list))
+	for i := range list {
+		all[i] = numberOf(list[i])
+	}
+	return all
+}
 
 // valueOf returns a reply as JSON has it. What JSON does not have, a number that is
 // none, is null.

@@ -5,6 +5,7 @@ package web
 import (
 	"net/url"
 	"reflect"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -50,34 +51,33 @@ func TestProject(t *testing.T) {
 
 // TestOverviewFigures computes what the first tab shows from what the API answers.
 func TestOverviewFigures(t *testing.T) {
-	o := &overviewView{now: time.Unix(1000, 0)}
+	memory, kept := object{"used": int64(1)}, object{"last_save": "1970-01-01T00:15:00Z"}
+	o := &overviewView{now: time.Unix(1000, 0), Server: object{
+		"memory": memory, "uptime_seconds": int64(100), "persistence": kept, "health": object{"resize": int64(2), "ok": int64(5)},
+	}}
 	if got := o.Used(); got != 0 {
 		t.Errorf("without a limit %v of it is used", got)
 	}
-	if o.Memory.Limit, o.Memory.Used = 1, 1; o.Used() != 1 {
+	if memory["limit"] = int64(1); o.Used() != 1 {
 		t.Errorf("1 byte of 1 is %v", o.Used())
 	}
-	if o.Memory.Limit, o.Memory.Used = 200, 50; o.Used() != 0.25 {
+	if memory["limit"], memory["used"] = int64(200), int64(50); o.Used() != 0.25 {
 		t.Errorf("50 bytes of 200 are %v", o.Used())
-	}
-	answer := object{"uptime_seconds": 100, "persistence": object{"last_save": time.Unix(900, 0).UTC()}, "health": object{"resize": 2, "ok": 5}}
-	if err := into(answer, o); err != nil {
-		t.Fatal(err)
 	}
 	if got := o.Saved(); got != -1 {
 		t.Errorf("a snapshot that never was is %d s old", got)
 	}
-	if o.Persistence.Saved = time.Unix(800, 0); o.Saved() != 200 {
+	if kept["last_save"] = "1970-01-01T00:13:20Z"; o.Saved() != 200 {
 		t.Errorf("a snapshot of 100 s before the start is %d s old", o.Saved())
 	}
-	o.Persistence.Saves = 1
+	kept["saves"] = int64(1)
 	for at, want := range map[int64]int64{1: 999, 990: 10, 1000: 0, 1001: 0} {
-		if o.Persistence.Saved = time.Unix(at, 0); o.Saved() != want {
+		if kept["last_save"] = time.Unix(at, 0).UTC().Format(time.RFC3339); o.Saved() != want {
 			t.Errorf("at 1000 a snapshot of %d is %d s old, want %d", at, o.Saved(), want)
 		}
 	}
 	for seconds, want := range map[float64]string{0: "since its start", 0.5: "the last 1 s.", 1: "the last 1 s.", 60: "the last 1 min."} {
-		if o.Seconds = seconds; !strings.Contains(o.Period(), want) {
+		if o.Server["latency_seconds"] = seconds; !strings.Contains(o.Period(), want) {
 			t.Errorf("latencies of %v s: %q, want %q in it", seconds, o.Period(), want)
 		}
 	}
@@ -96,40 +96,37 @@ func TestRowFigures(t *testing.T) {
 	}{
 		{5, 0, 0, ""}, {1, 1, 1, "warn"}, {90, 100, 0.9, ""}, {91, 100, 0.91, "warn"}, {100, 100, 1, "warn"}, {101, 100, 1.01, "bad"},
 	} {
-		r := filterRow{Items: c.items, Capacity: c.capacity}
+		r := filterRow{"items": c.items, "capacity": c.capacity}
 		if r.Fill() != c.fill || r.Urgency() != c.urgency {
 			t.Errorf("%d of %d: %v %q, want %v %q", c.items, c.capacity, r.Fill(), r.Urgency(), c.fill, c.urgency)
 		}
 	}
-	r := filterRow{Asked: 0.01}
-	if r.Over(0.01) || !r.Over(0.011) || (&filterRow{}).Over(1) {
+	r := filterRow{"asked": 0.01}
+	if r.Over(0.01) || !r.Over(0.011) || r.Over(nil) || (filterRow{}).Over(1.0) {
 		t.Error("a rate is over the one asked for if it is larger, and one was asked for")
 	}
-	rate := 0.1
 	for _, c := range []struct {
-		rate  *float64
+		rate  any
 		state string
 		want  bool
-	}{{nil, "measured", false}, {&rate, "too few", false}, {&rate, "measured", true}} {
-		r := filterRow{Probed: c.rate, ProbedState: c.state, Traffic: c.rate, TrafficState: c.state}
+	}{{nil, "measured", false}, {0.1, "too few", false}, {0.1, "measured", true}} {
+		r := filterRow{"probed": c.rate, "probed_state": c.state, "traffic": c.rate, "traffic_state": c.state}
 		if r.Measured() != c.want || r.Counted() != c.want {
 			t.Errorf("%v %s: measured %v, counted %v", c.rate, c.state, r.Measured(), r.Counted())
 		}
 	}
-	n, m, k, all := int64(3), int64(4), int64(1000), int64(2000)
-	bound, chance, decay := 0.02, 0.01, 0.9
-	for want, f := range map[string]sketchFigures{
-		"counts up to 2% of 2,000 too high, with probability 99%": {ErrorBound: &bound, ErrorChance: &chance, Count: &all},
-		"the top 1,000, decay 0.9":                                {K: &k, Decay: &decay},
-		"compression 1,000, 7 of 2,000 nodes":                     {Compression: &k, Merged: &n, Unmerged: &m, MaxNodes: &all},
-		"compression 1,000, 3 of 0 nodes":                         {Compression: &k, Merged: &n},
-		"":                                                        {ErrorBound: &bound, K: &k},
+	for want, r := range map[string]filterRow{
+		"counts up to 2% of 2,000 too high, with probability 99%": {"error_bound": 0.02, "error_probability": 0.01, "count": int64(2000)},
+		"the top 1,000, decay 0.9":                                {"k": int64(1000), "decay": 0.9},
+		"compression 1,000, 7 of 2,000 nodes":                     {"compression": int64(1000), "merged_nodes": int64(3), "unmerged_nodes": int64(4), "capacity_nodes": int64(2000)},
+		"compression 1,000, 3 of 0 nodes":                         {"compression": int64(1000), "merged_nodes": int64(3)},
+		"":                                                        {"error_bound": 0.02, "k": int64(1000)},
 	} {
-		if got := (&filterRow{sketchFigures: f}).Figures(); got != want {
+		if got := r.Figures(); got != want {
 			t.Errorf("figures %q, want %q", got, want)
 		}
 	}
-	named := filterRow{Name: "\ufffd", NameBytes: []byte{0xff}, Kind: "topk", Ref: "~_w"}
+	named := filterRow{"name": "\ufffd", "name_base64": "/w==", "kind": "topk", "ref": "~_w"}
 	if named.Shown() != `"\xff"` || named.KindName() != "top-k" || named.Link() != "filters?name=~_w" {
 		t.Errorf("%s, %s, %s", named.Shown(), named.KindName(), named.Link())
 	}
@@ -137,6 +134,38 @@ func TestRowFigures(t *testing.T) {
 	if list.Age(40) != 60 || list.Age(101) != 0 {
 		t.Errorf("ages %d and %d", list.Age(40), list.Age(101))
 	}
+}
+
+// TestTemplatesReadTheAPI asks that every name by which a template reads what the API
+// answers is in openapi.yaml, or one of FILTER.INFO, or added for the page.
+func TestTemplatesReadTheAPI(t *testing.T) {
+	names := map[string]bool{"adds": true, "deletes": true, "old": true}
+	for _, name := range []string{"repaired", "age", "generation_ms", "add_calls", "add_p50_us", "add_p999_us", "has_calls", "has_p50_us", "has_p999_us"} {
+		names[name] = true
+	}
+	for _, m := range regexp.MustCompile(`[ {](\w+):`).FindAllSubmatch(openapi, -1) {
+		names[string(m[1])] = true
+	}
+	found, field := 0, regexp.MustCompile(`[.]([a-z]\w*)`)
+	for _, tmpl := range templates().Templates() {
+		if tmpl.Tree == nil {
+			continue
+		}
+		for _, m := range field.FindAllStringSubmatch(actionsOf(tmpl.Tree.Root.String()), -1) {
+			if found++; !names[m[1]] {
+				t.Errorf("%s reads %q, and the API does not answer it", tmpl.Name(), m[1])
+			}
+		}
+	}
+	if found < 100 {
+		t.Errorf("%d names were found in the templates", found)
+	}
+}
+
+// actionsOf returns what stands between braces in a template, without its strings.
+func actionsOf(text string) string {
+	text = strings.Join(regexp.MustCompile(`\{\{[^}]*\}\}`).FindAllString(text, -1), "")
+	return regexp.MustCompile(`"[^"]*"`).ReplaceAllString(text, "")
 }
 
 // TestTableLinks turns pages and columns of the table.
