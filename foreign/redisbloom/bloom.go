@@ -105,8 +105,9 @@ func (b *Bloom) String() string { return b.Stats().String() }
 // bloomery.ErrParameter for a zero Bloom; there is no other.
 func (b *Bloom) MarshalBinary() ([]byte, error) { return marshal(b.m != nil, "Bloom", b.m.Payload) }
 
-// UnmarshalBinary replaces the filter by that of a dump. Its error is that of [Open],
-// and then nothing has changed.
+// UnmarshalBinary replaces the filter by that of a dump. The error is that of [Open],
+// or wraps bloomery.ErrIncompatible if the dump is of another kind; then nothing has
+// changed.
 func (b *Bloom) UnmarshalBinary(dump []byte) error {
 	m, err := open[machine.Bloom](dump, "Bloom")
 	if err == nil {

@@ -121,8 +121,9 @@ func (c *Cuckoo) String() string { return c.Stats().String() }
 // bloomery.ErrParameter for a zero Cuckoo; there is no other.
 func (c *Cuckoo) MarshalBinary() ([]byte, error) { return marshal(c.m != nil, "Cuckoo", c.m.Payload) }
 
-// UnmarshalBinary replaces the filter by that of a dump. Its error is that of [Open],
-// and then nothing has changed.
+// UnmarshalBinary replaces the filter by that of a dump. The error is that of [Open],
+// or wraps bloomery.ErrIncompatible if the dump is of another kind; then nothing has
+// changed.
 func (c *Cuckoo) UnmarshalBinary(dump []byte) error {
 	m, err := open[machine.Cuckoo](dump, "Cuckoo")
 	if err == nil {

@@ -47,7 +47,7 @@ func open[M any](dump []byte, kind string) (*M, error) {
 	}
 	m, ok := v.(*M)
 	if !ok {
-		return nil, fmt.Errorf("redisbloom: unmarshal: %w: the dump is not that of a %s", bloomery.ErrVersion, kind)
+		return nil, fmt.Errorf("redisbloom: unmarshal: %w: the dump is not that of a %s", bloomery.ErrIncompatible, kind)
 	}
 	return m, nil
 }

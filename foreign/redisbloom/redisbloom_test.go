@@ -106,8 +106,9 @@ func TestDumpsComeBack(t *testing.T) {
 			}
 		}
 		for other, o := range filled(t) {
-			if err := o.value.UnmarshalBinary(dump); (err == nil) != (other == kind) {
-				t.Errorf("%s into a %s: %v", kind, other, err)
+			err := o.value.UnmarshalBinary(dump)
+			if (err == nil) != (other == kind) || errors.Is(err, bloomery.ErrIncompatible) != (other != kind) {
+				t.Errorf("%s into a %s: %v, want ErrIncompatible for another kind", kind, other, err)
 			}
 			if other != kind && o.asked(o.value) != filled(t)[other].asked(o.value) {
 				t.Errorf("%s: a refused dump has changed it", other)

@@ -99,8 +99,9 @@ func (c *CountMin) MarshalBinary() ([]byte, error) {
 	return marshal(c.m != nil, "CountMin", c.m.Payload)
 }
 
-// UnmarshalBinary replaces the sketch by that of a dump. Its error is that of [Open],
-// and then nothing has changed.
+// UnmarshalBinary replaces the sketch by that of a dump. The error is that of [Open],
+// or wraps bloomery.ErrIncompatible if the dump is of another kind; then nothing has
+// changed.
 func (c *CountMin) UnmarshalBinary(dump []byte) error {
 	m, err := open[machine.CountMin](dump, "CountMin")
 	if err == nil {
@@ -207,8 +208,9 @@ func (t *TopK) Stats() TopKStats {
 // zero byte. The error wraps bloomery.ErrParameter for a zero TopK; there is no other.
 func (t *TopK) MarshalBinary() ([]byte, error) { return marshal(t.m != nil, "TopK", t.m.Payload) }
 
-// UnmarshalBinary replaces the sketch by that of a dump. Its error is that of [Open],
-// and then nothing has changed.
+// UnmarshalBinary replaces the sketch by that of a dump. The error is that of [Open],
+// or wraps bloomery.ErrIncompatible if the dump is of another kind; then nothing has
+// changed.
 func (t *TopK) UnmarshalBinary(dump []byte) error {
 	m, err := open[machine.TopK](dump, "TopK")
 	if err == nil {

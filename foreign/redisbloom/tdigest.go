@@ -111,8 +111,9 @@ func (t *TDigest) MarshalBinary() ([]byte, error) {
 	return marshal(t.m != nil, "TDigest", t.m.Payload)
 }
 
-// UnmarshalBinary replaces the digest by that of a dump. Its error is that of [Open],
-// and then nothing has changed.
+// UnmarshalBinary replaces the digest by that of a dump. The error is that of [Open],
+// or wraps bloomery.ErrIncompatible if the dump is of another kind; then nothing has
+// changed.
 func (t *TDigest) UnmarshalBinary(dump []byte) error {
 	m, err := open[machine.TDigest](dump, "TDigest")
 	if err == nil {
