@@ -67,6 +67,44 @@ func TestDumpsOfEverySort(t *testing.T) {
 	}
 }
 
+// TestDeepDumpsAreRefused loads filters in which a single item would take long: a CF of very
+// many sub-filters, a BF of very many layers, a TOPK of very many items. Those of RedisBloom
+// have far fewer.
+func TestDeepDumpsAreRefused(t *testing.T) {
+	b := newBench(t, 1<<40)
+	b.withoutLog(t)
+	cf := func(filters uint64) string {
+		h := binary.LittleEndian.AppendUint64(nil, 1)
+		for _, v := range []uint64{1, 0, filters} {
+			h = binary.LittleEndian.AppendUint64(h, v)
+		}
+		return string(append(h, 1, 0, 1, 0, 1, 0)) // a slot in a bucket, a move, all of one size
+	}
+	b.line("BF.RESERVE one 0.5 1")
+	header := b.exec(fields("BF.SCANDUMP one 0"))[0].Elems[1].Text
+	bf := func(layers int) string {
+		n := binary.LittleEndian.AppendUint32(nil, uint32(layers))
+		return header[:8] + string(n) + header[12:20] + strings.Repeat(header[20:], layers)
+	}
+	for _, tt := range []struct{ name, command, data, want string }{
+		{"65,535 sub-filters", "CF.LOADCHUNK", cf(65_535), "+OK"},
+		{"4,194,304 sub-filters", "CF.LOADCHUNK", cf(1 << 22), "-"},
+		{"10,000 layers", "BF.LOADCHUNK", bf(10_000), "+OK"},
+		{"1,000,000 layers", "BF.LOADCHUNK", bf(1_000_000), "-"},
+	} {
+		if got := b.do(tt.command, tt.name, "1", tt.data); !strings.HasPrefix(got, tt.want) {
+			t.Errorf("%s: %.80s, want %s", tt.name, got, tt.want)
+		}
+	}
+	if got := b.line("TOPK.RESERVE t 1000000 8 7 0.9"); got != "+OK" {
+		t.Errorf("TOPK.RESERVE of a million = %s", got)
+	}
+	if got := b.line("TOPK.RESERVE u 2000000 8 7 0.9"); !strings.HasPrefix(got, "-ERR Insufficient memory") {
+		t.Errorf("TOPK.RESERVE of two million = %s", got)
+	}
+	b.state.Discard()
+}
+
 // TestDumpsHaveTheirTypes looks at the first bytes of dumps: a module's value, and
 // the type with version 4 of its encoding.
 func TestDumpsHaveTheirTypes(t *testing.T) {

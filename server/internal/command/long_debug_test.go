@@ -67,6 +67,9 @@ func TestLongCommandsHoldLocksShortly(t *testing.T) {
 		{"CF.COMPACT of many sub-filters", poor, "CF.COMPACT s0", 1},
 		{"CF.DEL of many sub-filters", poor, "CF.DEL s0 17", 1},
 		{"FILTER.WHERE in many sub-filters", poor, values("FILTER.WHERE *", 300), 1},
+		{"BF.EXISTS of a long item", "BF.RESERVE s%d 0.01 100", "BF.EXISTS s0 " + strings.Repeat("x", 64<<20), 1},
+		{"BF.MADD of long items", "BF.RESERVE s%d 0.01 100", "BF.MADD s0" + strings.Repeat(" "+strings.Repeat("x", 128<<10), 300), 1},
+		{"FILTER.COUNT of a long item", "FILTER.CREATE s%d cuckoo CAPACITY 100 SEED 1", "FILTER.COUNT s0 " + strings.Repeat("x", 192<<20), 1},
 		{"CF.ADD", "CF.RESERVE s%d 400 MAXITERATIONS 20000 EXPANSION 0\n" + values("CF.INSERT s%d ITEMS", 420), values("CF.INSERT s0 ITEMS", 40), 1},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -39,6 +39,8 @@ var long = []struct {
 	{"FILTER.LIST", many, "FILTER.LIST SORT probed", 4},
 	{"FILTER.LIST of few", parts, "FILTER.LIST SORT items", 5},
 	{"FILTER.DENSITY", parts, "FILTER.DENSITY s0 64", 16},
+	{"FILTER.DUMP", parts, "FILTER.DUMP s0 0", 1},
+	{"DUMP of parts", parts, "DUMP s0", 17},
 	{"FILTER.LAYERS", parts, "FILTER.LAYERS s0", 16},
 	{"RANDOMKEY", func(b *bench) {
 		many(b)

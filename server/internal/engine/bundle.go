@@ -31,8 +31,9 @@ type Family struct {
 	WriteValue func(w *rdb.Writer, header []byte)
 	ReadValue  func(*rdb.Reader) (header []byte, layers [][]byte)
 	// Pack, if there is one, takes the place of WriteValue: it writes a whole
-	// filter, outside the gate. It reports false if the filter is gone.
-	Pack func(w *rdb.Writer, entry *catalog.Entry) bool
+	// filter, outside the gate. It reports false if the filter is gone, or the command
+	// was stopped.
+	Pack func(w *rdb.Writer, entry *catalog.Entry, stopped func() bool) bool
 	// Version is that of the encoding of its values.
 	Version uint64
 	// Settle, if there is one, returns the record that a DUMP makes first, nil for
@@ -197,12 +198,19 @@ func (e *Engine) runSpan(s *Session, calls []Call) {
 	w := s.w
 	w.reuse()
 	w.shadow = e.shadowOf(f, entry)
+	apart := !s.alone && isLong(calls)
+	if apart {
+		e.leave(s)
+	}
 	for i := range calls {
 		c := &calls[i]
 		c.first = c.cmd.Filter.hash()(w, p, c.Items)
 		if w.shadow != nil {
 			w.hashSecond(c.Items, c.first)
 		}
+	}
+	if apart && !e.back(s, c, entry) {
+		return
 	}
 	if f.Write == nil && len(calls) > 1 {
 		e.stats.Looked(&s.Client, true, len(calls)-1)

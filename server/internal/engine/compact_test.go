@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/bloomery/bloomery/internal/redisbloom"
+	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
@@ -227,4 +228,21 @@ func TestDeletesCompactInPieces(t *testing.T) {
 		iter = next
 	}
 	b.replays(t)
+}
+
+// TestKilledClearEnds kills a client in the middle of FILTER.CLEAR: it ends, and the parts
+// that it has not come to keep their items.
+func TestKilledClearEnds(t *testing.T) {
+	b := newBench(t, 1<<30)
+	b.lines("FILTER.CREATE f bloom CAPACITY 4000 PARTS 16")
+	b.do(append([]string{"FILTER.ADD", "f"}, someWords("{items}", 0)...)...)
+	pieces := 0
+	b.door.ready = func() {
+		if pieces++; pieces == 4 {
+			b.session.End()
+		}
+	}
+	if got := b.line("FILTER.CLEAR f"); got != "-"+answer.TextStopped || pieces != 4 {
+		t.Errorf("FILTER.CLEAR of a client that was killed = %s, behind %d parts", got, pieces)
+	}
 }

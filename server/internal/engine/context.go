@@ -152,7 +152,7 @@ func (x Contents) Record(b store.Body) *Op {
 // false if the record makes none.
 func (x Contents) Creation(b store.Body) (*Op, bool) {
 	size, err := store.NewBytes(b)
-	if err != nil {
+	if err != nil || store.Deep(b) {
 		return nil, false
 	}
 	op := x.Record(b)

@@ -30,9 +30,10 @@ type Costs struct {
 	last  *extent   // of the name that was met last
 	name  string
 
-	asked   uint64 // items that are asked for under all names
-	looks   uint64 // how often all names are described
-	flushes uint64 // how often all names are removed
+	asked      uint64 // items that are asked for under all names
+	askedBytes uint64 // of these items
+	looks      uint64 // how often all names are described
+	flushes    uint64 // how often all names are removed
 
 	own     int    // bytes of the names that commands name
 	matched uint64 // what a byte of an average name takes to be matched, for all names
@@ -50,6 +51,7 @@ type extent struct {
 	items, wholes, looks uint64
 	visits, frees, makes uint64 // how often arrays are visited, let go, made
 	rows                 uint64 // what every row of a sketch takes for the items
+	adds                 uint64 // calls that add items
 
 	text, appended, texts uint64 // of strings: the longest, what is appended, how often they are copied
 }
@@ -133,6 +135,7 @@ func (x *Costs) onFilter(c *Call) {
 	case x.cmd.work == health.Delete:
 		e.adding.Deletes += n
 	default:
+		e.adds++
 		e.adding.Items += n
 		if f.Hash != nil {
 			e.adding.Hashes += n
@@ -219,11 +222,12 @@ func (x *Costs) Slow() { x.sum += slowBytes }
 // Items adds n items that are looked for in what has a name.
 func (x *Costs) Items(name []byte, n int) { x.at(name).items += uint64(n) }
 
-// Add adds n items that are added to what has a name.
-func (x *Costs) Add(name []byte, n int) {
+// Add adds items that are added to what has a name.
+func (x *Costs) Add(name []byte, items [][]byte) {
+	x.hashed(items)
 	e := x.at(name)
-	e.items += uint64(n)
-	e.adding.Items += n
+	e.items += uint64(len(items))
+	e.adding.Items += len(items)
 }
 
 // Whole adds all bytes of the filter or sketch of a name, so often.
@@ -316,7 +320,7 @@ func (x *Costs) Same(a, b []byte) {
 	e.adding.Deletes += o.adding.Deletes
 	e.items, e.wholes, e.looks = e.items+o.items, e.wholes+o.wholes, e.looks+o.looks
 	e.visits, e.frees, e.makes = e.visits+o.visits, e.frees+o.frees, e.makes+o.makes
-	e.rows = plus(e.rows, o.rows)
+	e.rows, e.adds = plus(e.rows, o.rows), e.adds+o.adds
 	e.text, e.appended, e.texts = max(e.text, o.text), plus(e.appended, o.appended), e.texts+o.texts
 	*o = extent{in: e}
 }
@@ -347,10 +351,14 @@ func (x *Costs) nameLength() uint64 {
 	return uint64((x.e.state.Names.NameBytes() + x.own) / max(1, x.e.state.Names.Len()+len(x.names)))
 }
 
-// Ask adds n items that are looked for under every name that matches.
-func (x *Costs) Ask(n int, args [][]byte) {
+// Ask adds items that are looked for under every name that matches. Each filter may hash
+// them in its own way.
+func (x *Costs) Ask(items, args [][]byte) {
 	x.Names(math.MaxInt, args)
-	x.asked += uint64(n)
+	x.asked += uint64(len(items))
+	for _, item := range items {
+		x.askedBytes += uint64(len(item))
+	}
 }
 
 // Describe adds what it takes to describe everything that has a name.
@@ -387,7 +395,7 @@ func (x *Costs) total(most uint64) uint64 {
 
 // everywhere returns what commands on all names cost for one of them.
 func (x *Costs) everywhere(size store.Size) uint64 {
-	return plus(size.Parts*partBytes, plus(times(x.asked, size.Item), times(x.looks, size.Look+lookBytes)))
+	return plus(size.Parts*partBytes+x.askedBytes, plus(times(x.asked, size.Item), times(x.looks, size.Look+lookBytes)))
 }
 
 // of returns what a transaction does to one extent.
@@ -395,9 +403,11 @@ func (x *Costs) of(e *extent, most uint64) uint64 {
 	a := e.adding
 	a.Filters, a.Most = x.e.Settings.MaxExpansions(), most
 	var size, made store.Size
-	text, free := e.text, true
+	text, free, rights := e.text, true, uint64(0)
 	for _, name := range e.names {
-		if entry := x.e.state.Names.Lookup([]byte(name), x.s.ms); entry != nil {
+		entry := x.e.state.Names.Lookup([]byte(name), x.s.ms)
+		rights = max(rights, x.toForget(entry)*uint64(len(name)))
+		if entry != nil {
 			size, text, free = size.Max(x.both(entry, a)), max(text, uint64(len(store.Text(entry)))), false
 		}
 	}
@@ -415,12 +425,22 @@ func (x *Costs) of(e *extent, most uint64) uint64 {
 	sum = plus(sum, plus(size.Grown, size.Arrays*layerBytes+size.Parts*partBytes))
 	sum = plus(sum, plus(times(e.wholes, size.Bytes), times(e.items, size.Item)))
 	sum = plus(sum, plus(times(e.looks, size.Look), times(e.visits+frees, size.Arrays*arrayBytes)))
-	sum = plus(sum, times(e.rows, size.Rows))
+	sum = plus(sum, plus(times(e.rows, size.Rows), times(e.adds, rights)))
 	sum = plus(sum, 2*times(e.texts, plus(text, e.appended)))
 	if free && len(e.made)+len(e.staged) > 0 { // no walk over the names meets it
 		sum = plus(sum, x.everywhere(size))
 	}
 	return sum
+}
+
+// toForget returns what a byte of a name takes when something is added to what has it: if
+// that forgets items, the patterns of the user are asked for the right to delete. What a
+// command of the transaction makes may.
+func (x *Costs) toForget(entry *catalog.Entry) uint64 {
+	if entry == nil || x.e.state.Forgets(entry) != "" {
+		return uint64(x.s.matching())
+	}
+	return 0
 }
 
 // both returns the size of an entry. What is added to a filter that is being rebuilt is
@@ -478,7 +498,10 @@ func ByBytes(often int) func(*Costs, *Call) {
 }
 
 // ByItems returns the cost of a command whose arguments behind the key are items.
-func ByItems(x *Costs, c *Call) { x.Items(c.Args[1], len(c.Args)-2) }
+func ByItems(x *Costs, c *Call) {
+	x.hashed(c.Args[2:])
+	x.Items(c.Args[1], len(c.Args)-2)
+}
 
 // Context returns what a handler sees.
 func (x *Costs) Context() *Context { return &x.s.ctx }

@@ -84,9 +84,16 @@ func (e *Engine) runPiece(s *Session, calls []Call, entry *catalog.Entry, v *pie
 	w.reuse()
 	items := c.Items[v.done:min(v.done+e.pieceItems(f, p), len(c.Items))]
 	w.shadow = e.shadowOf(f, entry)
+	apart := !s.alone && bytesOf(items) >= longBytes
+	if apart {
+		e.leave(s)
+	}
 	first := f.hash()(w, p, items)
 	if w.shadow != nil {
 		w.hashSecond(items, first)
+	}
+	if apart && !e.back(s, c, entry) {
+		return
 	}
 	s.weight += len(items)
 	if store.PartCount(entry) > 1 {

@@ -58,6 +58,10 @@ func (w *Workspace) secondParts(ops []*door.Op, first, n int) {
 // Shadow returns the shadow of a filter, nil if it has none.
 func (x Contents) Shadow(entry *catalog.Entry) *store.Shadow { return x.e.state.ShadowOf(entry.ID) }
 
+// Forgets returns the kind of a filter, or of the one that will take its place, if that
+// forgets items, "" if not.
+func (x Contents) Forgets(entry *catalog.Entry) string { return x.e.state.Forgets(entry) }
+
 // ShadowNamed returns the shadow that will make a name, nil if there is none.
 func (x Contents) ShadowNamed(name []byte) *store.Shadow { return x.e.state.ShadowNamed(name) }
 

@@ -11,6 +11,9 @@ import (
 // pieces, under no lock. A transaction is never given up: all of it is run, or nothing.
 func (x *Context) Stopped() bool { return x.e.stopped(x.s) }
 
+// Killed is Stopped for a command that a client which has left by itself wants done.
+func (x *Context) Killed() bool { return x.s.killed() }
+
 // GaveUp is Stopped, and then it answers.
 func (x *Context) GaveUp(c *Call) bool {
 	stopped := x.Stopped()

@@ -57,7 +57,7 @@ const textBadData = "ERR Bad data format"
 // if nothing is.
 func (a Area) empty(body *store.Stage) (*catalog.Entry, answer.Reply) {
 	size, err := store.NewBytes(body)
-	if err != nil {
+	if err != nil || store.Deep(body) {
 		return nil, answer.Fail(textBadData)
 	}
 	release, ok := a.run.Reserve(uint64(store.NewCost(nil, size)))

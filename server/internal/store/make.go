@@ -157,6 +157,21 @@ func NewBytes(b Body) (uint64, error) {
 	return m.bytes()
 }
 
+// deepItem is what an item may touch at most: others wait while it is looked for, some
+// milliseconds. That is a TOPK of a million items, and RedisBloom makes no BF of so many
+// layers, and no CF of so many sub-filters.
+const deepItem = 9 << 20
+
+// Deep reports whether a record makes something, a TOPK or what is in a dump, in which a
+// single item takes long. What is in a folder already is opened all the same.
+func Deep(b Body) bool {
+	m, _ := makerOf(b).(*Make)
+	if m == nil || m.As != OpBloomDump && m.As != OpCuckooDump && m.As != OpTopK {
+		return false
+	}
+	return NewSize(m, Adding{}).Item > deepItem
+}
+
 // Creates reports whether a record makes a filter or a sketch under a name.
 func (r *Record) Creates() bool {
 	_, ok := r.Body.(maker)

@@ -99,6 +99,18 @@ func (s *State) Shadowed(id uint64) bool {
 	return t != nil && (t.byMain[id] != nil || t.byID[id] != nil)
 }
 
+// Forgets returns the kind of a filter, or of the one that will take its place, if that
+// forgets items, "" if not.
+func (s *State) Forgets(e *catalog.Entry) string {
+	if sh := s.ShadowOf(e.ID); sh != nil && sh.Row().Features.Forget {
+		return sh.Row().Name
+	}
+	if p := PartOf(e); p != nil && p.Row() != nil && p.Row().Features.Forget {
+		return p.Row().Name
+	}
+	return ""
+}
+
 // ShadowOf returns the shadow of a filter, nil if it has none.
 func (s *State) ShadowOf(id uint64) *Shadow {
 	t := s.shadows.Load()

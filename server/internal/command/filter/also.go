@@ -15,7 +15,7 @@ func alsoAdd(x *engine.Context, c *engine.Call) {
 	if entry == nil || entry.Kind != catalog.Filter {
 		return
 	}
-	if kind := forgetting(x, entry); kind != "" && !x.Names().MayAlso("filter.del", c.Args[1]) {
+	if kind := x.Contents().Forgets(entry); kind != "" && !x.Names().MayAlso("filter.del", c.Args[1]) {
 		c.Fail(textForgets(kind))
 	}
 }

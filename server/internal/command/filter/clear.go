@@ -39,6 +39,10 @@ func runClear(x *engine.Context, c *engine.Call) {
 		return
 	}
 	for i, p := range store.Parts(entry) {
+		if x.Killed() { // a client that has left by itself wants it empty
+			c.Fail(answer.TextStopped)
+			return
+		}
 		outline, err := blankOf(p)
 		if err != nil {
 			c.Fail("ERR " + answer.OneLine(err))

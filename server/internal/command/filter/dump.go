@@ -81,6 +81,9 @@ func runDump(x *engine.Context, c *engine.Call) {
 		c.Fail(answer.TextOOM)
 		return
 	}
+	if x.GaveUp(c) {
+		return
+	}
 	data, err := written(p, size+size>>16+4096)
 	if err != nil {
 		c.Fail(answer.TextNotFound)
@@ -275,7 +278,7 @@ func afterLoad(x *engine.Context, c *engine.Call) {
 }
 
 // pack writes a filter for DUMP: its plan, and the encoding of every part.
-func pack(w *rdb.Writer, entry *catalog.Entry) bool {
+func pack(w *rdb.Writer, entry *catalog.Entry, stopped func() bool) bool {
 	p := store.PartOf(entry)
 	if p.Plan() == nil {
 		return false
@@ -284,7 +287,7 @@ func pack(w *rdb.Writer, entry *catalog.Entry) bool {
 	w.Uint(uint64(store.PartCount(entry)))
 	for _, p := range store.Parts(entry) {
 		data, _, err := encode(p)
-		if err != nil {
+		if err != nil || stopped() {
 			return false
 		}
 		w.Data(data)

@@ -25,7 +25,7 @@ var repair = engine.Command{
 	Categories: []string{"write", "filter", "slow"}, Group: engine.GroupFilter, Since: "0.2.0",
 	Syntax: "key item [item ...]", Complexity: "O(n), n being the number of items",
 	Summary: "Adds items that the caller's exact store contains and the filter does not, counts them and raises an alarm: this should never be needed. Returns for each whether it was missing.",
-	Cost:    func(x *engine.Costs, c *engine.Call) { x.Add(c.Args[1], len(c.Args)-2) },
+	Cost:    func(x *engine.Costs, c *engine.Call) { x.Add(c.Args[1], c.Args[2:]) },
 	Run:     runRepair,
 }
 

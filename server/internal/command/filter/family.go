@@ -45,7 +45,7 @@ func check(x *engine.Context, entry *catalog.Entry, calls []engine.Call) (again 
 	p := store.PartOf(entry)
 	hasher, usable := p.Hasher()
 	row, plan := p.Row(), p.Plan()
-	forgets, sh := forgetting(x, entry), x.Contents().Shadow(entry)
+	forgets, sh := x.Contents().Forgets(entry), x.Contents().Shadow(entry)
 	for i := range calls {
 		c := &calls[i]
 		switch f := c.Command().Filter; {
@@ -68,18 +68,6 @@ func check(x *engine.Context, entry *catalog.Entry, calls []engine.Call) (again 
 		return false
 	}
 	return advance(x, entry)
-}
-
-// forgetting returns the kind of a filter, or of the one that will take its place, if that
-// forgets items, "" if not.
-func forgetting(x *engine.Context, entry *catalog.Entry) string {
-	if sh := x.Contents().Shadow(entry); sh != nil && sh.Row().Features.Forget {
-		return sh.Row().Name
-	}
-	if row := store.PartOf(entry).Row(); row.Features.Forget {
-		return row.Name
-	}
-	return ""
 }
 
 func textForgets(kind string) string {

@@ -3,6 +3,7 @@ package filter
 // FILTER.ADD, HAS, DEL and COUNT, by item and by hash.
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -118,7 +119,7 @@ func readHashes(w *engine.Workspace, _ *store.Part, items [][]byte) (first int) 
 
 // count is FILTER.COUNT key item [item ...].
 var count = engine.Command{
-	Name: "filter.count", Arity: -3, Flags: engine.ReadOnly | engine.Fast, Keys: engine.OneKey(engine.KeyRO),
+	Name: "filter.count", Arity: -3, Flags: engine.ReadOnly | engine.Fast | engine.Outside, Keys: engine.OneKey(engine.KeyRO),
 	Categories: []string{"read", "filter", "fast"}, Group: engine.GroupFilter, Since: "0.2.0",
 	Syntax: "key item [item ...]", Complexity: "O(n), n being the number of items",
 	Summary: "Returns for each item how often it was added. The count may be too high, never too low.",
@@ -126,8 +127,10 @@ var count = engine.Command{
 	Run:     runCount,
 }
 
+// runCount hashes outside the gate, since an item may be very long, and counts in pieces
+// inside it.
 func runCount(x *engine.Context, c *engine.Call) {
-	entry := find(x, c, c.Args[1])
+	entry := look(x, c)
 	if entry == nil {
 		return
 	}
@@ -145,17 +148,26 @@ func runCount(x *engine.Context, c *engine.Call) {
 		c.Fail(answer.TextOOM)
 		return
 	}
-	counts := make([]answer.Reply, 0, len(c.Args)-2)
-	for i, item := range c.Args[2:] {
-		h := hasher.Hash(item)
-		n, ok := countOne(store.PartAt(entry, uint32(bloomery.Route(h, uint(p.Plan().Parts)))), h)
+	counts, ok := make([]answer.Reply, 0, len(c.Args)-2), true
+	var hashes [256]uint64
+	for items := range slices.Chunk(c.Args[2:], len(hashes)) {
+		if x.GaveUp(c) {
+			return
+		}
+		hasher.HashKeys(hashes[:], items)
+		x.Look(func() {
+			for _, h := range hashes[:len(items)] {
+				var n uint64
+				n, ok = countOne(store.PartAt(entry, uint32(bloomery.Route(h, uint(p.Plan().Parts)))), h)
+				if !ok {
+					return
+				}
+				counts = append(counts, answer.Integer(int64(n)))
+			}
+		})
 		if !ok {
 			c.Fail(answer.TextNotFound) // it went while it was asked
 			return
-		}
-		counts = append(counts, answer.Integer(int64(n)))
-		if i%256 == 255 {
-			x.Worked(256)
 		}
 	}
 	c.Answer(answer.List(counts...))

@@ -18,7 +18,7 @@ var where = engine.Command{
 	Categories: []string{"read", "filter", "slow"}, Group: engine.GroupFilter, Since: "0.2.0",
 	Syntax: "pattern item [item ...]", Complexity: "O(n · m), n names and m items",
 	Summary: "Returns for each item the names of the filters that may contain it, BF and CF included, among the keys that match a pattern. Filters whose secret key is not in the file of keys are skipped.",
-	Cost:    func(x *engine.Costs, c *engine.Call) { x.Ask(len(c.Args)-2, c.Args[1:2]) },
+	Cost:    func(x *engine.Costs, c *engine.Call) { x.Ask(c.Args[2:], c.Args[1:2]) },
 	Run:     runWhere,
 }
 

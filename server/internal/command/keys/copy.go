@@ -46,8 +46,9 @@ func beforeCopy(x *engine.Context, c *engine.Call) {
 		return
 	}
 	w := rdb.NewWriter(moduleID(f), cost+dumpExtra)
-	if !f.Pack(w, entry) {
-		return // it is gone
+	if !f.Pack(w, entry, x.Stopped) {
+		x.GaveUp(c) // or it is gone
+		return
 	}
 	r := rdb.NewReader(w.Payload(), func(uint64) bool { return true })
 	r.Byte()

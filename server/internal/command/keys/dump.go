@@ -145,7 +145,11 @@ func pack(x *engine.Context, c *engine.Call, entry *catalog.Entry, cost int) {
 	f := x.Contents().Family(entry.Kind)
 	make := func() answer.Reply {
 		w := rdb.NewWriter(moduleID(f), cost+dumpExtra)
-		if !f.Pack(w, entry) {
+		switch {
+		case f.Pack(w, entry, x.Stopped):
+		case x.Stopped():
+			return answer.Fail(answer.TextStopped)
+		default:
 			return answer.Nil()
 		}
 		return payload(w.Payload())
