@@ -25,7 +25,7 @@ func sized(n int) int {
 }
 
 // poor makes a filter of thousands of sub-filters, each of one slot or a few.
-var poor = "CONFIG SET cf-max-expansions 65535\nCF.RESERVE s%d 2 BUCKETSIZE 1 EXPANSION 1 MAXITERATIONS 1\n" + values("CF.INSERT s%d ITEMS", 3000)
+var poor = "CONFIG SET cf-max-expansions 65535\nCF.RESERVE s# 2 BUCKETSIZE 1 EXPANSION 1 MAXITERATIONS 1\n" + values("CF.INSERT s# ITEMS", 3000)
 
 // TestLongCommandsHoldLocksShortly runs what takes long, each beside nothing else, and asks
 // the debug build for how long the gate and the locks of parts were held at most, by the
@@ -38,39 +38,39 @@ func TestLongCommandsHoldLocksShortly(t *testing.T) {
 	for _, tt := range []struct {
 		name           string
 		setup, command string
-		times          int // the setup is done, with %d being its number
+		times          int // the setup is done, with # being its number
 	}{
-		{"CMS.MERGE", fmt.Sprint("CMS.INITBYDIM s%d ", sized(12<<20), " 5\nCMS.INCRBY s%d x 1 y 2"), "CMS.MERGE s0 8 s0 s1 s2 s3 s0 s1 s2 s3", 4},
-		{"TDIGEST.MERGE", fmt.Sprint("TDIGEST.CREATE s%d COMPRESSION ", sized(400_000), "\n", values("TDIGEST.ADD s%d", sized(1_000_000))),
+		{"CMS.MERGE", fmt.Sprint("CMS.INITBYDIM s# ", sized(12<<20), " 5\nCMS.INCRBY s# x 1 y 2"), "CMS.MERGE s0 8 s0 s1 s2 s3 s0 s1 s2 s3", 4},
+		{"TDIGEST.MERGE", fmt.Sprint("TDIGEST.CREATE s# COMPRESSION ", sized(400_000), "\n", values("TDIGEST.ADD s#", sized(1_000_000))),
 			"TDIGEST.MERGE sum 4 s0 s1 s2 s3", 4},
-		{"TDIGEST.QUANTILE", fmt.Sprint("TDIGEST.CREATE s%d COMPRESSION ", sized(400_000), "\n", values("TDIGEST.ADD s%d", sized(1_000_000))),
+		{"TDIGEST.QUANTILE", fmt.Sprint("TDIGEST.CREATE s# COMPRESSION ", sized(400_000), "\n", values("TDIGEST.ADD s#", sized(1_000_000))),
 			"TDIGEST.QUANTILE s0" + strings.Repeat(" 0.5 0.9", 20), 1},
-		{"TDIGEST.QUANTILE of a small digest", "TDIGEST.CREATE s%d COMPRESSION 2000\n" + values("TDIGEST.ADD s%d", 10_000), "TDIGEST.QUANTILE s0" + strings.Repeat(" 0.5 0.9 0.99", 333), 1},
-		{"TDIGEST.ADD", fmt.Sprint("TDIGEST.CREATE s%d COMPRESSION ", sized(400_000)), values("TDIGEST.ADD s0", sized(3_000_000)), 1},
-		{"FILTER.WHERE", "FILTER.CREATE f%d bloom CAPACITY 1000\nFILTER.ADD f%d 1 2 3 4 5", values("FILTER.WHERE *", 5_000), 32},
-		{"TOPK.ADD", "TOPK.RESERVE s%d 100000 1000 7 0.9", values("TOPK.ADD s0", 200), 1},
-		{"TOPK.INCRBY", "TOPK.RESERVE s%d 10 8 50 0.9\nTOPK.ADD s%d 1 2 3 4 5 6 7 8 9 10 11 12 13", "TOPK.INCRBY s0" + strings.Repeat(" x 99999 y 1", 20), 1},
-		{"TOPK.LIST", "TOPK.RESERVE s%d 100000 1000 7 0.9", "TOPK.LIST s0 WITHCOUNT", 1},
-		{"CMS.QUERY", "CMS.INITBYDIM s%d 10 60000", values("CMS.QUERY s0", 50), 1},
+		{"TDIGEST.QUANTILE of a small digest", "TDIGEST.CREATE s# COMPRESSION 2000\n" + values("TDIGEST.ADD s#", 10_000), "TDIGEST.QUANTILE s0" + strings.Repeat(" 0.5 0.9 0.99", 333), 1},
+		{"TDIGEST.ADD", fmt.Sprint("TDIGEST.CREATE s# COMPRESSION ", sized(400_000)), values("TDIGEST.ADD s0", sized(3_000_000)), 1},
+		{"FILTER.WHERE", "FILTER.CREATE f# bloom CAPACITY 1000\nFILTER.ADD f# 1 2 3 4 5", values("FILTER.WHERE *", 5_000), 32},
+		{"TOPK.ADD", "TOPK.RESERVE s# 100000 1000 7 0.9", values("TOPK.ADD s0", 200), 1},
+		{"TOPK.INCRBY", "TOPK.RESERVE s# 10 8 50 0.9\nTOPK.ADD s# 1 2 3 4 5 6 7 8 9 10 11 12 13", "TOPK.INCRBY s0" + strings.Repeat(" x 99999 y 1", 20), 1},
+		{"TOPK.LIST", "TOPK.RESERVE s# 100000 1000 7 0.9", "TOPK.LIST s0 WITHCOUNT", 1},
+		{"CMS.QUERY", "CMS.INITBYDIM s# 10 60000", values("CMS.QUERY s0", 50), 1},
 		{"FILTER.CREATE of many arrays", "SET x y", "FILTER.CREATE quorum quorum CAPACITY 10000 MEMBERS 255 NEED 255 PARTS 8 NX", 1},
 		{"FILTER.CREATE of many parts", "SET x y", "FILTER.CREATE quorum quorum CAPACITY 10000 MEMBERS 4 PARTS 512 NX", 1},
-		{"FILTER.DENSITY of many arrays", "FILTER.CREATE s%d quorum CAPACITY 10000 MEMBERS 255 NEED 255 PARTS 8", "FILTER.DENSITY s0 4096", 1},
-		{"FILTER.CARD of many arrays", "FILTER.CREATE s%d quorum CAPACITY 10000 MEMBERS 255 NEED 255 PARTS 8", "FILTER.CARD s0", 1},
-		{"FILTER.HEALTH", "BF.ADD f%d x", "FILTER.HEALTH COUNT 500", 500},
-		{"FILTER.LIST", "BF.ADD f%d x", "FILTER.LIST SORT probed", 500},
-		{"FILTER.UNION", fmt.Sprint("FILTER.CREATE s%d bloom CAPACITY ", sized(200_000_000), "\nFILTER.ADD s%d x"), "FILTER.UNION s0 s1", 2},
-		{"FILTER.INTERSECT", fmt.Sprint("FILTER.CREATE s%d bloom CAPACITY ", sized(200_000_000), "\nFILTER.ADD s%d x"), "FILTER.INTERSECT sum s0 s1", 2},
-		{"FILTER.SIMILAR", fmt.Sprint("FILTER.CREATE s%d bloom CAPACITY ", sized(200_000_000), "\nFILTER.ADD s%d x"), "FILTER.SIMILAR s0 s1", 2},
+		{"FILTER.DENSITY of many arrays", "FILTER.CREATE s# quorum CAPACITY 10000 MEMBERS 255 NEED 255 PARTS 8", "FILTER.DENSITY s0 4096", 1},
+		{"FILTER.CARD of many arrays", "FILTER.CREATE s# quorum CAPACITY 10000 MEMBERS 255 NEED 255 PARTS 8", "FILTER.CARD s0", 1},
+		{"FILTER.HEALTH", "BF.ADD f# x", "FILTER.HEALTH COUNT 500", 500},
+		{"FILTER.LIST", "BF.ADD f# x", "FILTER.LIST SORT probed", 500},
+		{"FILTER.UNION", fmt.Sprint("FILTER.CREATE s# bloom CAPACITY ", sized(200_000_000), "\nFILTER.ADD s# x"), "FILTER.UNION s0 s1", 2},
+		{"FILTER.INTERSECT", fmt.Sprint("FILTER.CREATE s# bloom CAPACITY ", sized(200_000_000), "\nFILTER.ADD s# x"), "FILTER.INTERSECT sum s0 s1", 2},
+		{"FILTER.SIMILAR", fmt.Sprint("FILTER.CREATE s# bloom CAPACITY ", sized(200_000_000), "\nFILTER.ADD s# x"), "FILTER.SIMILAR s0 s1", 2},
 		{"DUMP of many sub-filters", poor, "DUMP s0", 1},
 		{"CF.MEXISTS of many sub-filters", poor, values("CF.MEXISTS s0", 300), 1},
 		{"CF.INSERTNX of many sub-filters", poor, values("CF.INSERTNX s0 ITEMS", 300), 1},
 		{"CF.COMPACT of many sub-filters", poor, "CF.COMPACT s0", 1},
 		{"CF.DEL of many sub-filters", poor, "CF.DEL s0 17", 1},
 		{"FILTER.WHERE in many sub-filters", poor, values("FILTER.WHERE *", 300), 1},
-		{"BF.EXISTS of a long item", "BF.RESERVE s%d 0.01 100", "BF.EXISTS s0 " + strings.Repeat("x", 64<<20), 1},
-		{"BF.MADD of long items", "BF.RESERVE s%d 0.01 100", "BF.MADD s0" + strings.Repeat(" "+strings.Repeat("x", 128<<10), 300), 1},
-		{"FILTER.COUNT of a long item", "FILTER.CREATE s%d cuckoo CAPACITY 100 SEED 1", "FILTER.COUNT s0 " + strings.Repeat("x", 192<<20), 1},
-		{"CF.ADD", "CF.RESERVE s%d 400 MAXITERATIONS 20000 EXPANSION 0\n" + values("CF.INSERT s%d ITEMS", 420), values("CF.INSERT s0 ITEMS", 40), 1},
+		{"BF.EXISTS of a long item", "BF.RESERVE s# 0.01 100", "BF.EXISTS s0 " + strings.Repeat("x", 64<<20), 1},
+		{"BF.MADD of long items", "BF.RESERVE s# 0.01 100", "BF.MADD s0" + strings.Repeat(" "+strings.Repeat("x", 128<<10), 300), 1},
+		{"FILTER.COUNT of a long item", "FILTER.CREATE s# cuckoo CAPACITY 100 SEED 1", "FILTER.COUNT s0 " + strings.Repeat("x", 192<<20), 1},
+		{"CF.ADD", "CF.RESERVE s# 400 MAXITERATIONS 20000 EXPANSION 0\n" + values("CF.INSERT s# ITEMS", 420), values("CF.INSERT s0 ITEMS", 40), 1},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			part, gate, worst := time.Hour, time.Hour, ""
@@ -96,7 +96,7 @@ func holdsOf(t *testing.T, setup, command string, times int) (part, gate time.Du
 	defer b.state.Discard()
 	for i := range times {
 		for line := range strings.Lines(setup) {
-			if got := b.line(strings.ReplaceAll(line, "%d", fmt.Sprint(i))); strings.HasPrefix(got, "-") {
+			if got := b.line(strings.ReplaceAll(line, "#", fmt.Sprint(i))); strings.HasPrefix(got, "-") {
 				t.Fatal(got)
 			}
 		}
