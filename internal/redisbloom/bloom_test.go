@@ -11,10 +11,11 @@ import (
 	"strconv"
 	"testing"
 
+	"pgregory.net/rapid"
+
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/internal/memory"
 	"github.com/bloomery/bloomery/internal/redisbloom"
-	"pgregory.net/rapid"
 )
 
 // TestMain fixes the seed of the property tests; -rapid.seed changes it.

@@ -10,10 +10,11 @@ import (
 	"slices"
 	"testing"
 
+	"pgregory.net/rapid"
+
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/internal/memory"
 	"github.com/bloomery/bloomery/internal/redisbloom"
-	"pgregory.net/rapid"
 )
 
 func TestCuckooParameters(t *testing.T) {
