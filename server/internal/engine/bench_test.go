@@ -6,6 +6,7 @@ import (
 	"math"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -222,8 +223,9 @@ type testDoor struct {
 	lose    error // every record fails with it
 	late    bool  // records are applied by Wait, as in a cluster
 	refuses error
-	stingy  int    // records that get no room to grow
-	ready   func() // called by Ready, if it is not nil
+	stingy  int         // records that get no room to grow
+	ready   func()      // called by Ready, if it is not nil
+	crowded atomic.Bool // it is busy until Ready
 
 	unsynced error // of Sync
 
@@ -298,8 +300,12 @@ func (d *testDoor) Sync() error {
 	return d.Door.Sync()
 }
 
+// Busy implements door.Door.
+func (d *testDoor) Busy() bool { return d.crowded.Load() || d.Door.Busy() }
+
 // Ready implements door.Door.
 func (d *testDoor) Ready() {
+	d.crowded.Store(false)
 	if d.ready != nil {
 		d.ready()
 	}

@@ -1,136 +1,91 @@
 package engine
 
-// How calls on filters of one kind run together.
+// How calls on one key that follow each other run together, on filters and on sketches.
 
 import (
-	"github.com/bloomery/bloomery/internal/rdb"
-	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/catalog"
-	"github.com/bloomery/bloomery/server/internal/health"
-	"github.com/bloomery/bloomery/server/internal/store"
+	"github.com/bloomery/bloomery/server/internal/door"
 )
 
-// Family is what the commands on filters of one kind share.
-type Family struct {
-	Kind catalog.Kind
-	// Hash appends the digests of items, as the filter makes them, to those of the
-	// workspace and returns where they begin. It needs no lock: how a filter hashes
-	// never changes. Filters of several parts have 64-bit hashes.
-	Hash func(w *Workspace, p *store.Part, items [][]byte) (first int)
-	// Check, if there is one, is called inside the gate before items are hashed.
-	// It may answer calls, and reports whether those that are left are to be run
-	// from the beginning again.
-	Check func(x *Context, entry *catalog.Entry, calls []Call) (again bool)
-	// Contains asks for the digests from the one at first on, one for each of
-	// found.
-	Contains func(w *Workspace, p *store.Part, found []bool, first int)
-	// Fill puts n digests, from the one at first on, into a record.
-	Fill func(w *Workspace, items store.Items, first, n int)
-	// WriteValue encodes a filter for DUMP, from the header of its dump;
-	// ReadValue reads it for RESTORE.
-	WriteValue func(w *rdb.Writer, header []byte)
-	ReadValue  func(*rdb.Reader) (header []byte, layers [][]byte)
-	// Pack, if there is one, takes the place of WriteValue: it writes a whole
-	// filter, outside the gate. It reports false if the filter is gone, or the command
-	// was stopped.
-	Pack func(w *rdb.Writer, entry *catalog.Entry, stopped func() bool) bool
-	// Version is that of the encoding of its values.
-	Version uint64
-	// Settle, if there is one, returns the record that a DUMP makes first, nil for
-	// none. The caller holds a lock of the part.
-	Settle func(*store.Part) store.Body
+// bundled is what is left to a kind of command that is run in bundles: [OnFilter] and
+// [OnSketch]. Everything around it is the same for both: calls are gathered, what their
+// key stands for is looked up inside the gate, their records are put in order, and calls
+// of very many items are run in pieces.
+type bundled interface {
+	// unfit answers a call whose key stands for nothing, or for something else than the
+	// command is for; or it makes what the key is to stand for.
+	unfit(e *Engine, s *Session, c *Call, entry *catalog.Entry)
+	// run answers calls on an entry, or puts their records in order. Those that it leaves
+	// without an answer are run again.
+	run(e *Engine, s *Session, entry *catalog.Entry, calls []Call)
+	// begin makes room for the answers of a call that is run in pieces. It reports false
+	// if it has answered.
+	begin(e *Engine, s *Session, c *Call, v *pieces) bool
+	// piece runs the next piece of a call.
+	piece(e *Engine, s *Session, entry *catalog.Entry, calls []Call, v *pieces)
+	// finish answers a call of which no piece is left, or one has failed.
+	finish(w *Workspace, c *Call, v *pieces)
+	// settled answers calls from the result of their record. Those that it leaves without
+	// an answer are run again.
+	settled(e *Engine, w *Workspace, v span)
 }
 
-// OnFilter is how a command on one filter runs. Such commands are run in bundles:
-// the items of a bundle are hashed together, and its records take the lock of the
-// filter once.
-type OnFilter struct {
-	Family *Family
-	// Parse checks the arguments and sets Items, or answers. It must not look
-	// at names: nil means that all arguments behind the key are items.
-	Parse func(*Context, *Call)
-	// Hash, if there is one, takes the place of that of the family.
-	Hash func(w *Workspace, p *store.Part, items [][]byte) (first int)
-	// Read answers from the filter, under its read lock.
-	Read func(*Context, *store.Part, *Call)
-	// Contains marks a read that asks which of its items are there: it has no
-	// Read of its own. Bundles of such reads ask for all items at once.
-	Contains bool
-	// Single marks a command of one item, answered by a single value.
-	Single bool
-	// Write is what a write does.
-	Write *Writing
-	// Absent and Foreign answer when there is no such key, and when it holds
-	// something else. A nil Absent, or one that does not answer, creates the
-	// key; a nil Foreign is WRONGTYPE.
-	Absent, Foreign func(*Call)
-}
-
-// Writing is the part of a filter command that changes the filter.
-type Writing struct {
-	// Body returns the record, which may be in m, before Fill puts items into it.
-	Body func(m *store.Scratch, t Terms) store.Items
-	// Deletes reports that the record removes items.
-	Deletes bool
-	// Merge reports that calls which follow each other make one record.
-	Merge bool
-	// Codes reports that the result of a record is Codes instead of Bools.
-	Codes bool
-	// Grows reports that the record may need memory.
-	Grows bool
-	// Reply turns the result of the record into the answer.
-	Reply func(*Call, *store.Result)
-	// Failure returns the text of an error of an item: for filters of several
-	// parts.
-	Failure func(error) string
-	// Create makes the record for a key that is not there.
-	Create func(*Context, *Call) store.Body
-}
-
-// Terms are what a record depends on besides its items.
-type Terms struct {
-	// MaxFilters is how many sub-filters a CF may have, 0 for any number.
-	MaxFilters uint64
-	// Resumes reports that the rest is prepared again if there is too little room: the
-	// record stops at the first item that needs more.
-	Resumes bool
-}
-
-// hash returns what appends the digests of items to those of the workspace.
-func (f *OnFilter) hash() func(w *Workspace, p *store.Part, items [][]byte) (first int) {
-	if f.Hash != nil {
-		return f.Hash
+// gather returns how many calls, from the first on, make one bundle.
+func (e *Engine) gather(s *Session, calls []Call) int {
+	n := alike(calls)
+	for n < len(calls) && e.joins(s, &calls[0], &calls[n]) {
+		n++
 	}
-	return f.Family.Hash
+	return n
 }
 
-// checked asks the family whether calls may be run. It reports false if they are not
-// to be run now.
-func (e *Engine) checked(s *Session, entry *catalog.Entry, calls []Call) bool {
-	f := calls[0].cmd.Filter.Family
-	if f.Check == nil {
-		return true
+// alike returns how many calls, from the first on, are of one command on one key, with
+// equally many arguments: most pipelines. They make one bundle.
+func alike(calls []Call) int {
+	c := &calls[0]
+	first, n := c.Args, 1
+	if len(first) < 2 || c.cmd.Flags&Heavy != 0 {
+		return n
 	}
-	if f.Check(&s.ctx, entry, calls) {
+	for ; n < len(calls); n++ {
+		args := calls[n].Args
+		if len(args) != len(first) || string(args[1]) != string(first[1]) || string(args[0]) != string(first[0]) {
+			break
+		}
+		calls[n].cmd = c.cmd
+	}
+	return n
+}
+
+// joins reports whether next belongs to the bundle that c begins: it is of the same
+// command on the same key, or both are on the same filter and read or write.
+func (e *Engine) joins(s *Session, c, next *Call) bool {
+	if len(next.Args) < 2 || len(c.Args) < 2 || c.cmd.Flags&Heavy != 0 || string(next.Args[1]) != string(c.Args[1]) {
 		return false
 	}
-	for i := range calls {
-		if calls[i].answered {
-			return false // the others are run without it
-		}
+	if string(next.Args[0]) == string(c.Args[0]) {
+		next.cmd = c.cmd
+		return c.cmd.Takes(len(next.Args))
 	}
-	return true
+	if c.cmd.Filter == nil {
+		return false
+	}
+	cmd := e.table.Lookup(next.Args[0])
+	next.cmd = cmd
+	if cmd == nil || cmd.Filter == nil || !cmd.Takes(len(next.Args)) {
+		return false
+	}
+	if cmd != c.cmd && !s.Rights().All() && !cmd.allowed(s.Rights(), next.Args) {
+		return false // it is refused on its own
+	}
+	return cmd.family == c.cmd.family && cmd.records == c.cmd.records &&
+		cmd.Flags&(Heavy|DenyOOM) == c.cmd.Flags&(Heavy|DenyOOM)
 }
 
-// maxRun is how many items are looked at under one lock. Commands of more are
-// run in pieces, between which others have their turn.
-const maxRun = 256
-
-// runBundle runs a bundle: calls of one family on one key, all reading or all
-// writing.
+// runBundle runs a bundle: calls of one kind on one key, all reading or all writing.
 func (e *Engine) runBundle(s *Session, calls []Call) {
 	for i := range calls {
-		if c := &calls[i]; c.cmd.Filter.Parse != nil {
+		if c := &calls[i]; c.cmd.Filter != nil && c.cmd.Filter.Parse != nil {
 			c.cmd.Filter.Parse(&s.ctx, c)
 		} else {
 			c.Items = c.Args[2:]
@@ -138,16 +93,32 @@ func (e *Engine) runBundle(s *Session, calls []Call) {
 	}
 	if s.Rights().AddRate() > 0 {
 		for i := range calls {
-			if c := &calls[i]; !c.answered && c.cmd.work == health.Add {
-				e.charge(s, c, len(c.Items))
+			if c := &calls[i]; !c.answered && c.cmd.adds {
+				e.charge(s, c, c.count())
 			}
 		}
 	}
-	e.runParsed(s, calls)
+	if k := calls[0].cmd.Sketch; k != nil && k.Early != nil {
+		for i := range calls {
+			if c := &calls[i]; !c.answered {
+				k.Early(c)
+			}
+		}
+	}
+	e.runCalls(s, calls)
 }
 
-// runParsed runs the calls of a bundle that are not answered and not waiting.
-func (e *Engine) runParsed(s *Session, calls []Call) {
+// count returns the number of items of a call.
+func (c *Call) count() int {
+	if c.cmd.Sketch != nil {
+		return c.cmd.Sketch.count(c)
+	}
+	return len(c.Items)
+}
+
+// runCalls runs the calls of a bundle that are not answered and not waiting.
+func (e *Engine) runCalls(s *Session, calls []Call) {
+	most := calls[0].cmd.most
 	for i := 0; i < len(calls); {
 		if calls[i].answered || calls[i].waiting {
 			i++
@@ -156,7 +127,7 @@ func (e *Engine) runParsed(s *Session, calls []Call) {
 		n := i + 1
 		for items := len(calls[i].Items); n < len(calls); n++ {
 			c := &calls[n]
-			if items += len(c.Items); c.answered || c.waiting || c.pieces != nil || items > maxRun {
+			if items += len(c.Items); c.answered || c.waiting || c.pieces != nil || items > most {
 				break
 			}
 		}
@@ -164,141 +135,71 @@ func (e *Engine) runParsed(s *Session, calls []Call) {
 	}
 }
 
-// runSpan runs calls none of which is answered. It leaves some without an answer
-// if the filter has gone meanwhile; they are run again.
+// runSpan runs calls none of which is answered. It leaves some without an answer if what
+// they are on has gone meanwhile; they are run again.
 func (e *Engine) runSpan(s *Session, calls []Call) {
 	c := &calls[0]
-	f := c.cmd.Filter
 	if len(s.w.pending) > 0 && s.w.touched(c) {
 		e.settle(s)
 	}
-	if len(c.Items) > maxRun || c.pieces != nil {
-		e.runPieces(s, calls[:1])
+	switch {
+	case c.pieces != nil:
+		e.runPieces(s, calls[:1], c.pieces)
+		return
+	case len(c.Items) > c.cmd.most:
+		e.runPieces(s, calls[:1], &pieces{})
 		return
 	}
 	e.enter(s)
-	entry := e.find(s, c)
-	if entry == nil {
-		return
+	if entry := e.find(s, c); entry != nil {
+		c.cmd.on.run(e, s, entry, calls)
 	}
-	p := store.PartOf(entry)
-	if f.Write != nil && e.busy(s) {
-		return
-	}
-	if most := p.Run(); most < maxRun {
-		if len(c.Items) > most {
-			e.runPieces(s, calls[:1])
-			return
-		}
-		calls = together(calls, most) // those behind are run again
-	}
-	if !e.checked(s, entry, calls) {
-		return
-	}
-	w := s.w
-	w.reuse()
-	w.shadow = e.shadowOf(f, entry)
-	apart := !s.alone && isLong(calls)
-	if apart {
-		e.leave(s)
-	}
-	for i := range calls {
-		c := &calls[i]
-		c.first = c.cmd.Filter.hash()(w, p, c.Items)
-		if w.shadow != nil {
-			w.hashSecond(c.Items, c.first)
-		}
-	}
-	if apart && !e.back(s, c, entry) {
-		return
-	}
-	if f.Write == nil && len(calls) > 1 {
-		e.stats.Looked(&s.Client, true, len(calls)-1)
-	}
-	last := &calls[len(calls)-1]
-	s.weight += last.first + len(last.Items) - c.first + len(calls)
-	if store.PartCount(entry) > 1 {
-		e.runParts(s, entry, calls)
-		return
-	}
-	if f.Write == nil {
-		e.read(s, p, calls)
-		return
-	}
-	e.write(s, entry, p, calls)
 }
 
-// together returns the first calls that have so many items at most, but one at least.
-func together(calls []Call, most int) []Call {
-	items := len(calls[0].Items)
-	for i := 1; i < len(calls); i++ {
-		if items += len(calls[i].Items); items > most {
-			return calls[:i]
-		}
-	}
-	return calls
-}
-
-// find returns the filter of a call. If there is none, or it is of another kind,
-// it answers or makes one, and returns nil.
+// find returns what the key of a call stands for. If there is none, or it is of another
+// kind, it returns nil: the call is answered, or run again.
 func (e *Engine) find(s *Session, c *Call) *catalog.Entry {
-	f := c.cmd.Filter
 	entry := e.state.Names.Lookup(c.Args[1], s.ms)
-	if f.Write == nil {
+	if !c.cmd.records {
 		e.stats.Looked(&s.Client, entry != nil, 1)
 	}
-	switch {
-	case entry == nil:
-		e.absent(s, c)
-		return nil
-	case entry.Kind != f.Family.Kind && f.Foreign != nil:
-		f.Foreign(c)
-		return nil
-	case entry.Kind != f.Family.Kind:
-		c.Fail(answer.TextWrongType)
+	if entry == nil || entry.Kind != c.cmd.family.Kind {
+		c.cmd.on.unfit(e, s, c, entry)
 		return nil
 	}
-	s.filter = entry.ID
 	return entry
 }
 
-// read answers calls under the read lock of p. It answers none if the filter is
-// gone.
-func (e *Engine) read(s *Session, p *store.Part, calls []Call) {
+// order puts the records of spans in order and answers the calls of those that are
+// settled. The others wait.
+func (e *Engine) order(s *Session, spans []span) {
 	w := s.w
-	contains := true
-	for i := range calls {
-		contains = contains && calls[i].cmd.Filter.Contains
+	w.refs = w.refs[:0]
+	for i := range spans {
+		w.refs = append(w.refs, &spans[i].op.Op)
 	}
-	p.RLock()
-	defer p.RUnlock()
-	if p.Gone() {
-		return
+	e.do(s, w.refs)
+	for _, v := range spans {
+		if v.op.Settled {
+			v.calls[0].cmd.on.settled(e, w, v)
+			continue
+		}
+		for i := range v.calls {
+			v.calls[i].waiting = !v.calls[i].answered
+		}
+		w.pending = append(w.pending, v)
 	}
-	if contains {
-		w.contains(p, calls)
-		return
-	}
-	for i := range calls {
-		if c := &calls[i]; c.cmd.Filter.Contains {
-			w.contains(p, calls[i:i+1])
-		} else {
-			c.cmd.Filter.Read(&s.ctx, p, c)
+}
+
+// doAndWait puts ops in order and waits for them, outside the gate if that takes time.
+func (e *Engine) doAndWait(s *Session, ops []*door.Op) {
+	e.do(s, ops)
+	for _, op := range ops {
+		if !op.Settled {
+			e.leave(s)
+			e.waits(s, "wait for records")
+			e.wait(s, ops)
+			return
 		}
 	}
 }
-
-// contains asks p for all items of calls at once. Their digests stand one after
-// the other.
-func (w *Workspace) contains(p *store.Part, calls []Call) {
-	first, last := calls[0].first, &calls[len(calls)-1]
-	found := w.takeBools(last.first + len(last.Items) - first)
-	calls[0].cmd.Filter.Family.Contains(w, p, found, first)
-	for i := range calls {
-		c := &calls[i]
-		c.AnswerBools(found[c.first-first:][:len(c.Items)])
-	}
-}
-
-// First returns where the digests of a call's items begin.
-func (c *Call) First() int { return c.first }

@@ -232,6 +232,12 @@ type Command struct {
 	index int    // of its counters
 	work  health.Work
 	subs  map[string]*Command
+
+	on      bundled // Filter or Sketch
+	family  *Family
+	most    int  // items of a bundle, before what they are on is known
+	records bool // its calls make records
+	adds    bool // it adds items
 }
 
 // writes reports whether the command may change data.

@@ -122,12 +122,8 @@ func (e *Engine) answer(s *Session, v span) {
 	for i := range v.calls {
 		v.calls[i].waiting = false
 	}
-	switch cmd := v.calls[0].cmd; {
-	case cmd.Filter != nil:
-		e.distribute(s.w, v)
-		return
-	case cmd.Sketch != nil:
-		e.answerSketch(s.w, v)
+	if on := v.calls[0].cmd.on; on != nil {
+		on.settled(e, s.w, v)
 		return
 	}
 	e.conclude(&v.calls[0], v.op)
@@ -136,10 +132,8 @@ func (e *Engine) answer(s *Session, v span) {
 // again runs the calls of a span that were left without an answer.
 func (e *Engine) again(s *Session, calls []Call) {
 	switch {
-	case calls[0].cmd.Filter != nil:
-		e.runParsed(s, calls)
-	case calls[0].cmd.Sketch != nil:
-		e.runSketch(s, calls)
+	case calls[0].cmd.on != nil:
+		e.runCalls(s, calls)
 	case !calls[0].answered:
 		e.perform(s, calls)
 	}

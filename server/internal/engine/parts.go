@@ -178,17 +178,3 @@ func (v *pieces) failAt(i int, text string) {
 	}
 	v.failed[i] = text
 }
-
-// doAndWait puts ops in order and waits for them, outside the gate if that takes
-// time.
-func (e *Engine) doAndWait(s *Session, ops []*door.Op) {
-	e.do(s, ops)
-	for _, op := range ops {
-		if !op.Settled {
-			e.leave(s)
-			e.waits(s, "wait for parts")
-			e.wait(s, ops)
-			return
-		}
-	}
-}

@@ -16,71 +16,65 @@ import (
 type pieces struct {
 	found []bool
 	codes []int8
+	elems []answer.Reply // of a sketch
 	done  int
 	err   error // of the first piece that had one
 
 	failed map[int]string // errors of items that did not stop the others
+
+	part *store.Part // of a sketch: what the items were checked for
+	most int         // of a sketch: how many items a piece has
+	cut  int         // of a sketch: how much is done of an item that is sliced
 }
 
-// runPieces runs a call of more than maxRun items. Other commands may be run
-// between two pieces, as they may between two commands.
-func (e *Engine) runPieces(s *Session, calls []Call) {
+// runPieces runs calls[0] in pieces. Other commands may be run between two of them, as
+// they may between two commands.
+func (e *Engine) runPieces(s *Session, calls []Call, v *pieces) {
 	c := &calls[0]
-	f, v := c.cmd.Filter, c.pieces
-	if v == nil {
-		if !e.holdReply(s, len(c.Items)) {
-			c.Fail(answer.TextOOM)
-			return
-		}
-		v = &pieces{}
-		if f.Write != nil && f.Write.Codes {
-			v.codes = make([]int8, len(c.Items))
-		} else {
-			v.found = make([]bool, len(c.Items))
-		}
+	on := c.cmd.on
+	if e.leave(s); !on.begin(e, s, c, v) {
+		return
 	}
-	for v.done < len(c.Items) && v.err == nil && !c.answered {
+	for v.done < c.count() && v.err == nil && !c.answered {
 		if s.killed() {
 			c.Fail(answer.TextStopped)
 			return
 		}
-		e.leave(s) // others have their turn
+		e.settle(s) // what earlier pieces have in the workspace is not needed any more
+		e.leave(s)  // others have their turn
 		e.enter(s)
 		if entry := e.find(s, c); entry != nil {
-			e.runPiece(s, calls, entry, v)
+			on.piece(e, s, entry, calls, v)
 		}
 	}
-	switch {
-	case c.answered:
-	case len(v.failed) > 0:
-		for i := v.done; i < len(c.Items); i++ {
-			v.failAt(i, f.Write.Failure(v.err))
-		}
-		c.answerEach(v.found, v.failed)
-	case f.Write == nil:
-		c.AnswerBools(v.found)
-	default:
-		res := &s.w.view
-		res.Err, res.Done, res.Failed = v.err, v.done, nil
-		res.Bools, res.Codes = v.found, v.codes
-		c.answered = true
-		f.Write.Reply(c, res)
+	if !c.answered {
+		on.finish(s.w, c, v)
 	}
 }
 
-// runPiece runs the next piece of a call on a filter.
-func (e *Engine) runPiece(s *Session, calls []Call, entry *catalog.Entry, v *pieces) {
-	c := &calls[0]
-	f, w := c.cmd.Filter, s.w
-	p := store.PartOf(entry)
+func (f *OnFilter) begin(e *Engine, s *Session, c *Call, v *pieces) bool {
+	switch {
+	case v.found != nil || v.codes != nil: // a record has done the beginning
+	case !e.holdReply(s, len(c.Items)):
+		c.Fail(answer.TextOOM)
+		return false
+	case f.Write != nil && f.Write.Codes:
+		v.codes = make([]int8, len(c.Items))
+	default:
+		v.found = make([]bool, len(c.Items))
+	}
+	return true
+}
+
+func (f *OnFilter) piece(e *Engine, s *Session, entry *catalog.Entry, calls []Call, v *pieces) {
+	c, w, p := &calls[0], s.w, store.PartOf(entry)
+	s.filter = entry.ID
 	if f.Write != nil && e.busy(s) {
 		return
 	}
 	if !e.checked(s, entry, calls) {
 		return
 	}
-	e.settle(s) // the digests of earlier pieces are not needed any more
-	e.enter(s)
 	w.reuse()
 	items := c.Items[v.done:min(v.done+e.pieceItems(f, p), len(c.Items))]
 	w.shadow = e.shadowOf(f, entry)
@@ -96,28 +90,37 @@ func (e *Engine) runPiece(s *Session, calls []Call, entry *catalog.Entry, v *pie
 		return
 	}
 	s.weight += len(items)
-	if store.PartCount(entry) > 1 {
+	switch {
+	case store.PartCount(entry) > 1:
 		e.runPartsPiece(s, c, entry, v, first, len(items))
-		return
-	}
-	if f.Write == nil {
+	case f.Write == nil:
 		p.RLock()
 		defer p.RUnlock()
 		if !p.Gone() {
 			f.Family.Contains(w, p, v.found[v.done:v.done+len(items)], first)
 			v.done += len(items)
 		}
-		return
+	default:
+		e.writePiece(s, c, entry, v, first, len(items))
 	}
-	mark := len(w.bools)
-	op := e.record(w, c, entry, p, first, len(items))
-	w.bools = w.bools[:min(mark, len(w.bools))]
-	if f.Write.Codes {
-		op.Result.Codes = v.codes[v.done : v.done+len(items)]
-	} else {
-		op.Result.Bools = v.found[v.done : v.done+len(items)]
+}
+
+func (f *OnFilter) finish(w *Workspace, c *Call, v *pieces) {
+	switch {
+	case len(v.failed) > 0:
+		for i := v.done; i < len(c.Items); i++ {
+			v.failAt(i, f.Write.Failure(v.err))
+		}
+		c.answerEach(v.found, v.failed)
+	case f.Write == nil:
+		c.AnswerBools(v.found)
+	default:
+		res := &w.view
+		res.Err, res.Done, res.Failed = v.err, v.done, nil
+		res.Bools, res.Codes = v.found, v.codes
+		c.answered = true
+		f.Write.Reply(c, res)
 	}
-	e.putPiece(s, c, op, v)
 }
 
 // sharedRun is how many items of a command a record has in a cluster. Each record is
@@ -136,14 +139,24 @@ func (e *Engine) pieceItems(f *OnFilter, p *store.Part) int {
 	return max(maxRun, min(sharedRun, e.shared.MaxRecord()/itemBytes))
 }
 
-func (e *Engine) putPiece(s *Session, c *Call, op *Op, v *pieces) {
-	e.doAndWait(s, []*door.Op{&op.Op})
+// writePiece makes the record of n digests from the one at first on, and waits for it.
+func (e *Engine) writePiece(s *Session, c *Call, entry *catalog.Entry, v *pieces, first, n int) {
+	w, write := s.w, c.cmd.Filter.Write
+	mark := len(w.bools)
+	op := e.record(w, c, entry, store.PartOf(entry), first, n)
+	w.bools = w.bools[:min(mark, len(w.bools))]
 	res := &op.Result
+	if write.Codes {
+		res.Codes = v.codes[v.done : v.done+n]
+	} else {
+		res.Bools = v.found[v.done : v.done+n]
+	}
+	e.doAndWait(s, []*door.Op{&op.Op})
 	switch {
 	case op.Err != nil:
 		c.Answer(e.unsettled(op.Err))
 	case errors.Is(res.Err, store.ErrRetry):
-	case c.cmd.Filter.Write.Codes && res.Done == len(op.Result.Codes):
+	case write.Codes && res.Done == len(res.Codes):
 		v.done += res.Done // an item without room does not stop the others
 		if res.Err == nil {
 			c.rooms = 0
@@ -151,7 +164,7 @@ func (e *Engine) putPiece(s *Session, c *Call, op *Op, v *pieces) {
 	case res.Failed != nil:
 		for i, failed := range res.Failed {
 			if failed {
-				v.failAt(v.done+i, c.cmd.Filter.Write.Failure(res.Err))
+				v.failAt(v.done+i, write.Failure(res.Err))
 			}
 		}
 		v.done += res.Done

@@ -25,7 +25,8 @@ type OnSketch struct {
 	// Stride is how many arguments an item has: 1, or 2 for one with a number.
 	Stride int
 	// Early, if there is one, checks what is checked before the key, and answers
-	// if it is wrong.
+	// if it is wrong. It sees arguments alone, so it is called once, however often the
+	// call is run.
 	Early func(*Call)
 	// Check, if there is one, looks at all arguments before Encode does, and
 	// answers if they are wrong. It may cut Items: those behind are answered by
@@ -91,16 +92,6 @@ const (
 	maxPayload = 256 << 10
 )
 
-// joinsSketch reports whether next belongs to the bundle that c begins.
-func joinsSketch(c, next *Call) bool {
-	if len(next.Args) < 2 || len(c.Args) < 2 || c.cmd.Flags&Heavy != 0 ||
-		string(next.Args[1]) != string(c.Args[1]) || string(next.Args[0]) != string(c.Args[0]) || !c.cmd.Takes(len(next.Args)) {
-		return false
-	}
-	next.cmd = c.cmd
-	return true
-}
-
 // Longest returns how many steps more than one a row of a sketch takes to hash the longest
 // item of a call.
 func (k *OnSketch) Longest(c *Call) int {
@@ -122,52 +113,26 @@ func (k *OnSketch) items(n int) int {
 	return n
 }
 
-// runSketch runs the calls of a bundle that are not answered and not waiting.
-func (e *Engine) runSketch(s *Session, calls []Call) {
-	if k := calls[0].cmd.Sketch; k.Early != nil {
-		for i := range calls {
-			if c := &calls[i]; !c.answered && !c.waiting {
-				k.Early(c)
-			}
-		}
-	}
-	for i := 0; i < len(calls); {
-		if calls[i].answered || calls[i].waiting {
-			i++
-			continue
-		}
-		n := i + 1
-		for n < len(calls) && !calls[n].answered && !calls[n].waiting {
-			n++
-		}
-		e.runSketchSpan(s, calls[i:n])
+func (k *OnSketch) unfit(_ *Engine, _ *Session, c *Call, entry *catalog.Entry) {
+	if entry == nil {
+		c.Fail(k.Missing)
+	} else {
+		c.Fail(answer.TextWrongType)
 	}
 }
 
-// runSketchSpan runs calls none of which is answered. It leaves some without an
-// answer, which are run again.
-func (e *Engine) runSketchSpan(s *Session, calls []Call) {
-	c := &calls[0]
-	k := c.cmd.Sketch
-	if len(s.w.pending) > 0 && s.w.touched(c) {
-		e.settle(s)
-	}
-	e.enter(s)
-	entry := e.findSketch(s, c)
-	if entry == nil {
-		return
-	}
-	p := store.PartOf(entry)
+func (k *OnSketch) run(e *Engine, s *Session, entry *catalog.Entry, calls []Call) {
+	c, p := &calls[0], store.PartOf(entry)
 	n, most := k.checked(p, calls)
 	switch {
 	case n == 0:
 	case k.Look == nil && (k.count(c) > most || !s.alone && k.sliced(p, c)):
-		e.runLong(s, p, c, most)
+		e.runPieces(s, calls[:1], &pieces{part: p, most: most})
 	case k.Body == nil:
-		e.askSketch(s, p, calls[:n])
-	case e.relieved(s, k, entry, maxItems):
+		k.ask(e, s, p, calls[:n])
+	case k.relieved(e, s, entry, maxItems):
 	case !e.busy(s):
-		e.writeSketch(s, entry, p, calls[:n], most)
+		k.write(e, s, entry, p, calls[:n], most)
 	}
 }
 
@@ -178,26 +143,8 @@ func (k *OnSketch) sliced(p *store.Part, c *Call) bool {
 
 // relieved calls Relieve. It reports true if the gate was left: what was looked up may
 // have changed. In a transaction, and in a cluster, everything is done under the lock.
-func (e *Engine) relieved(s *Session, k *OnSketch, entry *catalog.Entry, items int) bool {
+func (k *OnSketch) relieved(e *Engine, s *Session, entry *catalog.Entry, items int) bool {
 	return k.Relieve != nil && !s.alone && e.shared == nil && !s.killed() && k.Relieve(&s.ctx, entry, items)
-}
-
-// findSketch returns the sketch of a call. If there is none it answers.
-func (e *Engine) findSketch(s *Session, c *Call) *catalog.Entry {
-	k := c.cmd.Sketch
-	entry := e.state.Names.Lookup(c.Args[1], s.ms)
-	if k.Body == nil {
-		e.stats.Looked(&s.Client, entry != nil, 1)
-	}
-	switch {
-	case entry == nil:
-		c.Fail(k.Missing)
-		return nil
-	case entry.Kind != k.Family.Kind:
-		c.Fail(answer.TextWrongType)
-		return nil
-	}
-	return entry
 }
 
 // checked checks the arguments of calls and returns how many of them can be run
@@ -241,10 +188,8 @@ func (k *OnSketch) tooLong(p *store.Part, c *Call) bool {
 
 const textLongItem = "ERR an item is too long for this sketch: each of its %d rows hashes it, and that may be %d MiB together"
 
-// askSketch answers calls under the read lock of p. It answers none if the sketch
-// is gone.
-func (e *Engine) askSketch(s *Session, p *store.Part, calls []Call) {
-	k := calls[0].cmd.Sketch
+// ask answers calls under the read lock of p. It answers none if the sketch is gone.
+func (k *OnSketch) ask(e *Engine, s *Session, p *store.Part, calls []Call) {
 	if len(calls) > 1 {
 		e.stats.Looked(&s.Client, true, len(calls)-1)
 	}
@@ -268,10 +213,10 @@ func (e *Engine) askSketch(s *Session, p *store.Part, calls []Call) {
 	}
 }
 
-// writeSketch makes one record of calls, as many as its value has room for, and
-// puts it in order.
-func (e *Engine) writeSketch(s *Session, entry *catalog.Entry, p *store.Part, calls []Call, most int) {
-	w, k := s.w, calls[0].cmd.Sketch
+// write makes one record of calls, as many as its value has room for, and puts it in
+// order.
+func (k *OnSketch) write(e *Engine, s *Session, entry *catalog.Entry, p *store.Part, calls []Call, most int) {
+	w := s.w
 	w.reuse()
 	mark, items, n, wrong := len(w.payload), 0, 0, 0
 	for ; n < len(calls) && len(w.payload)-mark < sketchPiece; n++ {
@@ -281,7 +226,7 @@ func (e *Engine) writeSketch(s *Session, entry *catalog.Entry, p *store.Part, ca
 			break // too long to come behind others
 		}
 		if !fits {
-			e.runLong(s, p, c, most)
+			e.runPieces(s, calls[:1], &pieces{part: p, most: most})
 			return
 		}
 		if c.first = items; c.answered {
@@ -294,7 +239,7 @@ func (e *Engine) writeSketch(s *Session, entry *catalog.Entry, p *store.Part, ca
 	if wrong == n {
 		return
 	}
-	op, ok := e.sketchOp(w, k, entry, p, w.payload[mark:], items)
+	op, ok := k.op(e, w, entry, w.payload[mark:], items)
 	if !ok {
 		for i := range calls[:n] {
 			if c := &calls[i]; !c.answered {
@@ -303,17 +248,8 @@ func (e *Engine) writeSketch(s *Session, entry *catalog.Entry, p *store.Part, ca
 		}
 		return
 	}
-	v := span{calls[:n:n], op}
-	w.refs = append(w.refs[:0], &op.Op)
-	e.do(s, w.refs)
-	if op.Settled {
-		e.answerSketch(w, v)
-		return
-	}
-	for i := range v.calls {
-		v.calls[i].waiting = !v.calls[i].answered
-	}
-	w.pending = append(w.pending, v)
+	w.spans = append(w.spans[:0], span{calls[:n:n], op})
+	e.order(s, w.spans)
 }
 
 // encode appends the items of a call to the payload, or answers the call if one of
@@ -336,11 +272,11 @@ func (w *Workspace) encode(k *OnSketch, p *store.Part, c *Call) (fits bool) {
 	return true
 }
 
-// sketchOp returns an op that writes value, of so many items. It reports false if there is no memory
-// for it.
-func (e *Engine) sketchOp(w *Workspace, k *OnSketch, entry *catalog.Entry, p *store.Part, value []byte, items int) (*Op, bool) {
+// op returns an op that writes value, of so many items. It reports false if there is no
+// memory for it.
+func (k *OnSketch) op(e *Engine, w *Workspace, entry *catalog.Entry, value []byte, items int) (*Op, bool) {
 	op := w.takeOp()
-	*op = Op{Op: door.Op{Part: p}}
+	*op = Op{Op: door.Op{Part: store.PartOf(entry)}}
 	op.Record = store.Record{ID: entry.ID, Body: k.Body(&op.scratch, value)}
 	if k.Element != nil {
 		op.Result.Counts = w.takeCounts(items)
@@ -352,15 +288,13 @@ func (e *Engine) sketchOp(w *Workspace, k *OnSketch, entry *catalog.Entry, p *st
 	return op, true
 }
 
-// answerSketch answers calls from the result of their record. It answers none if
-// the sketch is gone.
-func (e *Engine) answerSketch(w *Workspace, v span) {
+func (k *OnSketch) settled(e *Engine, w *Workspace, v span) {
 	if v.op.Cost > 0 {
 		e.Budget.release(v.op.Cost)
 	}
-	k, res := v.calls[0].cmd.Sketch, &v.op.Result
+	res := &v.op.Result
 	if v.op.Err == nil && errors.Is(res.Err, store.ErrRetry) {
-		return
+		return // the sketch is gone
 	}
 	for i := range v.calls {
 		c := &v.calls[i]
@@ -395,47 +329,36 @@ func (k *OnSketch) fill(elems []answer.Reply, c *Call, res *store.Result, first,
 	}
 }
 
-// runLong runs a call of very many items, up to most of them at a time. Other commands
-// may be run between two pieces, as they may between two commands.
-func (e *Engine) runLong(s *Session, p *store.Part, c *Call, most int) {
-	k := c.cmd.Sketch
-	if e.leave(s); k.Body != nil && !k.right(s, p, c) {
-		return
+func (k *OnSketch) begin(e *Engine, s *Session, c *Call, v *pieces) bool {
+	if k.Body != nil && !k.right(s, v.part, c) {
+		return false
 	}
-	var elems []answer.Reply
 	if k.Body == nil || k.Element != nil {
 		n := k.items(len(c.Args) - 2)
 		if !e.holdReply(s, n*answer.ReplyBytes) {
 			c.Fail(answer.TextOOM)
-			return
+			return false
 		}
-		elems = make([]answer.Reply, n)
+		v.elems = make([]answer.Reply, n)
 	}
-	done, cut := 0, 0
-	for done < k.count(c) && !c.answered {
-		if s.killed() {
-			c.Fail(answer.TextStopped)
-			return
-		}
-		e.settle(s) // the values of earlier pieces are not needed any more
-		e.leave(s)  // others have their turn
-		e.enter(s)
-		entry := e.findSketch(s, c)
-		switch {
-		case entry == nil:
-		case k.Body == nil:
-			done += k.askPiece(store.PartOf(entry), c, elems[done:], done, most)
-		case e.relieved(s, k, entry, most):
-		case !e.busy(s):
-			done += e.writePiece(s, entry, c, elems, done, most, &cut)
-		}
+	return true
+}
+
+func (k *OnSketch) piece(e *Engine, s *Session, entry *catalog.Entry, calls []Call, v *pieces) {
+	switch c := &calls[0]; {
+	case k.Body == nil:
+		v.done += k.askPiece(store.PartOf(entry), c, v)
+	case k.relieved(e, s, entry, v.most):
+	case !e.busy(s):
+		v.done += k.writePiece(e, s, entry, c, v)
 	}
-	switch {
-	case c.answered:
-	case elems == nil:
+}
+
+func (k *OnSketch) finish(_ *Workspace, c *Call, v *pieces) {
+	if v.elems == nil {
 		c.Answer(answer.OK())
-	default:
-		c.Answer(answer.List(elems...))
+	} else {
+		c.Answer(answer.List(v.elems...))
 	}
 }
 
@@ -458,51 +381,44 @@ func (k *OnSketch) right(s *Session, p *store.Part, c *Call) bool {
 	return true
 }
 
-// askPiece answers for the items of a call from the one at done on, at most so many, and
-// returns for how many.
-func (k *OnSketch) askPiece(p *store.Part, c *Call, elems []answer.Reply, done, most int) int {
+// askPiece answers for the next items of a call and returns for how many.
+func (k *OnSketch) askPiece(p *store.Part, c *Call, v *pieces) int {
 	p.RLock()
 	defer p.RUnlock()
 	if p.Gone() {
 		return 0
 	}
-	items := c.Items[done:min(done+most, len(c.Items))]
+	items := c.Items[v.done:min(v.done+v.most, len(c.Items))]
 	for i, item := range items {
-		k.Ask(&elems[i], p, item)
+		k.Ask(&v.elems[v.done+i], p, item)
 	}
 	return len(items)
 }
 
-// writePiece writes items of a call from the one at done on, at most so many, and returns
-// how many. Of an item that is sliced it writes a piece behind cut.
-func (e *Engine) writePiece(s *Session, entry *catalog.Entry, c *Call, elems []answer.Reply, done, most int, cut *int) int {
-	w, k := s.w, c.cmd.Sketch
+// writePiece writes the next items of a call and returns how many. Of an item that is
+// sliced it writes a piece.
+func (k *OnSketch) writePiece(e *Engine, s *Session, entry *catalog.Entry, c *Call, v *pieces) int {
+	w, p := s.w, store.PartOf(entry)
 	w.reuse()
-	p, mark, n, next := store.PartOf(entry), len(w.payload), 0, 0
+	mark, n, next, most := len(w.payload), 0, 0, v.most
 	if !s.alone && k.sliced(p, c) {
 		var piece [][]byte
-		piece, next = k.Slice(p, c.Items[done*k.Stride:][:k.Stride], *cut)
+		piece, next = k.Slice(p, c.Items[v.done*k.Stride:][:k.Stride], v.cut)
 		w.payload, _ = k.Encode(w.payload, p, piece)
 		n, most = 1, 1
 	}
-	for n < most && done+n < k.count(c) && len(w.payload)-mark < sketchPiece {
-		at := (done + n) * k.Stride
+	for n < most && v.done+n < k.count(c) && len(w.payload)-mark < sketchPiece {
+		at := (v.done + n) * k.Stride
 		w.payload, _ = k.Encode(w.payload, p, c.Items[at:at+k.Stride])
 		n++
 	}
 	s.weight += n
-	op, ok := e.sketchOp(w, k, entry, p, w.payload[mark:], n)
+	op, ok := k.op(e, w, entry, w.payload[mark:], n)
 	if !ok {
 		c.Fail(answer.TextOOM)
 		return 0
 	}
-	ops := []*door.Op{&op.Op}
-	e.do(s, ops)
-	if !op.Settled {
-		e.leave(s)
-		e.waits(s, "wait for a piece")
-		e.wait(s, ops)
-	}
+	e.doAndWait(s, []*door.Op{&op.Op})
 	e.Budget.release(op.Cost)
 	switch res := &op.Result; {
 	case op.Err != nil:
@@ -511,13 +427,13 @@ func (e *Engine) writePiece(s *Session, entry *catalog.Entry, c *Call, elems []a
 		return 0
 	case res.Err != nil:
 		c.Fail(k.Fault)
-	case elems != nil:
-		before := elems[done]
-		if k.fill(elems, c, res, 0, done); *cut > 0 && elems[done].Kind == answer.Null {
-			elems[done] = before // an earlier piece has the answer
+	case v.elems != nil:
+		before := v.elems[v.done]
+		if k.fill(v.elems, c, res, 0, v.done); v.cut > 0 && v.elems[v.done].Kind == answer.Null {
+			v.elems[v.done] = before // an earlier piece has the answer
 		}
 	}
-	if *cut = next; next > 0 {
+	if v.cut = next; next > 0 {
 		return 0
 	}
 	return n

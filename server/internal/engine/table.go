@@ -3,12 +3,14 @@ package engine
 // Table: the commands by name.
 
 import (
+	"math"
 	"slices"
 	"strings"
 
 	"github.com/bloomery/bloomery/server/internal/acl"
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/health"
 )
 
 // Table is the commands by name. Make it with NewTable.
@@ -71,11 +73,8 @@ func (t *Table) add(c Command) {
 			cmd.subs[s.Name] = s
 		}
 	}
-	if c.Filter != nil {
-		t.families[c.Filter.Family.Kind] = c.Filter.Family
-	}
-	if c.Sketch != nil {
-		t.families[c.Sketch.Family.Kind] = c.Sketch.Family
+	if cmd.family != nil {
+		t.families[cmd.family.Kind] = cmd.family
 	}
 	t.list = append(t.list, cmd)
 	t.byName[c.Name] = cmd
@@ -88,6 +87,14 @@ func (t *Table) number(c *Command) {
 	c.gated = len(c.Keys) > 0 || c.Flags&(ReadOnly|Write|Wrote) != 0
 	c.index = t.count
 	c.work = workOf(c)
+	switch {
+	case c.Filter != nil:
+		c.on, c.family, c.most = c.Filter, c.Filter.Family, maxRun
+		c.records, c.adds = c.Filter.Write != nil, c.work == health.Add
+	case c.Sketch != nil:
+		c.on, c.family, c.most = c.Sketch, c.Sketch.Family, math.MaxInt
+		c.records, c.adds = c.Sketch.Body != nil, c.Sketch.Encode != nil
+	}
 	c.Keys = slices.Clone(c.Keys) // those of the description are shared by all tables
 	for i := range c.Keys {
 		c.Keys[i].needs = c.Keys[i].access(c)

@@ -49,7 +49,7 @@ func (e *Engine) absent(s *Session, c *Call) {
 // other and do the same make one record where the command allows it.
 func (e *Engine) write(s *Session, entry *catalog.Entry, p *store.Part, calls []Call) {
 	w := s.w
-	w.spans, w.refs = w.spans[:0], w.refs[:0]
+	w.spans = w.spans[:0]
 	for len(calls) > 0 {
 		n := 1
 		wr := calls[0].cmd.Filter.Write
@@ -59,20 +59,9 @@ func (e *Engine) write(s *Session, entry *catalog.Entry, p *store.Part, calls []
 		last := &calls[n-1]
 		op := e.record(w, &calls[0], entry, p, calls[0].first, last.first+len(last.Items)-calls[0].first)
 		w.spans = append(w.spans, span{calls[:n:n], op})
-		w.refs = append(w.refs, &op.Op)
 		calls = calls[n:]
 	}
-	e.do(s, w.refs)
-	for _, v := range w.spans {
-		if v.op.Settled {
-			e.distribute(w, v)
-			continue
-		}
-		for i := range v.calls {
-			v.calls[i].waiting = true
-		}
-		w.pending = append(w.pending, v)
-	}
+	e.order(s, w.spans)
 }
 
 // record makes the record of n digests from the one at first on, for c or for
@@ -103,10 +92,9 @@ func (e *Engine) record(w *Workspace, c *Call, entry *catalog.Entry, p *store.Pa
 	return op
 }
 
-// distribute answers calls from the result of their record: all of them, or those
-// up to the first that failed; the others are run again. It answers none if the
-// filter is gone.
-func (e *Engine) distribute(w *Workspace, v span) {
+// settled answers all calls, or those up to the first that failed, and none if the filter
+// is gone.
+func (f *OnFilter) settled(e *Engine, w *Workspace, v span) {
 	calls, res := v.calls, &v.op.Result
 	switch {
 	case v.op.Err != nil:

@@ -1,0 +1,92 @@
+package engine
+
+// What is counted and shown of commands that were run, and which have to wait.
+
+import (
+	"time"
+
+	"github.com/bloomery/bloomery/server/internal/answer"
+	"github.com/bloomery/bloomery/server/internal/health"
+	"github.com/bloomery/bloomery/server/internal/session"
+)
+
+// account counts calls that were run together.
+func (e *Engine) account(s *Session, calls []Call, took time.Duration) {
+	if s.Watching {
+		return
+	}
+	m := e.meter(s, calls[0].cmd)
+	if cmd := calls[0].cmd; cmd != nil {
+		s.Last.Store(&cmd.full)
+	}
+	each := took / time.Duration(len(calls))
+	for i := 0; i < len(calls); {
+		cmd, from, failed, asked, no := calls[i].cmd, i, 0, 0, 0
+		if cmd == nil || calls[i].queued { // it was not run
+			i++
+			continue
+		}
+		asks := m != nil && cmd.work == health.Has
+		for i < len(calls) && calls[i].cmd == cmd {
+			if r := &calls[i].Reply; r.Kind == answer.Error {
+				failed++
+			} else if asks {
+				a, b := r.Lookups()
+				asked, no = asked+a, no+b
+			}
+			i++
+		}
+		if m != nil {
+			m.Note(s.Slot, cmd.work, each*time.Duration(i-from), i-from, asked, no)
+		}
+		e.stats.Of(&s.Client, cmd.index).Add(i-from, each, failed)
+	}
+	if e.monitors.Any() && !s.alone { // those of a transaction are shown when others may go on
+		e.feed(s, calls)
+	}
+	if took >= e.slow.Threshold() {
+		c := &calls[0]
+		e.slow.Add(&s.Client, s.now, took, len(c.Args), c.show, len(calls)-1)
+	}
+	if cmd := calls[0].cmd; cmd != nil && e.late.Over(took) {
+		e.late.Add(eventOf(cmd), s.now, took)
+	}
+}
+
+// show returns an argument as others may see it.
+func (c *Call) show(i, most int) string { return c.cmd.Show(c.Args, i, most) }
+
+// feed shows calls that were run to the monitors. Those of operators are not
+// shown, and secrets are left out.
+func (e *Engine) feed(s *Session, calls []Call) {
+	var line []byte
+	for i := range calls {
+		c := &calls[i]
+		if c.cmd == nil || c.queued || c.cmd.Flags&Admin != 0 {
+			continue
+		}
+		line = session.AppendLine(line[:0], &s.Client, s.now, len(c.Args), c.show)
+		e.monitors.Feed(line)
+	}
+}
+
+// eventOf returns the event of LATENCY that a command belongs to, as Redis names it.
+func eventOf(c *Command) string {
+	if c.Flags&Fast != 0 {
+		return "fast-command"
+	}
+	return "command"
+}
+
+// paused reports whether a call is held back at present. Operators are not, so
+// that they can end the pause, and neither is who gives a password.
+func (e *Engine) paused(s *Session, c *Call) bool {
+	if s.alone {
+		return false
+	}
+	cmd := e.table.resolve(c.Args)
+	if cmd == nil || cmd.Flags&(Admin|NoAuth) != 0 {
+		return false
+	}
+	return e.Pause.Holds(cmd.writes() || cmd.Name == "exec" && s.queuedWrite)
+}
