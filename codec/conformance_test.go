@@ -140,32 +140,35 @@ func fillWindow(w *compose.Window, hs []uint64) {
 	}
 }
 
+// zeros are all types, with what makes one.
+var zeros = []struct {
+	zero        any
+	constructor string
+}{
+	{new(bloom.Filter), "Config.New"},
+	{new(bloom.Standard), "NewStandard"},
+	{new(bloom.Partitioned), "NewPartitioned"},
+	{new(bloom.Split), "NewSplit"},
+	{new(bloom.Scalable), "NewScalable"},
+	{new(bloom.Sliced), "NewSliced"},
+	{new(bloom.Concurrent), "NewConcurrent"},
+	{new(counting.Filter), "Config.New"},
+	{new(counting.Spectral), "NewSpectral"},
+	{new(counting.Stable), "NewStable"},
+	{new(cuckoo.Filter), "Config.New"},
+	{new(quotient.Filter), "Config.New"},
+	{new(quotient.Growing), "NewGrowing"},
+	{new(fuse.Filter[uint8]), ""},
+	{new(ribbon.Filter), ""},
+	{new(compose.Window), "NewWindow"},
+	{new(compose.Quorum), "NewQuorum"},
+	{new(compose.Striped), "StripedConfig.New"},
+	{new(compose.Layers), "NewLayers"},
+}
+
 // TestZero holds every type of every family to the law of zero values.
 func TestZero(t *testing.T) {
-	for _, c := range []struct {
-		zero        any
-		constructor string
-	}{
-		{new(bloom.Filter), "Config.New"},
-		{new(bloom.Standard), "NewStandard"},
-		{new(bloom.Partitioned), "NewPartitioned"},
-		{new(bloom.Split), "NewSplit"},
-		{new(bloom.Scalable), "NewScalable"},
-		{new(bloom.Sliced), "NewSliced"},
-		{new(bloom.Concurrent), "NewConcurrent"},
-		{new(counting.Filter), "Config.New"},
-		{new(counting.Spectral), "NewSpectral"},
-		{new(counting.Stable), "NewStable"},
-		{new(cuckoo.Filter), "Config.New"},
-		{new(quotient.Filter), "Config.New"},
-		{new(quotient.Growing), "NewGrowing"},
-		{new(fuse.Filter[uint8]), ""},
-		{new(ribbon.Filter), ""},
-		{new(compose.Window), "NewWindow"},
-		{new(compose.Quorum), "NewQuorum"},
-		{new(compose.Striped), "StripedConfig.New"},
-		{new(compose.Layers), "NewLayers"},
-	} {
+	for _, c := range zeros {
 		filtertest.Zero(t, c.zero, c.constructor)
 	}
 }
