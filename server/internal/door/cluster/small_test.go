@@ -5,6 +5,7 @@ package cluster
 import (
 	"errors"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -147,25 +148,32 @@ func TestRepeatsAreCounted(t *testing.T) {
 // led is a log that knows who leads its lanes.
 type led struct {
 	*speaker
-	leaders []string
+	leader func(lane int) string
 }
 
-func (l led) Leader(lane int) string { return l.leaders[lane] }
+func (l led) Leader(lane int) string { return l.leader(lane) }
 
 // TestDeciderByServer asks that the node whose server leads the catalogue is the one that
 // decides, as others see it.
 func TestDeciderByServer(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		log, p := memlog.New(1, memlog.Faults{}), &parliament{}
-		leaders := []string{"b", "a", "a"}
+		var catalogue atomic.Value // who leads it, while the nodes ask
+		catalogue.Store("b")
+		leader := func(lane int) string {
+			if lane == 0 {
+				return catalogue.Load().(string)
+			}
+			return "a"
+		}
 		join := func(name string) *Door {
-			return openAs(t, log, Config{Name: name, Lanes: 1, Leads: func() bool { return leaders[0] == name }},
-				func(n *memlog.Node) Log { return led{&speaker{Node: n, p: p, name: name}, leaders} })
+			return openAs(t, log, Config{Name: name, Lanes: 1, Leads: func() bool { return leader(0) == name }},
+				func(n *memlog.Node) Log { return led{&speaker{Node: n, p: p, name: name}, leader} })
 		}
 		a, b := join("a"), join("b")
 		time.Sleep(time.Second)
 		for leader, want := range map[string]uint32{"a": a.number.Load(), "b": b.number.Load(), "c": 0, "": 0} {
-			leaders[0] = leader
+			catalogue.Store(leader)
 			if got := a.Cluster().Decider; got != want {
 				t.Errorf("%q leads the catalogue, and node %d decides, want %d", leader, got, want)
 			}
