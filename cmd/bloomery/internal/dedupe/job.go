@@ -119,7 +119,7 @@ func (j *Job) emit(b *lines.Batch, s *scratch) error {
 	if err := j.judge(b, s); err != nil {
 		return err
 	}
-	kept, out := keep(b, s.wanted)
+	kept, out := b.Keep(s.wanted)
 	j.sum.In += uint64(len(b.Records))
 	j.sum.Out += uint64(kept)
 	j.sum.Dropped = j.sum.In - j.sum.Out
@@ -213,25 +213,6 @@ func (j *Job) judgeTexts(b *lines.Batch, s *scratch) error {
 	return nil
 }
 
-// keep moves the wanted records of a batch together, to the front of its data,
-// and returns their number and bytes.
-func keep(b *lines.Batch, wanted []bool) (n int, out []byte) {
-	at := 0
-	for i := 0; i < len(wanted); {
-		if !wanted[i] {
-			i++
-			continue
-		}
-		from := i
-		for i < len(wanted) && wanted[i] {
-			i++
-		}
-		n += i - from
-		at += copy(b.Data[at:], b.Span(from, i))
-	}
-	return n, b.Data[:at]
-}
-
 // rest writes the lines whose time came at the end.
 func (j *Job) rest(ctx context.Context) error {
 	var err error
@@ -241,7 +222,7 @@ func (j *Job) rest(ctx context.Context) error {
 		err = j.restOfTexts(ctx)
 	case j.Exact.rest != nil:
 		err = j.Exact.rest.end(ctx, j.Input, func(b *lines.Batch, wanted []bool) error {
-			n, out := keep(b, wanted)
+			n, out := b.Keep(wanted)
 			j.sum.Out += uint64(n)
 			_, err := j.Out.Write(out)
 			return err

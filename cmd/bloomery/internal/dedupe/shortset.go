@@ -5,7 +5,6 @@ package dedupe
 import (
 	"math"
 	"math/bits"
-	"slices"
 	"unsafe"
 
 	"github.com/bloomery/bloomery/internal/kernel"
@@ -46,24 +45,46 @@ func (b *bucket) add(head, tail uint64) {
 	b[bucketSlots] += tail<<(8*n) | 1<<56
 }
 
-// like marks the slots whose tail is equal, by the top bits of their bytes. All are
-// compared at once: one that is equal leaves a byte of zeros, which gets its top bit
-// set; those above it may get theirs, too.
-func (b *bucket) like(tail uint64) uint64 {
-	const ones, tops = 0x01_01_01_01_01_01_01_01, 0x00_80_80_80_80_80_80_80
-	x := b[bucketSlots] ^ tail*ones
-	return (x - ones) &^ x & tops
+// addIf is add if is is 1, and does nothing if it is 0.
+func (b *bucket) addIf(is, head, tail uint64) {
+	n, mask := b[bucketSlots]>>56, -is
+	at := &b[n%uint64(len(b))]
+	*at ^= (*at ^ head) & mask
+	b[bucketSlots] += (tail<<(8*n%64) | 1<<56) & mask
 }
 
-// match reports whether a hash is in one of the slots that were marked.
-func (b *bucket) match(like, head, tail uint64) bool {
-	for ; like != 0; like &= like - 1 {
-		i := bits.TrailingZeros64(like) / 8
-		if b[i%len(b)] == head && b.tail(i) == tail && i < b.len() {
-			return true
+// drop removes the hash that was added last.
+func (b *bucket) drop() {
+	n := b.len() - 1
+	b[n%len(b)] = 0
+	b[bucketSlots] = b[bucketSlots]&(1<<(8*n)-1) | uint64(n)<<56
+}
+
+// has returns 1 if a hash is in the bucket, and 0 if not. All tails are compared at
+// once: one that is equal leaves a byte of zeros, which gets its top bit set. Those above
+// it may get theirs, too, and so may empty slots.
+func (b *bucket) has(head, tail uint64) uint64 {
+	const ones, tops = 0x01_01_01_01_01_01_01_01, 0x00_80_80_80_80_80_80_80
+	tails := b[bucketSlots]
+	x := tails ^ tail*ones
+	like := (x - ones) &^ x & tops
+	i := uint64(bits.TrailingZeros64(like|1<<63)) / 8
+	found := bit(b[i] == head) & bit(i < tails>>56)
+	if like&(like-1) != 0 && found == 0 { // seldom
+		for like &= like - 1; like != 0; like &= like - 1 {
+			i := uint64(bits.TrailingZeros64(like)) / 8
+			found |= bit(b[i%uint64(len(b))] == head) & bit(b.tail(int(i)) == tail) & bit(i < tails>>56)
 		}
 	}
-	return false
+	return found
+}
+
+// bit returns 1 for true.
+func bit(is bool) uint64 {
+	if is {
+		return 1
+	}
+	return 0
 }
 
 // shortSet is a set of hashes in an array of fixed size, of which it touches as much
@@ -84,7 +105,7 @@ type shortSet struct {
 	most    int      // buckets that a segment has room for
 	n       int      // hashes
 	grow    int      // n at which the set grows
-	moved   []bucket // a segment while the set grows
+	moved   []bucket // a segment that is in the way of itself while the set grows
 	bytes   []byte   // the memory of the buckets
 }
 
@@ -129,12 +150,29 @@ func (s *shortSet) other(head uint64) int { return int(head & math.MaxUint32 * u
 // segment returns the buckets of a segment.
 func (s *shortSet) segment(i int) []bucket { return s.buckets[i*s.size : (i+1)*s.size] }
 
+// group is how many hashes are searched for at once.
+const group = 16
+
+// probes are the hashes of a group, and where they are searched for. The memory of
+// each is asked for two groups ahead.
+type probes struct {
+	n          int // hashes
+	size       int // buckets of a segment when they were aimed
+	head, tail [group]uint64
+	segment    [group]int    // its first bucket
+	home       [group]uint64 // in bytes
+}
+
 // addAll adds hashes in order and notes in fresh which were new, until the set
 // is full. It returns how many it added or found.
 func (s *shortSet) addAll(fresh []bool, hs []hash) int {
+	var ring [3]probes
 	for i := -2 * group; i < len(hs); i += group {
-		s.warm(hs, i)
-		for j := max(i, 0); j < min(i+group, len(hs)); j++ {
+		p := s.ahead(&ring, hs, i)
+		if i < 0 || p.size == s.size && s.n+p.n <= s.grow && s.addGroup(fresh[i:], p) {
+			continue
+		}
+		for j := i; j < i+p.n; j++ { // one by one, since the set grows or is full
 			isNew, ok := s.add(hs[j])
 			if !ok {
 				return j
@@ -147,35 +185,48 @@ func (s *shortSet) addAll(fresh []bool, hs []hash) int {
 
 // containsAll notes in found which hashes are in the set.
 func (s *shortSet) containsAll(found []bool, hs []hash) {
+	var ring [3]probes
 	for i := -2 * group; i < len(hs); i += group {
-		s.warm(hs, i)
-		for j := max(i, 0); j < min(i+group, len(hs)); j++ {
-			segment, head, tail := s.cut(hs[j])
-			_, found[j] = s.find(s.segment(segment), head, tail)
+		p := s.ahead(&ring, hs, i)
+		if i < 0 {
+			continue
+		}
+		for j := range p.n {
+			_, found[i+j] = s.find(s.buckets[p.segment[j]:][:s.size], p.head[j], p.tail[j])
 		}
 	}
 }
 
-// group is how many hashes are searched between two calls of warm.
-const group = 16
+// ahead returns the probes of the group that begins at i, and asks for the memory of
+// the two groups behind it, without waiting for it: for the homes of the second, and
+// for the other buckets of those in the first whose homes, asked for in the call
+// before, are full.
+func (s *shortSet) ahead(ring *[3]probes, hs []hash, i int) *probes {
+	g := i/group + 2
+	s.aim(&ring[g%3], groupAt(hs, i+2*group))
+	s.aimOthers(&ring[(g+2)%3])
+	return &ring[(g+1)%3]
+}
 
-// warm asks for the memory of the two groups behind that which begins at i, without
-// waiting for it: for the homes of the second, and for the other buckets of those in
-// the first whose homes, asked for in the call before, are full.
-func (s *shortSet) warm(hs []hash, i int) {
-	var at [group]uint64
-	next := groupAt(hs, i+2*group)
-	for j, h := range next {
-		segment, head, _ := s.cut(h)
-		at[j] = uint64(segment*s.size+s.home(head)) * line
+// aim finds the homes of a group.
+func (s *shortSet) aim(p *probes, hs []hash) {
+	p.n, p.size = len(hs), s.size
+	for j, h := range hs {
+		segment, head, tail := s.cut(h)
+		p.segment[j] = segment * s.size
+		p.head[j], p.tail[j] = head, tail
+		p.home[j] = uint64(segment*s.size+s.home(head)) * line
 	}
-	kernel.PrefetchAt(s.bytes, at[:len(next)])
-	next = groupAt(hs, i+group)
+	kernel.PrefetchAt(s.bytes, p.home[:p.n])
+}
+
+// aimOthers asks for the other buckets of a group, where homes are full.
+func (s *shortSet) aimOthers(p *probes) {
+	var at [group]uint64
 	n := 0
-	for _, h := range next {
-		segment, head, _ := s.cut(h)
-		at[n] = uint64(segment*s.size+s.other(head)) * line
-		n += s.buckets[segment*s.size+s.home(head)].len() / bucketSlots
+	for j := range p.n {
+		at[n] = uint64(p.segment[j]+s.other(p.head[j])) * line
+		n += s.buckets[p.home[j]/line].len() / bucketSlots
 	}
 	kernel.PrefetchAt(s.bytes, at[:n])
 }
@@ -186,6 +237,47 @@ func groupAt(hs []hash, i int) []hash {
 		return nil
 	}
 	return hs[i:min(i+group, len(hs))]
+}
+
+// addGroup is add for a group, which the set has room for without growing. Whether a
+// hash is there cannot be foretold, and a wrong guess of the processor takes longer than
+// the search: what is done for a hash in its home does not depend on it. If a segment is
+// full it is not ok, and changes nothing that is not written again.
+func (s *shortSet) addGroup(fresh []bool, p *probes) (ok bool) {
+	var rest [group]int      // those whose homes are full
+	var added [group]*bucket // in their order
+	n, left := uint64(0), uint64(0)
+	for j := range p.n {
+		b := &s.buckets[p.home[j]/line]
+		head, tail := p.head[j], p.tail[j]
+		absent := 1 - b.has(head, tail)
+		full := b[bucketSlots] >> 56 / bucketSlots
+		isNew := absent &^ full
+		b.addIf(isNew, head, tail)
+		fresh[j] = isNew != 0
+		added[n%group] = b
+		n += isNew
+		rest[left%group] = j
+		left += absent & full
+	}
+	for _, j := range rest[:left] {
+		b, found := s.findOther(s.buckets[p.segment[j]:][:s.size], p.head[j], p.tail[j])
+		if fresh[j] = !found; found {
+			continue
+		}
+		if b == nil {
+			for n > 0 {
+				n--
+				added[n].drop()
+			}
+			return false
+		}
+		b.add(p.head[j], p.tail[j])
+		added[n] = b
+		n++
+	}
+	s.n += int(n)
+	return true
 }
 
 // add adds a hash and reports whether it is new. It is not ok, and changes
@@ -212,16 +304,21 @@ func (s *shortSet) add(h hash) (fresh, ok bool) {
 // or nil.
 func (s *shortSet) find(all []bucket, head, tail uint64) (b *bucket, found bool) {
 	b = &all[s.home(head)]
-	if like := b.like(tail); like != 0 && b.match(like, head, tail) {
+	if b.has(head, tail) != 0 {
 		return b, true
 	}
 	if b.len() < bucketSlots {
 		return b, false
 	}
+	return s.findOther(all, head, tail)
+}
+
+// findOther is find for a hash that is not in its home, which is full.
+func (s *shortSet) findOther(all []bucket, head, tail uint64) (b *bucket, found bool) {
 	at := s.other(head)
 	for range all {
 		b := &all[at]
-		if like := b.like(tail); like != 0 && b.match(like, head, tail) {
+		if b.has(head, tail) != 0 {
 			return b, true
 		}
 		if b.len() < bucketSlots {
@@ -242,31 +339,33 @@ func (s *shortSet) expand() {
 		step = max(1, old/smallStep)
 	}
 	s.resize(min(old+step, s.most))
-	s.moved = slices.Grow(s.moved[:0], s.size)[:s.size]
 	for i := 1<<s.bits - 1; i >= 0; i-- {
-		clear(s.moved)
-		s.spread(s.buckets[i*old : (i+1)*old])
-		copy(s.segment(i), s.moved)
+		from, to := s.buckets[i*old:(i+1)*old], s.segment(i)
+		if i*s.size < (i+1)*old { // they overlap
+			s.moved = append(s.moved[:0], from...)
+			from = s.moved
+		}
+		clear(to)
+		s.spread(to, from)
 	}
 }
 
-// spread puts the hashes of a segment into that which will take its place.
-func (s *shortSet) spread(from []bucket) {
-	all := s.moved
+// spread puts the hashes of a segment into that which takes its place.
+func (s *shortSet) spread(to, from []bucket) {
 	for i := range from {
 		b := &from[i]
 		tails := b[bucketSlots]
 		for _, head := range b[:min(b.len(), bucketSlots)] {
 			at := s.home(head)
-			if all[at].len() >= bucketSlots {
+			if to[at].len() >= bucketSlots {
 				at = s.other(head)
 			}
-			for all[at].len() >= bucketSlots {
-				if at++; at == len(all) {
+			for to[at].len() >= bucketSlots {
+				if at++; at == len(to) {
 					at = 0
 				}
 			}
-			all[at].add(head, tails&math.MaxUint8)
+			to[at].add(head, tails&math.MaxUint8)
 			tails >>= 8
 		}
 	}

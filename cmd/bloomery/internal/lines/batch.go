@@ -3,6 +3,7 @@
 package lines
 
 import (
+	"encoding/binary"
 	"fmt"
 	"math/bits"
 	"slices"
@@ -61,6 +62,48 @@ func (b *Batch) Span(i, j int) []byte {
 	}
 	last := b.Records[j-1]
 	return b.Data[b.at(i) : b.at(j-1)+len(last)+1]
+}
+
+// keepStep is how many bytes Keep moves at once.
+const keepStep = 64
+
+// Keep moves the wanted records together, to the front of Data, and returns their
+// number and bytes, each record with its separator. Data and Records are of no use then.
+//
+// Whether a record is wanted cannot be foretold, and a wrong guess of the processor takes
+// longer than the move of a short record: all of them are moved, and the next one takes
+// the place of one that is not wanted.
+func (b *Batch) Keep(wanted []bool) (n int, data []byte) {
+	if n = slices.Index(wanted, false); n < 0 {
+		return len(wanted), b.Data
+	}
+	at, rest := b.at(n), wanted[n:]
+	for i, r := range b.Records[n:] {
+		from, size, is := cap(b.Data)-cap(r), len(r)+1, 0
+		if rest[i] {
+			is = 1
+		}
+		switch {
+		case size <= keepStep && at+keepStep <= from && from+keepStep <= len(b.Data):
+			move((*[keepStep]byte)(b.Data[at:]), (*[keepStep]byte)(b.Data[from:]))
+		case is != 0:
+			copy(b.Data[at:], b.Data[from:from+size])
+		}
+		at += size & -is
+		n += is
+	}
+	return n, b.Data[:at]
+}
+
+// move copies bytes to a place that does not overlap theirs: without a call, which is
+// what the compiler makes of an assignment.
+func move(to, from *[keepStep]byte) {
+	for i := 0; i < keepStep; i += 32 {
+		binary.LittleEndian.PutUint64(to[i:], binary.LittleEndian.Uint64(from[i:]))
+		binary.LittleEndian.PutUint64(to[i+8:], binary.LittleEndian.Uint64(from[i+8:]))
+		binary.LittleEndian.PutUint64(to[i+16:], binary.LittleEndian.Uint64(from[i+16:]))
+		binary.LittleEndian.PutUint64(to[i+24:], binary.LittleEndian.Uint64(from[i+24:]))
+	}
 }
 
 // at returns where record i begins in Data: the capacity of a slice is
