@@ -88,7 +88,7 @@ func (b *bench) define() []task {
 		{dedupeTask, []way{
 			{name: "bloomery dedupe", programs: []program{own("dedupe", b.text)}},
 			{name: "bloomery dedupe, most lines through a temporary folder", programs: []program{own("dedupe", "--max-memory", "64M", b.text)}},
-			{name: "bloomery dedupe with a rate", programs: []program{own("dedupe", "--max-memory", "96M", "--rate", "1e-6", b.text)}},
+			{name: "bloomery dedupe with a rate", programs: []program{own("dedupe", "--max-memory", "80M", "--rate", "1e-6", b.text)}},
 			{name: "sort -u", programs: []program{{args: []string{"sort", "-u", b.text}, env: []string{"LC_ALL=C"}}}},
 			{name: "mawk", programs: []program{{args: []string{"mawk", "!seen[$0]++", b.text}}}},
 		}},
