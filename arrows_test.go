@@ -15,7 +15,7 @@ const module = "github.com/bloomery/bloomery"
 
 // commands is what every package of commands may import: none imports another.
 var commands = []string{
-	"internal/redisbloom", "server/internal/acl", "server/internal/answer", "server/internal/catalog", "server/internal/engine", "server/internal/health",
+	"internal/redisbloom", "server/internal/acl", "server/internal/answer", "server/internal/catalog", "server/internal/engine", "server/internal/glob", "server/internal/health",
 	"internal/rdb", "server/internal/session", "server/internal/staging", "server/internal/status", "server/internal/store",
 }
 

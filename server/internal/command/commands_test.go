@@ -9,6 +9,7 @@ import (
 	"github.com/bloomery/bloomery/internal/rdb"
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/glob"
 )
 
 // TestCommands runs small scripts: each line is a command, " -> " and the reply.
@@ -551,7 +552,7 @@ func TestMatch(t *testing.T) {
 		{"[c-a]", "b", true},
 		{`[\]]`, "]", true},
 	} {
-		if got := engine.Match(tt.pattern, tt.s); got != tt.want {
+		if got := glob.Match(tt.pattern, tt.s); got != tt.want {
 			t.Errorf("match(%q, %q) = %t, want %t", tt.pattern, tt.s, got, tt.want)
 		}
 	}

@@ -44,9 +44,6 @@ func NewTable(commands []Command) *Table {
 	return t
 }
 
-// Rules returns the commands as the rights of users are about them.
-func (t *Table) Rules() *acl.Commands { return t.rules }
-
 // CheckUsers reports the first line that is wrong in the data of a file of users.
 func (t *Table) CheckUsers(file string, data []byte) error {
 	_, err := acl.Parse(t.rules, file, data)

@@ -126,7 +126,7 @@ func TestMadeStrings(t *testing.T) {
 	}
 	tail := store.String{Name: name, Value: []byte("tail")}
 	for o, length := range map[store.Texter]int64{&store.Append{String: tail}: 4, &store.SetRange{String: tail, Offset: 7}: 11} {
-		op, base := store.OpOf(o), s.Names.Get(name)
+		op, base := (&store.Record{Body: o}).Op(), s.Names.Get(name)
 		late := store.Record{Body: o}
 		store.MakeString(o, base)
 		if string(o.Text().Value) != "tail" {

@@ -309,7 +309,7 @@ func TestEncodingsOfOneFilter(t *testing.T) {
 func TestCuckooAccounts(t *testing.T) {
 	for i := range 6 {
 		insert := store.CuckooInsert{New: i%2 != 0, Way: store.Way(i / 2)}
-		op, s := store.OpOf(&insert), store.New()
+		op, s := (&store.Record{Body: &insert}).Op(), store.New()
 		e := apply(t, s, store.Record{Body: &store.MakeCuckoo{Name: []byte("c"), Params: redisbloom.CuckooParams{Capacity: 64, BucketSize: 2, MaxIterations: 20, Expansion: 1}}}).Entry
 		c := store.PartOf(e).Contents()
 		beside := s.Bytes() - int64(c.Bytes())

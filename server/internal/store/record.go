@@ -100,9 +100,6 @@ const Unlimited = ^uint64(0)
 // Op returns the number of the operation.
 func (r *Record) Op() Op { return r.Body.op() }
 
-// OpOf returns the number of the operation of a body.
-func OpOf(b Body) Op { return b.op() }
-
 // Part reports whether r is a record of a part, not of the catalogue.
 func (r *Record) Part() bool { return operations[r.Body.op()].scope == ofPart }
 

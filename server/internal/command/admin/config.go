@@ -11,6 +11,7 @@ import (
 	"github.com/bloomery/bloomery/internal/redisbloom"
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/glob"
 	"github.com/bloomery/bloomery/server/internal/session"
 )
 
@@ -241,7 +242,7 @@ func parameterNames(x *engine.Context) []string {
 func runConfigGet(x *engine.Context, c *engine.Call) {
 	elems := []answer.Reply{}
 	for _, name := range parameterNames(x) {
-		if !slices.ContainsFunc(c.Args[2:], func(a []byte) bool { return engine.Match(answer.Lower(a), name) }) {
+		if !slices.ContainsFunc(c.Args[2:], func(a []byte) bool { return glob.Match(answer.Lower(a), name) }) {
 			continue
 		}
 		p, _ := findParameter(x, name)

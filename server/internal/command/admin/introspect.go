@@ -6,6 +6,7 @@ import (
 
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/glob"
 )
 
 // commandCommand is COMMAND, with its subcommands.
@@ -219,7 +220,7 @@ func runCommandList(x *engine.Context, c *engine.Call) {
 	case len(args) == 3 && answer.Is(args[0], "filterby") && answer.Is(args[1], "aclcat"):
 		keep = func(cmd *engine.Command) bool { return slices.Contains(cmd.Categories, answer.Lower(args[2])) }
 	case len(args) == 3 && answer.Is(args[0], "filterby") && answer.Is(args[1], "pattern"):
-		keep = func(cmd *engine.Command) bool { return engine.Match(answer.Lower(args[2]), cmd.FullName()) }
+		keep = func(cmd *engine.Command) bool { return glob.Match(answer.Lower(args[2]), cmd.FullName()) }
 	default:
 		c.Fail(answer.TextSyntax)
 		return

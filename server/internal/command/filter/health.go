@@ -7,6 +7,7 @@ import (
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/glob"
 	"github.com/bloomery/bloomery/server/internal/health"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
@@ -30,15 +31,15 @@ const (
 const textHealthCount = "ERR COUNT must be a whole number from 1 to 100000"
 
 // parseHealth reads the arguments. It returns the error text, or "".
-func parseHealth(args [][]byte) (pattern *engine.Pattern, count int, text string) {
-	pattern, count = engine.NewPattern("*"), usualCount
+func parseHealth(args [][]byte) (pattern *glob.Pattern, count int, text string) {
+	pattern, count = glob.New("*"), usualCount
 	for i := 1; i < len(args); i += 2 {
 		if i+1 == len(args) {
 			return nil, 0, answer.TextSyntax
 		}
 		switch value := args[i+1]; {
 		case answer.Is(args[i], "match"):
-			pattern = engine.NewPattern(string(value))
+			pattern = glob.New(string(value))
 		case answer.Is(args[i], "count"):
 			n, ok := answer.ParseInt(value)
 			if !ok || n < 1 || n > mostCount {
@@ -120,7 +121,7 @@ func runHealth(x *engine.Context, c *engine.Call) {
 }
 
 // scanFilters passes the filters among the next names that match to f.
-func scanFilters(x *engine.Context, cursor uint64, pattern *engine.Pattern, f func(patient)) uint64 {
+func scanFilters(x *engine.Context, cursor uint64, pattern *glob.Pattern, f func(patient)) uint64 {
 	const few = 128
 	var seen []catalog.View
 	cursor = x.Names().Scan(cursor, few, &seen)

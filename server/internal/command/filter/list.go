@@ -9,6 +9,7 @@ import (
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/glob"
 	"github.com/bloomery/bloomery/server/internal/health"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
@@ -31,7 +32,7 @@ const (
 
 // lister is what FILTER.LIST was asked for.
 type lister struct {
-	pattern       *engine.Pattern
+	pattern       *glob.Pattern
 	field         string
 	descending    bool
 	offset, count int
@@ -76,7 +77,7 @@ const (
 
 // parseList reads the arguments. It returns the error text, or "".
 func parseList(args [][]byte) (l lister, text string) {
-	l = lister{pattern: engine.NewPattern("*"), field: "name", count: usualPage}
+	l = lister{pattern: glob.New("*"), field: "name", count: usualPage}
 	for i := 1; i < len(args); i++ {
 		if answer.Is(args[i], "desc") {
 			l.descending = true
@@ -89,7 +90,7 @@ func parseList(args [][]byte) (l lister, text string) {
 		i++
 		switch {
 		case answer.Is(word, "match"):
-			l.pattern = engine.NewPattern(string(value))
+			l.pattern = glob.New(string(value))
 		case answer.Is(word, "sort"):
 			l.field = answer.Lower(value)
 			if _, ok := orders[l.field]; !ok && l.field != "name" && l.field != "kind" {

@@ -9,6 +9,7 @@ import (
 	"github.com/bloomery/bloomery/internal/redisbloom"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/glob"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
@@ -97,7 +98,7 @@ func matcher(pattern string) func(string) bool {
 	if prefix, ok := strings.CutSuffix(pattern, "*"); ok && !strings.ContainsAny(prefix, `*?[\`) {
 		return func(name string) bool { return strings.HasPrefix(name, prefix) }
 	}
-	return engine.NewPattern(pattern).Match
+	return glob.New(pattern).Match
 }
 
 // reach follows the pointers to all filters that are asked next, before the first of

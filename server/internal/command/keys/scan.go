@@ -11,6 +11,7 @@ import (
 	"github.com/bloomery/bloomery/server/internal/engine"
 
 	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/glob"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
@@ -27,7 +28,7 @@ var scan = engine.Command{
 // query is what SCAN asks for.
 type query struct {
 	cursor  uint64
-	pattern *engine.Pattern
+	pattern *glob.Pattern
 	count   int
 	kind    string
 }
@@ -39,7 +40,7 @@ func parseScan(args [][]byte) (q query, text string) {
 	if err != nil {
 		return q, textCursor
 	}
-	q = query{cursor: cursor, pattern: engine.NewPattern("*"), count: 10}
+	q = query{cursor: cursor, pattern: glob.New("*"), count: 10}
 	for i := 2; i < len(args); i += 2 {
 		if i+1 == len(args) {
 			return q, answer.TextSyntax
@@ -56,7 +57,7 @@ func parseScan(args [][]byte) (q query, text string) {
 			}
 			q.count = int(min(n, most))
 		case answer.Is(args[i], "match"):
-			q.pattern = engine.NewPattern(string(value))
+			q.pattern = glob.New(string(value))
 		case answer.Is(args[i], "type"):
 			q.kind = string(value)
 		default:
@@ -120,7 +121,7 @@ var keys = engine.Command{
 	Since: "1.0.0", Syntax: "pattern", Complexity: "O(n), n being the number of keys", Summary: "Returns the keys that match a pattern.",
 	Cost: func(x *engine.Costs, c *engine.Call) { x.Names(math.MaxInt, c.Args[1:]) },
 	Run: func(x *engine.Context, c *engine.Call) {
-		pattern := engine.NewPattern(string(c.Args[1]))
+		pattern := glob.New(string(c.Args[1]))
 		names := []answer.Reply{}
 		if _, ok := walk(x, 0, math.MaxInt, func(v catalog.View) bool { return pattern.Match(v.Name) }, &names); !ok {
 			c.Fail(answer.TextOOM)

@@ -205,7 +205,7 @@ func TestUnfit(t *testing.T) {
 			&store.FilterGrow{}, // of a level that the cluster does not have yet
 		} {
 			if err := do(d, &door.Op{Record: store.Record{Body: body}}); !errors.Is(err, door.ErrRefused) {
-				t.Errorf("operation %d: %v", store.OpOf(body), err)
+				t.Errorf("operation %d: %v", (&store.Record{Body: body}).Op(), err)
 			}
 		}
 		before := log.Messages(0)

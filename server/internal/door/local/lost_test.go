@@ -60,7 +60,7 @@ func TestDerivedOfLost(t *testing.T) {
 		name := string(rec.NewName())
 		got := r.derived(&rec)
 		if got != c.want {
-			t.Errorf("%s, record %v at %d: derived %v", name, store.OpOf(c.body), c.at, got)
+			t.Errorf("%s, record %v at %d: derived %v", name, (&store.Record{Body: c.body}).Op(), c.at, got)
 		}
 		if o, ok := rec.Body.(*store.Set); got && (!ok || o.Value != nil || o.If != store.KeepTTL || string(o.Name) != name) {
 			t.Errorf("%s: the record becomes %+v", name, rec.Body)
