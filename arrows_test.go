@@ -16,7 +16,7 @@ const module = "github.com/bloomery/bloomery"
 // commands is what every package of commands may import: none imports another.
 var commands = []string{
 	"internal/redisbloom", "server/internal/acl", "server/internal/answer", "server/internal/catalog", "server/internal/engine", "server/internal/glob", "server/internal/health",
-	"internal/rdb", "server/internal/session", "server/internal/staging", "server/internal/status", "server/internal/store",
+	"internal/rdb", "server/internal/session", "server/internal/staging", "server/internal/status", "server/internal/store", "server/internal/traits",
 }
 
 // rooms lists, for each package of the module, which others it may import.
@@ -74,11 +74,12 @@ var rooms = map[string][]string{
 	"server/internal/session":             {"internal/redisbloom", "server/internal/acl"},
 	"server/internal/health":              {"", "internal/measuring", "sizing", "server/internal/status"},
 	"server/internal/answer":              {},
+	"server/internal/traits":              {"server/internal/acl", "server/internal/answer"},
 	"server/internal/gate":                {"server/internal/order", "server/internal/session"},
 	"server/internal/checkup":             {"", "server/internal/catalog", "server/internal/health", "server/internal/status", "server/internal/store"},
 	"server/internal/routes":              {""},
 	"server/internal/staging":             {"", "internal/redisbloom", "server/internal/answer", "server/internal/catalog", "server/internal/door", "server/internal/routes", "server/internal/store"},
-	"server/internal/engine":              {"hashing", "internal/redisbloom", "server/internal/acl", "server/internal/answer", "server/internal/catalog", "server/internal/checkup", "server/internal/door", "server/internal/gate", "server/internal/glob", "server/internal/health", "internal/rdb", "server/internal/routes", "server/internal/session", "server/internal/staging", "server/internal/status", "server/internal/store"},
+	"server/internal/engine":              {"hashing", "internal/redisbloom", "server/internal/acl", "server/internal/answer", "server/internal/catalog", "server/internal/checkup", "server/internal/door", "server/internal/gate", "server/internal/glob", "server/internal/health", "internal/rdb", "server/internal/routes", "server/internal/session", "server/internal/staging", "server/internal/status", "server/internal/store", "server/internal/traits"},
 	"server/internal/command/bf":          commands,
 	"server/internal/command/cf":          commands,
 	"server/internal/command/filter":      append([]string{"", "bloom", "codec", "compose", "counting", "cuckoo", "hashing", "quotient", "sizing"}, commands...),
@@ -91,7 +92,7 @@ var rooms = map[string][]string{
 	"server/internal/command/admin":       append([]string{"server/internal/placement"}, commands...),
 	"server/internal/command/acl":         commands,
 	"server/internal/command": {
-		"server/internal/engine",
+		"server/internal/engine", "server/internal/traits",
 		"server/internal/command/bf", "server/internal/command/cf", "server/internal/command/cms", "server/internal/command/topk",
 		"server/internal/command/tdigest", "server/internal/command/filter", "server/internal/command/keys", "server/internal/command/text",
 		"server/internal/command/connection", "server/internal/command/admin", "server/internal/command/acl",
@@ -101,7 +102,7 @@ var rooms = map[string][]string{
 	"server/internal/web":             {"page", "server/internal/answer", "server/internal/engine", "server/internal/health"},
 	"server": {
 		"", "codec/file", "hashing", "internal/memory", "internal/resp",
-		"server/internal/answer", "server/internal/command", "server/internal/engine", "server/internal/door", "server/internal/door/local", "server/internal/session", "server/internal/status", "server/internal/store",
+		"server/internal/answer", "server/internal/command", "server/internal/engine", "server/internal/door", "server/internal/door/local", "server/internal/session", "server/internal/status", "server/internal/store", "server/internal/traits",
 		"server/internal/door/cluster", "server/internal/door/cluster/nats", "server/internal/folder",
 		"server/internal/web", "server/internal/web/metrics",
 	},

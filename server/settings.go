@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery/server/internal/answer"
-	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/session"
+	"github.com/bloomery/bloomery/server/internal/traits"
 	"github.com/bloomery/bloomery/server/internal/web/metrics"
 )
 
@@ -310,7 +310,7 @@ func (c *Config) parameters(ls []listener) map[string]string {
 func redisValue(s Setting, c *Config) string {
 	v := s.Get(c)
 	if s.Secret {
-		return engine.Redacted(v)
+		return traits.Redacted(v)
 	}
 	switch s.Kind {
 	case "bytes":

@@ -7,24 +7,25 @@ import (
 	"strings"
 
 	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/traits"
 )
 
 // docGroups are the chapters of docs/commands.md in their order.
 var docGroups = []struct{ name, title, intro string }{
-	{engine.GroupBloom, "Bloom filters", "As RedisBloom, replies and dumps to the byte."},
-	{engine.GroupCuckoo, "Cuckoo filters", "As RedisBloom, replies and dumps to the byte."},
-	{engine.GroupFilter, "Filters of every kind", "What RedisBloom does not have: see [filter-commands.md](filter-commands.md)."},
-	{engine.GroupCountMin, "Count-min sketches", "How often items occurred, never too low. As RedisBloom, replies and dumps to the byte."},
-	{engine.GroupTopK, "Top-k sketches", "The most frequent items. As RedisBloom, replies and dumps to the byte. The server keeps the items themselves, also in its files."},
-	{engine.GroupTDigest, "t-digests", "Quantiles and ranks of numbers. As RedisBloom, replies and dumps to the byte."},
-	{engine.GroupGeneric, "Keys", "Work on filters and strings alike."},
-	{engine.GroupString, "Strings", "The few that clients and tests expect; bloomery is not a string store."},
-	{engine.GroupMulti, "Transactions", "As Redis, but EXEC refuses a transaction that would touch more than `max-transaction` KiB of data, about 100 ms of work at the default: all other clients wait while it runs. See [operations.md](operations.md#what-a-transaction-costs)."},
-	{engine.GroupConnection, "Connection", ""},
-	{engine.GroupServer, "Server", ""},
-	{engine.GroupCluster, "Cluster", "What clients of Redis Cluster ask: see [cluster.md](cluster.md). Without a cluster they are answered as by a Redis whose cluster support is disabled."},
-	{engine.GroupScripting, "Scripts", "Not supported. The error says why, and what to do instead."},
-	{engine.GroupPubSub, "Messages", "Not supported. The error says why, and what to do instead."},
+	{traits.GroupBloom, "Bloom filters", "As RedisBloom, replies and dumps to the byte."},
+	{traits.GroupCuckoo, "Cuckoo filters", "As RedisBloom, replies and dumps to the byte."},
+	{traits.GroupFilter, "Filters of every kind", "What RedisBloom does not have: see [filter-commands.md](filter-commands.md)."},
+	{traits.GroupCountMin, "Count-min sketches", "How often items occurred, never too low. As RedisBloom, replies and dumps to the byte."},
+	{traits.GroupTopK, "Top-k sketches", "The most frequent items. As RedisBloom, replies and dumps to the byte. The server keeps the items themselves, also in its files."},
+	{traits.GroupTDigest, "t-digests", "Quantiles and ranks of numbers. As RedisBloom, replies and dumps to the byte."},
+	{traits.GroupGeneric, "Keys", "Work on filters and strings alike."},
+	{traits.GroupString, "Strings", "The few that clients and tests expect; bloomery is not a string store."},
+	{traits.GroupMulti, "Transactions", "As Redis, but EXEC refuses a transaction that would touch more than `max-transaction` KiB of data, about 100 ms of work at the default: all other clients wait while it runs. See [operations.md](operations.md#what-a-transaction-costs)."},
+	{traits.GroupConnection, "Connection", ""},
+	{traits.GroupServer, "Server", ""},
+	{traits.GroupCluster, "Cluster", "What clients of Redis Cluster ask: see [cluster.md](cluster.md). Without a cluster they are answered as by a Redis whose cluster support is disabled."},
+	{traits.GroupScripting, "Scripts", "Not supported. The error says why, and what to do instead."},
+	{traits.GroupPubSub, "Messages", "Not supported. The error says why, and what to do instead."},
 }
 
 // Docs returns docs/commands.md: the table of commands for people.

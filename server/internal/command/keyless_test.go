@@ -7,6 +7,7 @@ import (
 
 	"github.com/bloomery/bloomery/server/internal/command"
 	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/traits"
 )
 
 // keyless are filters with a secret key, by what has made them.
@@ -46,7 +47,7 @@ func TestWithoutTheKey(t *testing.T) {
 				continue
 			}
 			changed, second := slices.Clone(words), false
-			cmd.EachKey(bytesOf(words), func(i int, k engine.Keys) {
+			cmd.Keys.Each(bytesOf(words), func(i int, k traits.Key) {
 				if changed[i] = "kept"; second {
 					changed[i] = "other"
 				}

@@ -9,6 +9,7 @@ import (
 	"github.com/bloomery/bloomery/server/internal/engine"
 
 	"github.com/bloomery/bloomery/server/internal/command"
+	"github.com/bloomery/bloomery/server/internal/traits"
 )
 
 func TestDocsAreCurrent(t *testing.T) {
@@ -38,7 +39,7 @@ func TestTable(t *testing.T) {
 				t.Errorf("%s: keys %+v", c.FullName(), k)
 			}
 		}
-		if slices.Contains(c.Categories, "write") && c.Flags&engine.Write == 0 {
+		if slices.Contains(c.Categories, "write") && c.Flags&traits.Write == 0 {
 			t.Errorf("%s: category write without the flag", c.FullName())
 		}
 	}

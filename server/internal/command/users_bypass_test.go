@@ -7,6 +7,7 @@ import (
 
 	"github.com/bloomery/bloomery/server/internal/command"
 	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/traits"
 )
 
 // secrets are what the key that nobody may touch holds: nothing at first.
@@ -128,7 +129,7 @@ func (b *bench) intrude(t *testing.T, table *engine.Table, cmd *engine.Command, 
 		replies = append(replies, sorted(got))
 		isKey := false
 		if i > 0 && commandSame(table, cmd, changed) {
-			cmd.EachKey(bytesOf(changed), func(at int, _ engine.Keys) { isKey = isKey || changed[at] == "secret" })
+			cmd.Keys.Each(bytesOf(changed), func(at int, _ traits.Key) { isKey = isKey || changed[at] == "secret" })
 		}
 		if isKey && got != "-NOPERM No permissions to access a key" {
 			t.Errorf("%q: %s", changed, got)
@@ -152,7 +153,7 @@ func TestNoWayByTransactions(t *testing.T) {
 	table := engine.NewTable(command.All())
 	for _, words := range callsOf(samples) {
 		cmd := commandOf(t, table, words)
-		if len(cmd.Keys) == 0 && cmd.Flags&engine.Everything == 0 || cmd.Flags&(engine.NoMulti|engine.Immediate) != 0 {
+		if len(cmd.Keys) == 0 && cmd.Flags&traits.Everything == 0 || cmd.Flags&(traits.NoMulti|traits.Immediate) != 0 {
 			continue
 		}
 		b := newWorld(t, "SET secret 7")
@@ -185,7 +186,7 @@ func TestReadAndWriteApart(t *testing.T) {
 	table := engine.NewTable(command.All())
 	for _, words := range callsOf(samples) {
 		cmd := commandOf(t, table, words)
-		writes := cmd.Flags&(engine.Write|engine.Wrote) != 0
+		writes := cmd.Flags&(traits.Write|traits.Wrote) != 0
 		if len(cmd.Keys) == 0 {
 			continue
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/command"
 	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/traits"
 )
 
 // kept are filters that have the item x, and how to ask for it.
@@ -46,7 +47,7 @@ func TestWhoMayAddCannotDelete(t *testing.T) {
 				}
 				continue
 			}
-			cmd.EachKey(bytesOf(words), func(i int, _ engine.Keys) {
+			cmd.Keys.Each(bytesOf(words), func(i int, _ traits.Key) {
 				changed := slices.Clone(words)
 				changed[i] = "kept"
 				b.as(t, "adder", changed...)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/bloomery/bloomery/server/internal/command"
 	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/traits"
 )
 
 // mine is the keys that the samples use, and how they are made.
@@ -318,9 +319,9 @@ func TestSamplesHaveEveryCommand(t *testing.T) {
 			seen[cmd] = map[string]bool{}
 		}
 		keys := map[int]bool{}
-		cmd.EachKey(args, func(i int, k engine.Keys) { keys[i], seen[cmd][k.Access] = true, true })
+		cmd.Keys.Each(args, func(i int, k traits.Key) { keys[i], seen[cmd][k.Access] = true, true })
 		for i, word := range words {
-			if strings.HasPrefix(word, "mine:") && !keys[i] && cmd.Group != engine.GroupScripting && words[0] != "ACL" && words[0] != "COMMAND" {
+			if strings.HasPrefix(word, "mine:") && !keys[i] && cmd.Group != traits.GroupScripting && words[0] != "ACL" && words[0] != "COMMAND" {
 				t.Errorf("%q: the table has no key at %d", words, i)
 			}
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/bloomery/bloomery/server/internal/command"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/session"
+	"github.com/bloomery/bloomery/server/internal/traits"
 )
 
 const hashOfPw = "30c952fab122c3f9759f02a6d95c3758b246b4fee239957b2d4fee46e26170c4"
@@ -130,16 +131,16 @@ func TestCategoriesAreSane(t *testing.T) {
 				t.Errorf("%s: there is no category %s", c.FullName(), name)
 			}
 		}
-		if got, want := has("write"), c.Flags&engine.Write != 0; got != want {
+		if got, want := has("write"), c.Flags&traits.Write != 0; got != want {
 			t.Errorf("%s: category write is %t, the flag %t", c.FullName(), got, want)
 		}
-		if got, want := has("read"), c.Flags&engine.ReadOnly != 0; got != want {
+		if got, want := has("read"), c.Flags&traits.ReadOnly != 0; got != want {
 			t.Errorf("%s: category read is %t, the flag %t", c.FullName(), got, want)
 		}
-		if c.Flags&engine.Admin != 0 && !(has("admin") && has("dangerous")) {
+		if c.Flags&traits.Admin != 0 && !(has("admin") && has("dangerous")) {
 			t.Errorf("%s is for operators and not in @admin and @dangerous", c.FullName())
 		}
-		if c.Flags&engine.Module == 0 && has("fast") == has("slow") { // RedisBloom has no slow
+		if c.Flags&traits.Module == 0 && has("fast") == has("slow") { // RedisBloom has no slow
 			t.Errorf("%s: not one of fast and slow", c.FullName())
 		}
 		if has("delete") && !has("write") {
@@ -183,7 +184,7 @@ func TestEveryCommandCanBeAllowedAlone(t *testing.T) {
 		}
 		for _, words := range calls {
 			cmd := commandOf(t, table, words)
-			want := cmd == c || cmd.Flags&engine.NoAuth != 0 || strings.HasPrefix(cmd.FullName(), c.FullName()+"|")
+			want := cmd == c || cmd.Flags&traits.NoAuth != 0 || strings.HasPrefix(cmd.FullName(), c.FullName()+"|")
 			if got := b.do(append([]string{"ACL", "DRYRUN", "one"}, words...)...); (got == "+OK") != want {
 				t.Fatalf("+%s: %q: %s", c.FullName(), words, got)
 			}

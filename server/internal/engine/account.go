@@ -8,6 +8,7 @@ import (
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/health"
 	"github.com/bloomery/bloomery/server/internal/session"
+	"github.com/bloomery/bloomery/server/internal/traits"
 )
 
 // account counts calls that were run together.
@@ -62,7 +63,7 @@ func (e *Engine) feed(s *Session, calls []Call) {
 	var line []byte
 	for i := range calls {
 		c := &calls[i]
-		if c.cmd == nil || c.queued || c.cmd.Flags&Admin != 0 {
+		if c.cmd == nil || c.queued || c.cmd.Flags&traits.Admin != 0 {
 			continue
 		}
 		line = session.AppendLine(line[:0], &s.Client, s.now, len(c.Args), c.show)
@@ -72,7 +73,7 @@ func (e *Engine) feed(s *Session, calls []Call) {
 
 // eventOf returns the event of LATENCY that a command belongs to, as Redis names it.
 func eventOf(c *Command) string {
-	if c.Flags&Fast != 0 {
+	if c.Flags&traits.Fast != 0 {
 		return "fast-command"
 	}
 	return "command"
@@ -85,7 +86,7 @@ func (e *Engine) paused(s *Session, c *Call) bool {
 		return false
 	}
 	cmd := e.table.resolve(c.Args)
-	if cmd == nil || cmd.Flags&(Admin|NoAuth) != 0 {
+	if cmd == nil || cmd.Flags&(traits.Admin|traits.NoAuth) != 0 {
 		return false
 	}
 	return e.Pause.Holds(cmd.writes() || cmd.Name == "exec" && s.queuedWrite)

@@ -12,11 +12,12 @@ import (
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/session"
 	"github.com/bloomery/bloomery/server/internal/store"
+	"github.com/bloomery/bloomery/server/internal/traits"
 )
 
 // setAll is a command of several records: SETALL key value [key value ...].
 var setAll = engine.Command{
-	Name: "setall", Arity: -3, Flags: engine.Write | engine.Alone, Keys: []engine.Keys{{First: 1, Last: -1, Step: 2, Access: engine.KeyOW}},
+	Name: "setall", Arity: -3, Flags: traits.Write | traits.Alone, Keys: traits.Keys{{First: 1, Last: -1, Step: 2, Access: traits.KeyOW}},
 	Prepare: func(x *engine.Context, c *engine.Call) *engine.Op {
 		if c.Option == nil {
 			c.Option = 1

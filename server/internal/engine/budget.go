@@ -8,6 +8,7 @@ import (
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/store"
+	"github.com/bloomery/bloomery/server/internal/traits"
 )
 
 // Budget is how much memory the server may take. Memory that a record may need
@@ -115,7 +116,7 @@ func (e *Engine) holdReply(s *Session, n int) bool {
 // done so since held bytes were: all replies are kept until the last one is made. If
 // there is no room for that of a read, it becomes an error. Strings are not copied.
 func (e *Engine) keepReply(s *Session, c *Call, held int) {
-	if r := &c.Reply; len(r.Text) < freeReply && r.Elems == nil || c.cmd == nil || c.cmd.Group == GroupString {
+	if r := &c.Reply; len(r.Text) < freeReply && r.Elems == nil || c.cmd == nil || c.cmd.Group == traits.GroupString {
 		return
 	}
 	n := c.Reply.Bytes() - (s.replyBytes - held)

@@ -5,6 +5,7 @@ package engine
 import (
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/door"
+	"github.com/bloomery/bloomery/server/internal/traits"
 )
 
 // bundled is what is left to a kind of command that is run in bundles: [OnFilter] and
@@ -44,7 +45,7 @@ func (e *Engine) gather(s *Session, calls []Call) int {
 func alike(calls []Call) int {
 	c := &calls[0]
 	first, n := c.Args, 1
-	if len(first) < 2 || c.cmd.Flags&Heavy != 0 {
+	if len(first) < 2 || c.cmd.Flags&traits.Heavy != 0 {
 		return n
 	}
 	for ; n < len(calls); n++ {
@@ -60,7 +61,7 @@ func alike(calls []Call) int {
 // joins reports whether next belongs to the bundle that c begins: it is of the same
 // command on the same key, or both are on the same filter and read or write.
 func (e *Engine) joins(s *Session, c, next *Call) bool {
-	if len(next.Args) < 2 || len(c.Args) < 2 || c.cmd.Flags&Heavy != 0 || string(next.Args[1]) != string(c.Args[1]) {
+	if len(next.Args) < 2 || len(c.Args) < 2 || c.cmd.Flags&traits.Heavy != 0 || string(next.Args[1]) != string(c.Args[1]) {
 		return false
 	}
 	if string(next.Args[0]) == string(c.Args[0]) {
@@ -79,7 +80,7 @@ func (e *Engine) joins(s *Session, c, next *Call) bool {
 		return false // it is refused on its own
 	}
 	return cmd.family == c.cmd.family && cmd.records == c.cmd.records &&
-		cmd.Flags&(Heavy|DenyOOM) == c.cmd.Flags&(Heavy|DenyOOM)
+		cmd.Flags&(traits.Heavy|traits.DenyOOM) == c.cmd.Flags&(traits.Heavy|traits.DenyOOM)
 }
 
 // runBundle runs a bundle: calls of one kind on one key, all reading or all writing.

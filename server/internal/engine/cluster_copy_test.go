@@ -14,6 +14,7 @@ import (
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/folder"
 	"github.com/bloomery/bloomery/server/internal/store"
+	"github.com/bloomery/bloomery/server/internal/traits"
 )
 
 // busyFolder runs something when the first part file of a snapshot is made.
@@ -49,7 +50,7 @@ func TestCopyOfEveryCommand(t *testing.T) {
 		var lines [][]string
 		engine.NewTable(command.All()).Walk(func(c *engine.Command) {
 			name := c.FullName()
-			if c.Flags&(engine.Write|engine.Wrote) == 0 || strings.HasPrefix(name, "flush") || name == "filter.rebuild" {
+			if c.Flags&(traits.Write|traits.Wrote) == 0 || strings.HasPrefix(name, "flush") || name == "filter.rebuild" {
 				return
 			}
 			for _, line := range samples[name] {

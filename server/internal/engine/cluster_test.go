@@ -16,6 +16,7 @@ import (
 	"github.com/bloomery/bloomery/server/internal/folder"
 	"github.com/bloomery/bloomery/server/internal/session"
 	"github.com/bloomery/bloomery/server/internal/store"
+	"github.com/bloomery/bloomery/server/internal/traits"
 )
 
 // newNode is newBench over the door of a cluster whose log is in memory. It is called
@@ -62,7 +63,7 @@ func newNodeOf(t *testing.T, log *memlog.Log, c cluster.Config) (*bench, *cluste
 // after: it is that the cluster is down. There is no other reply.
 func TestNoReplyHidesALostQuorum(t *testing.T) {
 	engine.NewTable(command.All()).Walk(func(c *engine.Command) {
-		if c.Flags&(engine.Write|engine.Wrote) == 0 {
+		if c.Flags&(traits.Write|traits.Wrote) == 0 {
 			return
 		}
 		for _, line := range samples[c.FullName()] {
@@ -178,7 +179,7 @@ func TestOthersLackRoom(t *testing.T) {
 		}
 		refused := 0
 		engine.NewTable(command.All()).Walk(func(c *engine.Command) {
-			if c.Flags&(engine.Write|engine.Wrote) == 0 || c.FullName() == "filter.rebuild" { // a cluster cannot do it
+			if c.Flags&(traits.Write|traits.Wrote) == 0 || c.FullName() == "filter.rebuild" { // a cluster cannot do it
 				return
 			}
 			for _, line := range samples[c.FullName()] {

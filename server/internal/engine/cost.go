@@ -10,6 +10,7 @@ import (
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/health"
 	"github.com/bloomery/bloomery/server/internal/store"
+	"github.com/bloomery/bloomery/server/internal/traits"
 )
 
 // Costs adds up how many bytes the commands of a transaction touch, before any of them
@@ -117,7 +118,7 @@ func (x *Costs) call(cmd *Command, c *Call) {
 		x.onFilter(c)
 	case cmd.Sketch != nil:
 		x.onSketch(c)
-	case !cmd.gated && cmd.Flags&Fast == 0:
+	case !cmd.gated && cmd.Flags&traits.Fast == 0:
 		x.sum += slowBytes
 	}
 }
@@ -478,7 +479,7 @@ func BySlow(x *Costs, _ *Call) { x.sum += slowBytes }
 // ByKeys returns the cost of a command that does something to each of its keys.
 func ByKeys(do func(*Costs, []byte)) func(*Costs, *Call) {
 	return func(x *Costs, c *Call) {
-		x.cmd.EachKey(c.Args, func(i int, _ Keys) { do(x, c.Args[i]) })
+		x.cmd.Keys.Each(c.Args, func(i int, _ traits.Key) { do(x, c.Args[i]) })
 	}
 }
 
@@ -487,7 +488,7 @@ func ByKeys(do func(*Costs, []byte)) func(*Costs, *Call) {
 func ByBytes(often int) func(*Costs, *Call) {
 	return func(x *Costs, c *Call) {
 		first := 0
-		x.cmd.EachKey(c.Args, func(i int, _ Keys) {
+		x.cmd.Keys.Each(c.Args, func(i int, _ traits.Key) {
 			if first == 0 {
 				first = i
 			}

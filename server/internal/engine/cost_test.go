@@ -11,6 +11,7 @@ import (
 	"github.com/bloomery/bloomery/server/internal/command"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/store"
+	"github.com/bloomery/bloomery/server/internal/traits"
 )
 
 // TestEveryCommandHasACost asks that every command says what it costs in a transaction:
@@ -18,8 +19,8 @@ import (
 // all others by a function.
 func TestEveryCommandHasACost(t *testing.T) {
 	engine.NewTable(command.All()).Walk(func(c *engine.Command) {
-		data := len(c.Keys) > 0 || c.Flags&(engine.ReadOnly|engine.Write|engine.Wrote) != 0
-		if len(c.Subcommands) > 0 || c.Flags&(engine.NoMulti|engine.Immediate) != 0 || !data {
+		data := len(c.Keys) > 0 || c.Flags&(traits.ReadOnly|traits.Write|traits.Wrote) != 0
+		if len(c.Subcommands) > 0 || c.Flags&(traits.NoMulti|traits.Immediate) != 0 || !data {
 			return
 		}
 		if c.Cost == nil && c.Filter == nil && c.Sketch == nil {

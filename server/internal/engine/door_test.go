@@ -10,6 +10,7 @@ import (
 	"github.com/bloomery/bloomery/server/internal/command"
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/traits"
 )
 
 // samples has calls of every command that writes, each of which makes a record
@@ -134,7 +135,7 @@ func TestNoReplyHidesALoss(t *testing.T) {
 	refused := fmt.Errorf("%w: test", door.ErrRefused)
 	unknown := fmt.Errorf("%w: test", door.ErrUnknown)
 	engine.NewTable(command.All()).Walk(func(c *engine.Command) {
-		if c.Flags&(engine.Write|engine.Wrote) == 0 {
+		if c.Flags&(traits.Write|traits.Wrote) == 0 {
 			return
 		}
 		if len(samples[c.FullName()]) == 0 {
@@ -153,7 +154,7 @@ func TestNoReplyHidesALoss(t *testing.T) {
 					if got := b.do(words(line, values)...); !strings.HasPrefix(got, code) {
 						t.Errorf("%s over a door that says %v (late: %t) = %s", line, lose, late, got)
 					}
-					if code = "[" + code; c.Flags&engine.NoMulti != 0 {
+					if code = "[" + code; c.Flags&traits.NoMulti != 0 {
 						code = "-EXECABORT"
 					}
 					b.line("MULTI")

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery/server/internal/answer"
+	"github.com/bloomery/bloomery/server/internal/traits"
 )
 
 // Exec runs the calls of w from the one at first on, in order, and returns how
@@ -72,7 +73,7 @@ func (e *Engine) run(s *Session, calls []Call) (done int) {
 			s.wrote = true
 		}
 		done += n
-		if last != nil && last.Flags&Heavy != 0 {
+		if last != nil && last.Flags&traits.Heavy != 0 {
 			break
 		}
 	}
@@ -121,7 +122,7 @@ func (e *Engine) step(s *Session, calls []Call) int {
 		s.note(c)
 		return 1
 	}
-	if s.multi && c.cmd.Flags&Immediate == 0 {
+	if s.multi && c.cmd.Flags&traits.Immediate == 0 {
 		e.enqueue(s, c)
 		s.note(c)
 		return 1
@@ -144,7 +145,7 @@ func (e *Engine) runPlain(s *Session, calls []Call) int {
 	e.perform(s, calls[:1])
 	s.note(c)
 	n := 1
-	if c.cmd.Flags&(Fast|Immediate|Outside) != Fast {
+	if c.cmd.Flags&(traits.Fast|traits.Immediate|traits.Outside) != traits.Fast {
 		return n
 	}
 	cmd := c.cmd
@@ -170,7 +171,7 @@ func (e *Engine) perform(s *Session, calls []Call) {
 	if cmd.quick {
 		if cmd.gated {
 			e.enter(s)
-		} else if cmd.Flags&Fast == 0 {
+		} else if cmd.Flags&traits.Fast == 0 {
 			e.leave(s)
 		}
 		cmd.Run(&s.ctx, c)
@@ -183,7 +184,7 @@ func (e *Engine) perform(s *Session, calls []Call) {
 	}
 	switch {
 	case c.answered:
-	case cmd.Flags&Alone != 0 && !s.alone && e.shared == nil:
+	case cmd.Flags&traits.Alone != 0 && !s.alone && e.shared == nil:
 		e.leave(s)
 		e.closed(s, true, func() { e.prepare(s, calls) })
 	case cmd.Prepare != nil:
@@ -257,10 +258,10 @@ func (e *Engine) allow(s *Session, c *Call, cmd *Command) bool {
 	if u := s.Rights(); (!u.All() && u != s.cleared || e.Users.Guest(&s.Client)) && !e.permitted(s, c, u) {
 		return false
 	}
-	if cmd.Flags&NoCluster != 0 && e.can.Cluster {
+	if cmd.Flags&traits.NoCluster != 0 && e.can.Cluster {
 		return e.reject(s, c, answer.Fail("ERR "+strings.ToUpper(cmd.Name)+" is not possible in a cluster: it needs records of several filters in one order"))
 	}
-	if cmd.Flags&DenyOOM != 0 && e.Budget.full() {
+	if cmd.Flags&traits.DenyOOM != 0 && e.Budget.full() {
 		return e.reject(s, c, answer.Fail(answer.TextOOM))
 	}
 	if s.stale != nil && cmd.gated && !cmd.writes() {
@@ -271,7 +272,7 @@ func (e *Engine) allow(s *Session, c *Call, cmd *Command) bool {
 			return e.reject(s, c, e.refused(err))
 		}
 	}
-	if s.multi && cmd.Flags&NoMulti != 0 {
+	if s.multi && cmd.Flags&traits.NoMulti != 0 {
 		return e.reject(s, c, answer.Fail("ERR Command not allowed inside a transaction"))
 	}
 	return true

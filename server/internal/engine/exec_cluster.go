@@ -9,6 +9,7 @@ import (
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/store"
+	"github.com/bloomery/bloomery/server/internal/traits"
 )
 
 // group is the records of a transaction over a door that other machines share, which take
@@ -166,7 +167,7 @@ func (e *Engine) collectCall(s *Session, g *group, i int) {
 	c.cmd = cmd
 	touched := len(s.w.pending) > 0 && s.w.touched(c)
 	before := map[string]watched{}
-	cmd.EachKey(c.Args, func(i int, _ Keys) { before[string(c.Args[i])] = e.look(s, c.Args[i]) })
+	cmd.Keys.Each(c.Args, func(i int, _ traits.Key) { before[string(c.Args[i])] = e.look(s, c.Args[i]) })
 	had, held := len(g.ops), s.replyBytes
 	e.run(s, g.calls[i:i+1])
 	e.keepReply(s, c, held)
@@ -174,7 +175,7 @@ func (e *Engine) collectCall(s *Session, g *group, i int) {
 		c.cmd = own // it was refused: After cleans up behind Before all the same
 	}
 	switch {
-	case len(g.ops) > had && !(touched && g.ops[had].Record.Creates()) && cmd.Flags&Derived == 0, c.finish != nil && !touched:
+	case len(g.ops) > had && !(touched && g.ops[had].Record.Creates()) && cmd.Flags&traits.Derived == 0, c.finish != nil && !touched:
 	case touched: // it was answered, or prepared, for what the key was before
 		g.refuseCall(textSeen)
 	default:

@@ -12,6 +12,7 @@ import (
 	"github.com/bloomery/bloomery/server/internal/health"
 	"github.com/bloomery/bloomery/server/internal/session"
 	"github.com/bloomery/bloomery/server/internal/store"
+	"github.com/bloomery/bloomery/server/internal/traits"
 )
 
 // small is an engine without a door, for commands that only answer.
@@ -43,8 +44,8 @@ func answers(w *Workspace) (all []string) {
 func TestExecStops(t *testing.T) {
 	say := func(_ *Context, c *Call) { c.Answer(answer.Text(string(c.Args[0]))) }
 	e, s := small(
-		Command{Name: "a", Arity: 1, Run: say}, Command{Name: "fast", Arity: -1, Flags: Fast, Run: say},
-		Command{Name: "heavy", Arity: 1, Flags: Heavy, Run: say},
+		Command{Name: "a", Arity: 1, Run: say}, Command{Name: "fast", Arity: -1, Flags: traits.Fast, Run: say},
+		Command{Name: "heavy", Arity: 1, Flags: traits.Heavy, Run: say},
 		Command{Name: "quit", Arity: 1, Run: func(x *Context, c *Call) { x.s.Quit = true; say(x, c) }},
 		Command{Name: "late", Arity: 1, Run: func(_ *Context, c *Call) { c.AnswerLater(func() answer.Reply { return answer.Text("made late") }) }},
 	)
@@ -95,10 +96,10 @@ func TestGateOfCommands(t *testing.T) {
 	}
 	after := func(_ *Context, _ *Call) { inside["after"] = s.inside }
 	e, s = small(
-		Command{Name: "key", Arity: 1, Keys: OneKey(KeyRO), Run: look}, Command{Name: "all", Arity: 1, Flags: ReadOnly, Run: look},
-		Command{Name: "outside", Arity: 1, Keys: OneKey(KeyRO), Flags: Outside, Run: look, After: after},
-		Command{Name: "ping", Arity: 1, Run: look}, Command{Name: "quick", Arity: 1, Flags: Fast, Run: look},
-		Command{Name: "look", Arity: 1, Flags: Outside, Run: func(x *Context, c *Call) {
+		Command{Name: "key", Arity: 1, Keys: traits.OneKey(traits.KeyRO), Run: look}, Command{Name: "all", Arity: 1, Flags: traits.ReadOnly, Run: look},
+		Command{Name: "outside", Arity: 1, Keys: traits.OneKey(traits.KeyRO), Flags: traits.Outside, Run: look, After: after},
+		Command{Name: "ping", Arity: 1, Run: look}, Command{Name: "quick", Arity: 1, Flags: traits.Fast, Run: look},
+		Command{Name: "look", Arity: 1, Flags: traits.Outside, Run: func(x *Context, c *Call) {
 			x.Look(func() { inside["inside look"] = s.inside })
 			look(x, c)
 		}},
@@ -145,8 +146,8 @@ func TestJoins(t *testing.T) {
 	add := &Writing{}
 	e, s := small(
 		Command{Name: "add", Arity: -3, Filter: &OnFilter{Family: f, Write: add}}, Command{Name: "put", Arity: 3, Filter: &OnFilter{Family: f, Write: add}},
-		Command{Name: "grow", Arity: 3, Flags: DenyOOM, Filter: &OnFilter{Family: f, Write: add}},
-		Command{Name: "has", Arity: -3, Filter: &OnFilter{Family: f}}, Command{Name: "dump", Arity: 3, Flags: Heavy, Filter: &OnFilter{Family: f}},
+		Command{Name: "grow", Arity: 3, Flags: traits.DenyOOM, Filter: &OnFilter{Family: f, Write: add}},
+		Command{Name: "has", Arity: -3, Filter: &OnFilter{Family: f}}, Command{Name: "dump", Arity: 3, Flags: traits.Heavy, Filter: &OnFilter{Family: f}},
 		Command{Name: "other", Arity: -3, Filter: &OnFilter{Family: g}}, Command{Name: "get", Arity: -2},
 	)
 	for _, c := range []struct {
@@ -193,7 +194,7 @@ func TestWorkOfCommands(t *testing.T) {
 // log could not be synced.
 func TestUnkeptWrites(t *testing.T) {
 	calls := []Call{
-		callOf(&Command{Name: "get", Flags: ReadOnly}), callOf(&Command{Name: "set", Flags: Write}), callOf(&Command{Name: "compact", Flags: Wrote}),
+		callOf(&Command{Name: "get", Flags: traits.ReadOnly}), callOf(&Command{Name: "set", Flags: traits.Write}), callOf(&Command{Name: "compact", Flags: traits.Wrote}),
 		callOf(&Command{Name: "exec"}), callOf(nil, "none"),
 	}
 	unkept(calls, errors.New("a\r\nb"))
@@ -207,7 +208,7 @@ func TestUnkeptWrites(t *testing.T) {
 
 // TestEventOf asks which event of LATENCY a command is.
 func TestEventOf(t *testing.T) {
-	if eventOf(&Command{Flags: Fast | Write}) != "fast-command" || eventOf(&Command{Flags: Write}) != "command" {
+	if eventOf(&Command{Flags: traits.Fast | traits.Write}) != "fast-command" || eventOf(&Command{Flags: traits.Write}) != "command" {
 		t.Error("fast commands and others are one event")
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/store"
+	"github.com/bloomery/bloomery/server/internal/traits"
 )
 
 // SetOwner has the reads of the client see everything that any machine of the cluster
@@ -41,7 +42,7 @@ func (e *Engine) freshen(s *Session, calls []Call) {
 			return
 		}
 		if needed = true; !cmd.writes() {
-			cmd.EachKey(args, func(i int, _ Keys) { keys = append(keys, args[i]) })
+			cmd.Keys.Each(args, func(i int, _ traits.Key) { keys = append(keys, args[i]) })
 		}
 	}
 	for i := range calls {

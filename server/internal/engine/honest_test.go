@@ -11,6 +11,7 @@ import (
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/store"
+	"github.com/bloomery/bloomery/server/internal/traits"
 )
 
 // TestSecretsAreNotLogged has the slow log note everything and asks that it holds
@@ -60,7 +61,7 @@ func TestKeysAreNotLogged(t *testing.T) {
 			for i := range args {
 				args[i] = fmt.Appendf(nil, "arg%d", i)
 			}
-			c.EachKey(args, func(i int, _ engine.Keys) { keys[i] = true })
+			c.Keys.Each(args, func(i int, _ traits.Key) { keys[i] = true })
 			for i := range args {
 				want := string(args[i])
 				if keys[i] {

@@ -11,6 +11,7 @@ import (
 	"github.com/bloomery/bloomery/server/internal/command"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/order"
+	"github.com/bloomery/bloomery/server/internal/traits"
 )
 
 // TestLargestCallsHoldLocksShortly runs every command with its largest input, outside of
@@ -42,7 +43,7 @@ func TestLargestCallsHoldLocksShortly(t *testing.T) {
 	}
 	each := func(c *engine.Command) {
 		lines, ok := largest[c.FullName()]
-		if !ok || len(c.Subcommands) > 0 || c.Flags&(engine.NoMulti|engine.Immediate) != 0 {
+		if !ok || len(c.Subcommands) > 0 || c.Flags&(traits.NoMulti|traits.Immediate) != 0 {
 			return
 		}
 		for line := range strings.SplitSeq(lines, "\n") {

@@ -18,6 +18,7 @@ import (
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/session"
 	"github.com/bloomery/bloomery/server/internal/store"
+	"github.com/bloomery/bloomery/server/internal/traits"
 )
 
 var largestMiB = flag.Int("largest", 0, "run commands on filters and sketches of so many MiB, with the default of max-transaction")
@@ -293,7 +294,7 @@ func TestLargestTransactions(t *testing.T) {
 		}
 	}
 	each := func(c *engine.Command) {
-		if len(c.Subcommands) > 0 || c.Flags&(engine.NoMulti|engine.Immediate) != 0 {
+		if len(c.Subcommands) > 0 || c.Flags&(traits.NoMulti|traits.Immediate) != 0 {
 			return
 		}
 		lines, ok := largest[c.FullName()]

@@ -7,6 +7,7 @@ import (
 
 	"github.com/bloomery/bloomery/server/internal/session"
 	"github.com/bloomery/bloomery/server/internal/store"
+	"github.com/bloomery/bloomery/server/internal/traits"
 )
 
 // monitored is an engine with a session that sees what another one does.
@@ -29,7 +30,7 @@ func TestMonitorGetsWhatIsRun(t *testing.T) {
 	}
 	other := NewSession(2, "a", "", time.Time{}, nil)
 	other.now = time.Unix(5, 7000)
-	cmd, admin := &Command{Name: "x"}, &Command{Name: "y", Flags: Admin}
+	cmd, admin := &Command{Name: "x"}, &Command{Name: "y", Flags: traits.Admin}
 	queued := callOf(cmd, "queued")
 	queued.queued = true
 	e.feed(other, []Call{callOf(cmd, "one"), callOf(admin, "secret"), callOf(nil, "none"), queued, callOf(cmd, "two")})

@@ -10,13 +10,14 @@ import (
 	"github.com/bloomery/bloomery/server/internal/command"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/session"
+	"github.com/bloomery/bloomery/server/internal/traits"
 )
 
 // withHold is a bench with one more command, HOLD, that runs until the channel is
 // closed; held is told when it runs.
 func withHold(t *testing.T) (b *bench, held, end chan struct{}) {
 	b, held, end = newBench(t, 1<<30), make(chan struct{}), make(chan struct{})
-	hold := engine.Command{Name: "hold", Arity: 1, Flags: engine.ReadOnly, Run: func(_ *engine.Context, c *engine.Call) {
+	hold := engine.Command{Name: "hold", Arity: 1, Flags: traits.ReadOnly, Run: func(_ *engine.Context, c *engine.Call) {
 		close(held)
 		<-end
 		c.Answer(answer.OK())

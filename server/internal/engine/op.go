@@ -8,6 +8,7 @@ import (
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/store"
+	"github.com/bloomery/bloomery/server/internal/traits"
 )
 
 // Op is a record on its way, with what the engine does around it.
@@ -46,7 +47,7 @@ func (e *Engine) put(s *Session, calls []Call, op *Op) {
 		e.door.Do(w.refs)
 	case merges(op):
 		e.doMerge(s, op)
-	case c.cmd.Flags&Alone != 0 && s.group == nil:
+	case c.cmd.Flags&traits.Alone != 0 && s.group == nil:
 		e.doAlone(op)
 	default:
 		e.do(s, w.refs)
@@ -146,7 +147,7 @@ func (w *Workspace) touched(c *Call) bool {
 		return true
 	}
 	hit := false
-	c.cmd.EachKey(c.Args, func(i int, _ Keys) {
+	c.cmd.Keys.Each(c.Args, func(i int, _ traits.Key) {
 		for j := range w.pending {
 			hit = hit || w.pending[j].touches(c.Args[i])
 		}
@@ -160,6 +161,6 @@ func (v *span) touches(key []byte) bool {
 		return true
 	}
 	hit := false
-	c.cmd.EachKey(c.Args, func(i int, _ Keys) { hit = hit || string(c.Args[i]) == string(key) })
+	c.cmd.Keys.Each(c.Args, func(i int, _ traits.Key) { hit = hit || string(c.Args[i]) == string(key) })
 	return hit
 }

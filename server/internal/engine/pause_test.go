@@ -6,14 +6,15 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery/server/internal/store"
+	"github.com/bloomery/bloomery/server/internal/traits"
 )
 
 // pausedEngine is an engine with a command of every sort that a pause knows.
 func pausedEngine() (*Engine, *Session) {
 	e := New(Config{State: store.New(), Commands: []Command{
-		{Name: "read", Flags: ReadOnly}, {Name: "write", Flags: Write}, {Name: "wrote", Flags: ReadOnly | Wrote},
-		{Name: "operate", Flags: Admin | Write}, {Name: "auth", Flags: NoAuth}, {Name: "exec", Flags: Immediate},
-		{Name: "box", Subcommands: []Command{{Name: "look", Flags: ReadOnly}, {Name: "operate", Flags: Admin}}},
+		{Name: "read", Flags: traits.ReadOnly}, {Name: "write", Flags: traits.Write}, {Name: "wrote", Flags: traits.ReadOnly | traits.Wrote},
+		{Name: "operate", Flags: traits.Admin | traits.Write}, {Name: "auth", Flags: traits.NoAuth}, {Name: "exec", Flags: traits.Immediate},
+		{Name: "box", Subcommands: []Command{{Name: "look", Flags: traits.ReadOnly}, {Name: "operate", Flags: traits.Admin}}},
 	}})
 	return e, NewSession(1, "", "", time.Time{}, func() {})
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/bloomery/bloomery/server/internal/acl"
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/store"
+	"github.com/bloomery/bloomery/server/internal/traits"
 )
 
 const (
@@ -27,7 +28,7 @@ func (c *Command) refused(u *acl.User, args [][]byte) (why acl.Reason, at int) {
 	why = acl.Cmd
 	selectors := u.Selectors()
 	for i := range selectors {
-		if c.Flags&NoAuth == 0 && !selectors[i].MayRun(c.index) {
+		if c.Flags&traits.NoAuth == 0 && !selectors[i].MayRun(c.index) {
 			continue
 		}
 		if at = c.untouchable(&selectors[i], args); at == 0 {
@@ -41,15 +42,15 @@ func (c *Command) refused(u *acl.User, args [][]byte) (why acl.Reason, at int) {
 // untouchable returns where the first key is that a selector does not allow, 0 if it
 // allows all.
 func (c *Command) untouchable(s *acl.Selector, args [][]byte) int {
-	if c.Flags&Everything != 0 && !s.MayTouchAll(acl.Write) {
+	if c.Flags&traits.Everything != 0 && !s.MayTouchAll(acl.Write) {
 		return everyKey
 	}
 	for j := range c.Keys {
 		k := &c.Keys[j]
-		first, last, step := k.span(args)
+		first, last, step := k.Span(args)
 		for i := first; i <= last; i += step {
 			// No name is so long: patterns are not compared with it.
-			if len(args[i]) > store.MaxName && !s.MayTouchAll(k.needs) || !s.MayTouch(args[i], k.needs) {
+			if len(args[i]) > store.MaxName && !s.MayTouchAll(k.Needs()) || !s.MayTouch(args[i], k.Needs()) {
 				return i
 			}
 		}
@@ -67,7 +68,7 @@ func (c *Command) allowed(u *acl.User, args [][]byte) bool {
 // not.
 func (e *Engine) permitted(s *Session, c *Call, u *acl.User) bool {
 	if e.Users.Guest(&s.Client) {
-		if c.cmd.Flags&NoAuth != 0 {
+		if c.cmd.Flags&traits.NoAuth != 0 {
 			return true
 		}
 		return e.reject(s, c, answer.Fail(answer.TextNoAuth))

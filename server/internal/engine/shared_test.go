@@ -12,6 +12,7 @@ import (
 	"github.com/bloomery/bloomery/server/internal/session"
 	"github.com/bloomery/bloomery/server/internal/status"
 	"github.com/bloomery/bloomery/server/internal/store"
+	"github.com/bloomery/bloomery/server/internal/traits"
 )
 
 // sharedDoor is a door as that of a cluster: records are applied from their
@@ -189,7 +190,7 @@ func (d *sharedDoor) Cluster() status.Cluster { return d.status }
 // when the replies are there: their memory is used again.
 func TestNoReplyHidesALossInACluster(t *testing.T) {
 	engine.NewTable(command.All()).Walk(func(c *engine.Command) {
-		if c.Flags&(engine.Write|engine.Wrote) == 0 {
+		if c.Flags&(traits.Write|traits.Wrote) == 0 {
 			return
 		}
 		// What a command has needed is given back before the next: 32 bits have not room for all.

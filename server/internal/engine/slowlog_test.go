@@ -3,6 +3,8 @@ package engine
 import (
 	"strings"
 	"testing"
+
+	"github.com/bloomery/bloomery/server/internal/traits"
 )
 
 func callOf(cmd *Command, args ...string) Call {
@@ -30,12 +32,12 @@ func TestShow(t *testing.T) {
 	}{
 		{nil, "cmd (redacted) (redacted) (redacted) (redacted)"},
 		{&Command{}, "cmd k1 v1 k2 v2"},
-		{&Command{Keys: OneKey(KeyRO)}, "cmd (key) v1 k2 v2"},
-		{&Command{Keys: []Keys{{First: 1, Last: -1, Step: 2}}}, "cmd (key) v1 (key) v2"},
-		{&Command{Keys: []Keys{{First: 1, Last: -2, Step: 1}}}, "cmd (key) (key) (key) v2"},
-		{&Command{Keys: AllKeys(KeyRO)}, "cmd (key) (key) (key) (key)"},
-		{&Command{Keys: OneKey(KeyRO), Secret: Behind(2)}, "cmd (key) (redacted) (redacted) (redacted)"},
-		{&Command{Keys: OneKey(KeyRO), Secret: func([][]byte) (int, int) { return 1, 3 }}, "cmd (redacted) (redacted) k2 v2"},
+		{&Command{Keys: traits.OneKey(traits.KeyRO)}, "cmd (key) v1 k2 v2"},
+		{&Command{Keys: traits.Keys{{First: 1, Last: -1, Step: 2}}}, "cmd (key) v1 (key) v2"},
+		{&Command{Keys: traits.Keys{{First: 1, Last: -2, Step: 1}}}, "cmd (key) (key) (key) v2"},
+		{&Command{Keys: traits.AllKeys(traits.KeyRO)}, "cmd (key) (key) (key) (key)"},
+		{&Command{Keys: traits.OneKey(traits.KeyRO), Secret: traits.Behind(2)}, "cmd (key) (redacted) (redacted) (redacted)"},
+		{&Command{Keys: traits.OneKey(traits.KeyRO), Secret: func([][]byte) (int, int) { return 1, 3 }}, "cmd (redacted) (redacted) k2 v2"},
 	} {
 		if got := shown(c.cmd); got != c.want {
 			t.Errorf("%+v shows %s, want %s", c.cmd, got, c.want)

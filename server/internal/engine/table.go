@@ -11,6 +11,7 @@ import (
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/health"
+	"github.com/bloomery/bloomery/server/internal/traits"
 )
 
 // Table is the commands by name. Make it with NewTable.
@@ -80,8 +81,8 @@ func (t *Table) add(c Command) {
 }
 
 func (t *Table) number(c *Command) {
-	c.quick = c.Run != nil && c.Before == nil && c.Flags&(Outside|Alone) == 0
-	c.gated = len(c.Keys) > 0 || c.Flags&(ReadOnly|Write|Wrote) != 0
+	c.quick = c.Run != nil && c.Before == nil && c.Flags&(traits.Outside|traits.Alone) == 0
+	c.gated = len(c.Keys) > 0 || c.Flags&traits.ReadOnly != 0 || c.writes()
 	c.index = t.count
 	c.work = workOf(c)
 	switch {
@@ -92,10 +93,7 @@ func (t *Table) number(c *Command) {
 		c.on, c.family, c.most = c.Sketch, c.Sketch.Family, math.MaxInt
 		c.records, c.adds = c.Sketch.Body != nil, c.Sketch.Encode != nil
 	}
-	c.Keys = slices.Clone(c.Keys) // those of the description are shared by all tables
-	for i := range c.Keys {
-		c.Keys[i].needs = c.Keys[i].access(c)
-	}
+	c.Keys = c.Keys.For(c.Flags)
 	t.count++
 }
 
@@ -165,7 +163,7 @@ func (t *Table) Families(f func(*Family)) {
 // helpFor makes the subcommand HELP of a container from its other subcommands.
 func helpFor(c Command) Command {
 	return Command{
-		Name: "help", Arity: 2, Flags: Loading | Stale, Categories: c.Categories,
+		Name: "help", Arity: 2, Flags: traits.Loading | traits.Stale, Categories: c.Categories,
 		Summary: "Lists the subcommands.", Complexity: "O(1)",
 		Run: func(_ *Context, call *Call) {
 			lines := []string{strings.ToUpper(c.Name) + " <subcommand> [<arg> [value] [opt] ...]. Subcommands are:"}

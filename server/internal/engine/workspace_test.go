@@ -6,6 +6,7 @@ import (
 	"github.com/bloomery/bloomery/internal/redisbloom"
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/store"
+	"github.com/bloomery/bloomery/server/internal/traits"
 )
 
 // TestWorkspaceGivesRoom takes room of every sort again and again: pieces do not
@@ -85,8 +86,8 @@ func TestWorkspaceForgets(t *testing.T) {
 
 // TestTouched asks which calls have to wait for a record that is on its way.
 func TestTouched(t *testing.T) {
-	get := &Command{Name: "get", Keys: OneKey(KeyRO)}
-	del := &Command{Name: "del", Keys: AllKeys(KeyDelete)}
+	get := &Command{Name: "get", Keys: traits.OneKey(traits.KeyRO)}
+	del := &Command{Name: "del", Keys: traits.AllKeys(traits.KeyDelete)}
 	flush := &Command{Name: "flushall"}
 	for _, c := range []struct {
 		pending, next Call

@@ -8,14 +8,15 @@ import (
 	"github.com/bloomery/bloomery/server/internal/acl"
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/traits"
 )
 
 // Commands returns the commands about users.
 func Commands() []engine.Command { return []engine.Command{command} }
 
 const (
-	usual = engine.NoScript | engine.Loading | engine.Stale
-	admin = engine.Admin | usual
+	usual = traits.NoScript | traits.Loading | traits.Stale
+	admin = traits.Admin | usual
 )
 
 var (
@@ -25,7 +26,7 @@ var (
 
 // command is ACL, with its subcommands.
 var command = engine.Command{
-	Name: "acl", Arity: -2, Group: engine.GroupServer, Since: "6.0.0", Syntax: "subcommand", Summary: "Describes and changes users and their rights.",
+	Name: "acl", Arity: -2, Group: traits.GroupServer, Since: "6.0.0", Syntax: "subcommand", Summary: "Describes and changes users and their rights.",
 	Categories: forAll,
 	Subcommands: []engine.Command{
 		{
@@ -34,14 +35,14 @@ var command = engine.Command{
 			Run: runCat,
 		},
 		{
-			Name: "deluser", Arity: -3, Flags: admin | engine.Outside, Categories: forAdmins, Syntax: "username [username ...]",
+			Name: "deluser", Arity: -3, Flags: admin | traits.Outside, Categories: forAdmins, Syntax: "username [username ...]",
 			Complexity: "O(n), n being the number of connections", Summary: "Deletes users and closes their connections.",
 			Run: runDelUser,
 		},
 		{
 			Name: "dryrun", Arity: -4, Flags: admin, Categories: forAdmins, Syntax: "username command [arg ...]", Since: "7.0.0",
 			Complexity: "O(1)", Summary: "Returns OK if the user may run the command, or why not. Nothing is run.",
-			Run: runDryRun, Secret: engine.Behind(3),
+			Run: runDryRun, Secret: traits.Behind(3),
 		},
 		{
 			Name: "genpass", Arity: -2, Max: 3, Flags: usual, Categories: forAll, Syntax: "[bits]",
@@ -60,7 +61,7 @@ var command = engine.Command{
 			Run:  func(x *engine.Context, c *engine.Call) { answerUsers(x, c, (*acl.User).String) },
 		},
 		{
-			Name: "load", Arity: 2, Flags: admin | engine.Outside | engine.NoMulti, Categories: forAdmins,
+			Name: "load", Arity: 2, Flags: admin | traits.Outside | traits.NoMulti, Categories: forAdmins,
 			Complexity: "O(n), n being the number of users", Summary: "Reads the file of users, and puts it in force if no line of it is wrong.",
 			Run: runLoad,
 		},
@@ -70,14 +71,14 @@ var command = engine.Command{
 			Run: runLog,
 		},
 		{
-			Name: "save", Arity: 2, Flags: admin | engine.Outside | engine.NoMulti, Categories: forAdmins,
+			Name: "save", Arity: 2, Flags: admin | traits.Outside | traits.NoMulti, Categories: forAdmins,
 			Complexity: "O(n), n being the number of users", Summary: "Writes the file of users.",
 			Run: runSave,
 		},
 		{
 			Name: "setuser", Arity: -3, Flags: admin, Categories: forAdmins, Syntax: "username [rule [rule ...]]",
 			Complexity: "O(n), n being the number of rules", Summary: "Creates a user, or changes one: all rules or, if one is wrong, none.",
-			Run: runSetUser, Secret: engine.Behind(2),
+			Run: runSetUser, Secret: traits.Behind(2),
 		},
 		{
 			Name: "users", Arity: 2, Flags: admin, Categories: forAdmins,

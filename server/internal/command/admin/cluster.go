@@ -12,6 +12,7 @@ import (
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/placement"
 	"github.com/bloomery/bloomery/server/internal/status"
+	"github.com/bloomery/bloomery/server/internal/traits"
 )
 
 // Clients that know Redis Cluster send each command to the node that has the slot of
@@ -27,7 +28,7 @@ const (
 
 // cluster is CLUSTER. Without a cluster all subcommands answer that there is none.
 var cluster = engine.Command{
-	Name: "cluster", Arity: -2, Group: engine.GroupCluster, Since: "3.0.0", Syntax: "subcommand", Summary: "Describes the cluster.",
+	Name: "cluster", Arity: -2, Group: traits.GroupCluster, Since: "3.0.0", Syntax: "subcommand", Summary: "Describes the cluster.",
 	Categories: []string{"slow"},
 	Subcommands: slices.Concat([]engine.Command{
 		aboutCluster("info", "", "Returns whether the cluster takes writes, and its size.", 2, runClusterInfo),
@@ -45,7 +46,7 @@ var cluster = engine.Command{
 // only where there is a cluster.
 func aboutCluster(name, syntax, summary string, arity int, run func(*engine.Context, *engine.Call, *status.Cluster)) engine.Command {
 	return engine.Command{
-		Name: name, Arity: -2, Flags: engine.Loading | engine.Stale | engine.Outside, Categories: []string{"slow"}, Syntax: syntax, Complexity: "O(n), n being the number of nodes",
+		Name: name, Arity: -2, Flags: traits.Loading | traits.Stale | traits.Outside, Categories: []string{"slow"}, Syntax: syntax, Complexity: "O(n), n being the number of nodes",
 		Summary: summary,
 		Run: func(x *engine.Context, c *engine.Call) {
 			switch {
@@ -71,7 +72,7 @@ var (
 
 func inCluster(name, summary string) engine.Command {
 	return engine.Command{
-		Name: name, Arity: 1, Flags: engine.Fast | engine.Loading | engine.Stale, Categories: []string{"fast", "connection"}, Group: engine.GroupCluster,
+		Name: name, Arity: 1, Flags: traits.Fast | traits.Loading | traits.Stale, Categories: []string{"fast", "connection"}, Group: traits.GroupCluster,
 		Since: "3.0.0", Complexity: "O(1)", Summary: summary,
 		Run: func(x *engine.Context, c *engine.Call) {
 			if !x.Can().Told() {

@@ -5,12 +5,13 @@ package admin
 import (
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/traits"
 )
 
 // clusterBackup is CLUSTER BACKUP OPEN [STALE], READ and CLOSE. It is what bloomery
 // cluster backup sends; a server that hides its cluster from clients answers too.
 var clusterBackup = engine.Command{
-	Name: "backup", Arity: -3, Flags: engine.Admin | engine.NoScript | engine.NoMulti | engine.Outside, Categories: []string{"admin", "slow", "dangerous"},
+	Name: "backup", Arity: -3, Flags: traits.Admin | traits.NoScript | traits.NoMulti | traits.Outside, Categories: []string{"admin", "slow", "dangerous"},
 	Syntax: "OPEN [STALE] | READ copy file offset length | CLOSE copy", Complexity: "O(n), n being the bytes that changed since the last snapshot, or length",
 	Summary: "Makes a copy of all data and returns its number and files; returns a piece of a file; gives a copy up. Not in Redis.",
 	Run: func(x *engine.Context, c *engine.Call) {

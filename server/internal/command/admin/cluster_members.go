@@ -7,6 +7,7 @@ import (
 
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/traits"
 )
 
 var clusterMembers = []engine.Command{
@@ -19,7 +20,7 @@ var clusterMembers = []engine.Command{
 // cluster from clients answers, too.
 func changesCluster(name, syntax, summary string, arity int, run func(*engine.Context, *engine.Call)) engine.Command {
 	return engine.Command{
-		Name: name, Arity: arity, Flags: engine.Admin | engine.NoScript | engine.NoMulti | engine.Stale | engine.Outside, Categories: []string{"admin", "slow", "dangerous"},
+		Name: name, Arity: arity, Flags: traits.Admin | traits.NoScript | traits.NoMulti | traits.Stale | traits.Outside, Categories: []string{"admin", "slow", "dangerous"},
 		Syntax: syntax, Complexity: "O(n), n being the number of nodes", Summary: summary,
 		Run: func(x *engine.Context, c *engine.Call) {
 			if !x.Can().Cluster {

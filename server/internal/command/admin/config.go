@@ -13,20 +13,21 @@ import (
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/glob"
 	"github.com/bloomery/bloomery/server/internal/session"
+	"github.com/bloomery/bloomery/server/internal/traits"
 )
 
 // config is CONFIG, with its subcommands.
 var config = engine.Command{
-	Name: "config", Arity: -2, Group: engine.GroupServer, Since: "2.0.0", Syntax: "subcommand", Summary: "Shows and changes settings.",
+	Name: "config", Arity: -2, Group: traits.GroupServer, Since: "2.0.0", Syntax: "subcommand", Summary: "Shows and changes settings.",
 	Categories: []string{"slow"},
 	Subcommands: []engine.Command{
 		{
-			Name: "get", Arity: -3, Flags: engine.Admin | engine.NoScript | engine.Loading | engine.Stale, Categories: []string{"admin", "slow", "dangerous"},
+			Name: "get", Arity: -3, Flags: traits.Admin | traits.NoScript | traits.Loading | traits.Stale, Categories: []string{"admin", "slow", "dangerous"},
 			Syntax: "parameter [parameter ...]", Complexity: "O(n · m), n settings and m patterns", Summary: "Returns settings by pattern.",
 			Run: runConfigGet,
 		},
 		{
-			Name: "resetstat", Arity: 2, Flags: engine.Admin | engine.NoScript | engine.Loading | engine.Stale, Categories: []string{"admin", "slow", "dangerous"},
+			Name: "resetstat", Arity: 2, Flags: traits.Admin | traits.NoScript | traits.Loading | traits.Stale, Categories: []string{"admin", "slow", "dangerous"},
 			Complexity: "O(1)", Summary: "Resets the counters of INFO.",
 			Run: func(x *engine.Context, c *engine.Call) {
 				x.Server().ResetUsage()
@@ -34,7 +35,7 @@ var config = engine.Command{
 			},
 		},
 		{
-			Name: "rewrite", Arity: 2, Flags: engine.Admin | engine.NoScript | engine.NoMulti | engine.Loading | engine.Stale | engine.Outside, Categories: []string{"admin", "slow", "dangerous"},
+			Name: "rewrite", Arity: 2, Flags: traits.Admin | traits.NoScript | traits.NoMulti | traits.Loading | traits.Stale | traits.Outside, Categories: []string{"admin", "slow", "dangerous"},
 			Complexity: "O(n), n being the length of the file", Summary: "Writes the settings that CONFIG SET has changed into the configuration file.",
 			Run: func(x *engine.Context, c *engine.Call) {
 				if x.Server().Facts().ConfigFile == "" {
@@ -49,7 +50,7 @@ var config = engine.Command{
 			},
 		},
 		{
-			Name: "set", Arity: -4, Flags: engine.Admin | engine.NoScript | engine.Loading | engine.Stale, Categories: []string{"admin", "slow", "dangerous"},
+			Name: "set", Arity: -4, Flags: traits.Admin | traits.NoScript | traits.Loading | traits.Stale, Categories: []string{"admin", "slow", "dangerous"},
 			Syntax: "parameter value [parameter value ...]", Complexity: "O(n), n being the number of settings", Summary: "Changes settings, all or none.",
 			Run: runConfigSet, Secret: secretConfig,
 		},
@@ -109,7 +110,7 @@ var parameters = []parameter{
 	},
 	{
 		name: "requirepass",
-		get:  func(x *engine.Context) string { return engine.Redacted(x.Settings().Password()) },
+		get:  func(x *engine.Context) string { return traits.Redacted(x.Settings().Password()) },
 		set: func(x *engine.Context, _ *session.Defaults, v string) (func(), string) {
 			return func() { x.Users().SetPassword(x.Settings(), v) }, ""
 		},

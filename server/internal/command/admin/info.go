@@ -11,11 +11,12 @@ import (
 
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/traits"
 )
 
 // info is INFO [section [section ...]].
 var info = engine.Command{
-	Name: "info", Arity: -1, Flags: engine.Loading | engine.Stale | engine.Outside, Categories: []string{"slow", "dangerous"}, Group: engine.GroupServer, Since: "1.0.0",
+	Name: "info", Arity: -1, Flags: traits.Loading | traits.Stale | traits.Outside, Categories: []string{"slow", "dangerous"}, Group: traits.GroupServer, Since: "1.0.0",
 	Syntax: "[section [section ...]]", Complexity: "O(1)", Summary: "Describes the server.",
 	Run: runInfo,
 }

@@ -7,33 +7,34 @@ import (
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/glob"
+	"github.com/bloomery/bloomery/server/internal/traits"
 )
 
 // commandCommand is COMMAND, with its subcommands.
 var commandCommand = engine.Command{
-	Name: "command", Arity: -1, Flags: engine.Loading | engine.Stale, Categories: []string{"slow", "connection"}, Group: engine.GroupServer, Since: "2.8.13",
+	Name: "command", Arity: -1, Flags: traits.Loading | traits.Stale, Categories: []string{"slow", "connection"}, Group: traits.GroupServer, Since: "2.8.13",
 	Syntax: "[subcommand]", Complexity: "O(n), n being the number of commands", Summary: "Describes the commands.",
 	Run: func(x *engine.Context, c *engine.Call) {
 		c.Answer(allInfo(x))
 	},
 	Subcommands: []engine.Command{
 		{
-			Name: "count", Arity: 2, Flags: engine.Loading | engine.Stale, Categories: []string{"slow", "connection"},
+			Name: "count", Arity: 2, Flags: traits.Loading | traits.Stale, Categories: []string{"slow", "connection"},
 			Complexity: "O(1)", Summary: "Returns the number of commands.",
 			Run: func(x *engine.Context, c *engine.Call) { c.Answer(answer.Integer(int64(len(x.Table().All())))) },
 		},
 		{
-			Name: "docs", Arity: -2, Flags: engine.Loading | engine.Stale, Categories: []string{"slow", "connection"}, Syntax: "[command-name [command-name ...]]",
+			Name: "docs", Arity: -2, Flags: traits.Loading | traits.Stale, Categories: []string{"slow", "connection"}, Syntax: "[command-name [command-name ...]]",
 			Complexity: "O(n), n being the number of commands", Summary: "Returns what commands do and how they are called.",
 			Run: runCommandDocs,
 		},
 		{
-			Name: "getkeys", Arity: -3, Flags: engine.Loading | engine.Stale, Categories: []string{"slow", "connection"}, Syntax: "command [arg ...]",
+			Name: "getkeys", Arity: -3, Flags: traits.Loading | traits.Stale, Categories: []string{"slow", "connection"}, Syntax: "command [arg ...]",
 			Complexity: "O(n), n being the number of arguments", Summary: "Returns the keys of a command.",
 			Run: runCommandGetKeys,
 		},
 		{
-			Name: "info", Arity: -2, Flags: engine.Loading | engine.Stale, Categories: []string{"slow", "connection"}, Syntax: "[command-name [command-name ...]]",
+			Name: "info", Arity: -2, Flags: traits.Loading | traits.Stale, Categories: []string{"slow", "connection"}, Syntax: "[command-name [command-name ...]]",
 			Complexity: "O(n), n being the number of commands", Summary: "Describes commands.",
 			Run: func(x *engine.Context, c *engine.Call) {
 				if len(c.Args) == 2 {
@@ -52,7 +53,7 @@ var commandCommand = engine.Command{
 			},
 		},
 		{
-			Name: "list", Arity: -2, Flags: engine.Loading | engine.Stale, Categories: []string{"slow", "connection"},
+			Name: "list", Arity: -2, Flags: traits.Loading | traits.Stale, Categories: []string{"slow", "connection"},
 			Syntax:     "[FILTERBY (MODULE module-name | ACLCAT category | PATTERN pattern)]",
 			Complexity: "O(n), n being the number of commands", Summary: "Returns the names of the commands.",
 			Run: runCommandList,
@@ -93,7 +94,7 @@ func commandInfo(cmd *engine.Command) answer.Reply {
 
 // legacyKeys says where keys are in the old way of COMMAND INFO, which knows one
 // range.
-func legacyKeys(keys []engine.Keys) (first, last, step int64) {
+func legacyKeys(keys traits.Keys) (first, last, step int64) {
 	for _, k := range keys {
 		if k.Counted || k.Hidden || k.At != nil {
 			continue
@@ -128,7 +129,7 @@ func keySpecs(cmd *engine.Command) []answer.Reply {
 }
 
 // findKeys says how keys go on from the first.
-func findKeys(k engine.Keys) answer.Reply {
+func findKeys(k traits.Key) answer.Reply {
 	if k.Counted {
 		return answer.Pairs(answer.Text("type"), answer.Text("keynum"), answer.Text("spec"), answer.Pairs(
 			answer.Text("keynumidx"), answer.Integer(0), answer.Text("firstkey"), answer.Integer(1),
@@ -162,14 +163,14 @@ func runCommandDocs(x *engine.Context, c *engine.Call) {
 // commandDocs is the entry of COMMAND DOCS.
 func commandDocs(cmd *engine.Command) answer.Reply {
 	group := cmd.Group
-	if cmd.Flags&engine.Module != 0 {
+	if cmd.Flags&traits.Module != 0 {
 		group = "module"
 	}
 	elems := []answer.Reply{
 		answer.Text("summary"), answer.Text(cmd.Summary), answer.Text("since"), answer.Text(cmd.Since),
 		answer.Text("group"), answer.Text(group), answer.Text("complexity"), answer.Text(cmd.Complexity),
 	}
-	if cmd.Flags&engine.Module != 0 {
+	if cmd.Flags&traits.Module != 0 {
 		elems = append(elems, answer.Text("module"), answer.Text("bf"))
 	}
 	if args := parseSyntax(cmd.Syntax); len(args) > 0 && len(cmd.Subcommands) == 0 {
@@ -203,7 +204,7 @@ func runCommandGetKeys(x *engine.Context, c *engine.Call) {
 		return
 	}
 	keys := []answer.Reply{}
-	cmd.EachKey(args, func(i int, k engine.Keys) {
+	cmd.Keys.Each(args, func(i int, k traits.Key) {
 		if !k.Hidden {
 			keys = append(keys, answer.Text(string(args[i])))
 		}
@@ -216,7 +217,7 @@ func runCommandList(x *engine.Context, c *engine.Call) {
 	switch args := c.Args[2:]; {
 	case len(args) == 0:
 	case len(args) == 3 && answer.Is(args[0], "filterby") && answer.Is(args[1], "module"):
-		keep = func(cmd *engine.Command) bool { return cmd.Flags&engine.Module != 0 && string(args[2]) == "bf" }
+		keep = func(cmd *engine.Command) bool { return cmd.Flags&traits.Module != 0 && string(args[2]) == "bf" }
 	case len(args) == 3 && answer.Is(args[0], "filterby") && answer.Is(args[1], "aclcat"):
 		keep = func(cmd *engine.Command) bool { return slices.Contains(cmd.Categories, answer.Lower(args[2])) }
 	case len(args) == 3 && answer.Is(args[0], "filterby") && answer.Is(args[1], "pattern"):

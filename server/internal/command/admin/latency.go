@@ -7,15 +7,16 @@ import (
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/session"
+	"github.com/bloomery/bloomery/server/internal/traits"
 )
 
-const latencyFlags = engine.Admin | engine.NoScript | engine.Loading | engine.Stale
+const latencyFlags = traits.Admin | traits.NoScript | traits.Loading | traits.Stale
 
 var latencyCategories = []string{"admin", "slow", "dangerous"}
 
 // latency is LATENCY, with its subcommands.
 var latency = engine.Command{
-	Name: "latency", Arity: -2, Group: engine.GroupServer, Since: "2.8.13", Syntax: "subcommand", Summary: "Reports how long commands took.",
+	Name: "latency", Arity: -2, Group: traits.GroupServer, Since: "2.8.13", Syntax: "subcommand", Summary: "Reports how long commands took.",
 	Categories: []string{"slow"},
 	Subcommands: []engine.Command{
 		{

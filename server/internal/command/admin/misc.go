@@ -7,11 +7,12 @@ import (
 
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/traits"
 )
 
 // timeCommand is TIME.
 var timeCommand = engine.Command{
-	Name: "time", Arity: 1, Flags: engine.Fast | engine.Loading | engine.Stale, Categories: []string{"fast"}, Group: engine.GroupServer,
+	Name: "time", Arity: 1, Flags: traits.Fast | traits.Loading | traits.Stale, Categories: []string{"fast"}, Group: traits.GroupServer,
 	Since: "2.6.0", Complexity: "O(1)", Summary: "Returns seconds and microseconds since 1970.",
 	Run: func(x *engine.Context, c *engine.Call) {
 		micros := x.Now().UnixMicro()
@@ -22,7 +23,7 @@ var timeCommand = engine.Command{
 // wait is WAIT numreplicas timeout. There are no replicas, so there is
 // nothing to wait for.
 var wait = engine.Command{
-	Name: "wait", Arity: 3, Flags: 0, Categories: []string{"slow", "connection"}, Group: engine.GroupGeneric,
+	Name: "wait", Arity: 3, Flags: 0, Categories: []string{"slow", "connection"}, Group: traits.GroupGeneric,
 	Since: "3.0.0", Syntax: "numreplicas timeout", Complexity: "O(1)", Summary: "Returns 0: there are no replicas.",
 	Run: func(_ *engine.Context, c *engine.Call) {
 		_, ok := answer.ParseInt(c.Args[1])
@@ -42,10 +43,10 @@ var wait = engine.Command{
 
 // module is MODULE LIST.
 var module = engine.Command{
-	Name: "module", Arity: -2, Group: engine.GroupServer, Since: "4.0.0", Syntax: "LIST", Summary: "Lists modules.",
+	Name: "module", Arity: -2, Group: traits.GroupServer, Since: "4.0.0", Syntax: "LIST", Summary: "Lists modules.",
 	Categories: []string{"slow"},
 	Subcommands: []engine.Command{{
-		Name: "list", Arity: 2, Flags: engine.Admin | engine.NoScript, Categories: []string{"admin", "slow", "dangerous"}, Complexity: "O(1)",
+		Name: "list", Arity: 2, Flags: traits.Admin | traits.NoScript, Categories: []string{"admin", "slow", "dangerous"}, Complexity: "O(1)",
 		Summary: "Lists the modules: bf, which is built in.",
 		Run:     func(_ *engine.Context, c *engine.Call) { c.Answer(answer.List(answer.BloomModule())) },
 	}},

@@ -2,7 +2,10 @@ package admin
 
 // Commands of Redis that are refused with a reason.
 
-import "github.com/bloomery/bloomery/server/internal/engine"
+import (
+	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/traits"
+)
 
 const (
 	textNoScripts = "ERR scripts and functions are not supported: this server runs no code of clients. " +
@@ -29,7 +32,7 @@ func refusedCommands() []engine.Command {
 		{"function", "subcommand", "7.0.0", -2},
 		{"script", "subcommand", "2.6.0", -2},
 	} {
-		all = append(all, refusedCommand(r.name, r.syntax, r.since, r.arity, engine.GroupScripting,
+		all = append(all, refusedCommand(r.name, r.syntax, r.since, r.arity, traits.GroupScripting,
 			"Refused: the server runs no code of clients.", textNoScripts))
 	}
 	for _, r := range []struct {
@@ -46,7 +49,7 @@ func refusedCommands() []engine.Command {
 		{"sunsubscribe", "[shardchannel [shardchannel ...]]", "7.0.0", -1},
 		{"unsubscribe", "[channel [channel ...]]", "2.0.0", -1},
 	} {
-		all = append(all, refusedCommand(r.name, r.syntax, r.since, r.arity, engine.GroupPubSub,
+		all = append(all, refusedCommand(r.name, r.syntax, r.since, r.arity, traits.GroupPubSub,
 			"Refused: the server passes no messages on.", textNoMessages))
 	}
 	return all
@@ -54,8 +57,8 @@ func refusedCommands() []engine.Command {
 
 func refusedCommand(name, syntax, since string, arity int, group, summary, text string) engine.Command {
 	return engine.Command{
-		Name: name, Arity: arity, Flags: engine.NoScript | engine.Loading | engine.Stale, Categories: []string{group, "slow"}, Group: group,
-		Since: since, Syntax: syntax, Complexity: "O(1)", Summary: summary, Secret: engine.Behind(1),
+		Name: name, Arity: arity, Flags: traits.NoScript | traits.Loading | traits.Stale, Categories: []string{group, "slow"}, Group: group,
+		Since: since, Syntax: syntax, Complexity: "O(1)", Summary: summary, Secret: traits.Behind(1),
 		Run: func(_ *engine.Context, c *engine.Call) { c.Fail(text) },
 	}
 }

@@ -3,12 +3,13 @@ package admin
 import (
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/traits"
 )
 
 // shutdown is SHUTDOWN. There is no reply: the connection ends, as all do.
 var shutdown = engine.Command{
-	Name: "shutdown", Arity: -1, Max: 4, Flags: engine.Admin | engine.NoScript | engine.NoMulti | engine.Loading | engine.Stale,
-	Categories: []string{"admin", "slow", "dangerous"}, Group: engine.GroupServer, Syntax: "[NOSAVE|SAVE] [NOW] [FORCE]",
+	Name: "shutdown", Arity: -1, Max: 4, Flags: traits.Admin | traits.NoScript | traits.NoMulti | traits.Loading | traits.Stale,
+	Categories: []string{"admin", "slow", "dangerous"}, Group: traits.GroupServer, Syntax: "[NOSAVE|SAVE] [NOW] [FORCE]",
 	Since: "1.0.0", Complexity: "O(n), n being the data that is not on disk yet",
 	Summary: "Ends the server in order. The log has all writes, so that nothing is lost with NOSAVE either.",
 	Run:     runShutdown,

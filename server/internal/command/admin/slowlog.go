@@ -6,15 +6,16 @@ import (
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/session"
+	"github.com/bloomery/bloomery/server/internal/traits"
 )
 
 // slowLog is SLOWLOG, with its subcommands.
 var slowLog = engine.Command{
-	Name: "slowlog", Arity: -2, Group: engine.GroupServer, Since: "2.2.12", Syntax: "subcommand", Summary: "Lists the commands that took long.",
+	Name: "slowlog", Arity: -2, Group: traits.GroupServer, Since: "2.2.12", Syntax: "subcommand", Summary: "Lists the commands that took long.",
 	Categories: []string{"slow"},
 	Subcommands: []engine.Command{
 		{
-			Name: "get", Arity: -2, Max: 3, Flags: engine.Admin | engine.Loading | engine.Stale, Categories: []string{"admin", "slow", "dangerous"},
+			Name: "get", Arity: -2, Max: 3, Flags: traits.Admin | traits.Loading | traits.Stale, Categories: []string{"admin", "slow", "dangerous"},
 			Syntax: "[count]", Complexity: "O(n), n being the number of entries", Summary: "Returns the latest entries.",
 			Run: func(x *engine.Context, c *engine.Call) {
 				n := int64(10)
@@ -29,12 +30,12 @@ var slowLog = engine.Command{
 			},
 		},
 		{
-			Name: "len", Arity: 2, Flags: engine.Admin | engine.Loading | engine.Stale, Categories: []string{"admin", "slow", "dangerous"},
+			Name: "len", Arity: 2, Flags: traits.Admin | traits.Loading | traits.Stale, Categories: []string{"admin", "slow", "dangerous"},
 			Complexity: "O(1)", Summary: "Returns the number of entries.",
 			Run: func(x *engine.Context, c *engine.Call) { c.Answer(answer.Integer(int64(x.Server().SlowLog().Len()))) },
 		},
 		{
-			Name: "reset", Arity: 2, Flags: engine.Admin | engine.Loading | engine.Stale, Categories: []string{"admin", "slow", "dangerous"},
+			Name: "reset", Arity: 2, Flags: traits.Admin | traits.Loading | traits.Stale, Categories: []string{"admin", "slow", "dangerous"},
 			Complexity: "O(n), n being the number of entries", Summary: "Removes the entries.",
 			Run: func(x *engine.Context, c *engine.Call) {
 				x.Server().SlowLog().Reset()
@@ -46,8 +47,8 @@ var slowLog = engine.Command{
 
 // monitor is MONITOR.
 var monitor = engine.Command{
-	Name: "monitor", Arity: 1, Flags: engine.Admin | engine.NoScript | engine.NoMulti | engine.Loading | engine.Stale,
-	Categories: []string{"admin", "slow", "dangerous"}, Group: engine.GroupServer, Since: "1.0.0", Complexity: "O(1)",
+	Name: "monitor", Arity: 1, Flags: traits.Admin | traits.NoScript | traits.NoMulti | traits.Loading | traits.Stale,
+	Categories: []string{"admin", "slow", "dangerous"}, Group: traits.GroupServer, Since: "1.0.0", Complexity: "O(1)",
 	Summary: "Shows the commands of all clients as they are run, without passwords and without those of operators. " +
 		"A client that does not take them as fast as they come is closed.",
 	Run: func(x *engine.Context, c *engine.Call) {

@@ -9,12 +9,13 @@ import (
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/store"
+	"github.com/bloomery/bloomery/server/internal/traits"
 )
 
 // add is BF.ADD key item.
 var add = engine.Command{
-	Name: "bf.add", Arity: 3, Flags: engine.Write | engine.DenyOOM | engine.Module, Keys: engine.OneKey(engine.KeyRW),
-	Categories: []string{"write", "bloom"}, Group: engine.GroupBloom, Since: "1.0.0",
+	Name: "bf.add", Arity: 3, Flags: traits.Write | traits.DenyOOM | traits.Module, Keys: traits.OneKey(traits.KeyRW),
+	Categories: []string{"write", "bloom"}, Group: traits.GroupBloom, Since: "1.0.0",
 	Syntax: "key item", Complexity: "O(k), k being the number of hash functions",
 	Summary: "Adds an item to a Bloom filter, which is created if it is not there.",
 	Filter:  &engine.OnFilter{Family: family, Single: true, Write: adding},
@@ -22,8 +23,8 @@ var add = engine.Command{
 
 // mAdd is BF.MADD key item [item ...].
 var mAdd = engine.Command{
-	Name: "bf.madd", Arity: -3, Flags: engine.Write | engine.DenyOOM | engine.Module, Keys: engine.OneKey(engine.KeyRW),
-	Categories: []string{"write", "bloom"}, Group: engine.GroupBloom, Since: "1.0.0",
+	Name: "bf.madd", Arity: -3, Flags: traits.Write | traits.DenyOOM | traits.Module, Keys: traits.OneKey(traits.KeyRW),
+	Categories: []string{"write", "bloom"}, Group: traits.GroupBloom, Since: "1.0.0",
 	Syntax: "key item [item ...]", Complexity: "O(k · n), k hash functions and n items",
 	Summary: "Adds items to a Bloom filter, which is created if it is not there.",
 	Filter:  &engine.OnFilter{Family: family, Write: adding},

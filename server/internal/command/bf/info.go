@@ -10,12 +10,13 @@ import (
 
 	"github.com/bloomery/bloomery/internal/redisbloom"
 	"github.com/bloomery/bloomery/server/internal/store"
+	"github.com/bloomery/bloomery/server/internal/traits"
 )
 
 // card is BF.CARD key.
 var card = engine.Command{
-	Name: "bf.card", Arity: 2, Flags: engine.ReadOnly | engine.Module | engine.Fast, Keys: engine.OneKey(engine.KeyRO),
-	Categories: []string{"read", "bloom", "fast"}, Group: engine.GroupBloom, Since: "2.4.4",
+	Name: "bf.card", Arity: 2, Flags: traits.ReadOnly | traits.Module | traits.Fast, Keys: traits.OneKey(traits.KeyRO),
+	Categories: []string{"read", "bloom", "fast"}, Group: traits.GroupBloom, Since: "2.4.4",
 	Syntax: "key", Complexity: "O(1)",
 	Summary: "Returns how many items were new when they were added to a Bloom filter.",
 	Filter: &engine.OnFilter{
@@ -29,8 +30,8 @@ var card = engine.Command{
 
 // info is BF.INFO key [CAPACITY | SIZE | FILTERS | ITEMS | EXPANSION].
 var info = engine.Command{
-	Name: "bf.info", Arity: -2, Max: 3, Flags: engine.ReadOnly | engine.Module | engine.Fast, Keys: engine.OneKey(engine.KeyRO),
-	Categories: []string{"read", "bloom", "fast"}, Tips: []string{"dont_cache"}, Group: engine.GroupBloom, Since: "1.0.0",
+	Name: "bf.info", Arity: -2, Max: 3, Flags: traits.ReadOnly | traits.Module | traits.Fast, Keys: traits.OneKey(traits.KeyRO),
+	Categories: []string{"read", "bloom", "fast"}, Tips: []string{"dont_cache"}, Group: traits.GroupBloom, Since: "1.0.0",
 	Syntax: "key [CAPACITY | SIZE | FILTERS | ITEMS | EXPANSION]", Complexity: "O(1)",
 	Summary: "Describes a Bloom filter, or returns one fact about it.",
 	Filter:  &engine.OnFilter{Family: family, Parse: engine.NoItems, Read: readInfo, Absent: engine.NotFound},
@@ -38,8 +39,8 @@ var info = engine.Command{
 
 // debug is BF.DEBUG key.
 var debug = engine.Command{
-	Name: "bf.debug", Arity: 2, Flags: engine.ReadOnly | engine.Module | engine.Fast, Keys: engine.OneKey(engine.KeyRO),
-	Categories: []string{"read", "bloom"}, Tips: []string{"dont_cache"}, Group: engine.GroupBloom, Since: "1.0.0",
+	Name: "bf.debug", Arity: 2, Flags: traits.ReadOnly | traits.Module | traits.Fast, Keys: traits.OneKey(traits.KeyRO),
+	Categories: []string{"read", "bloom"}, Tips: []string{"dont_cache"}, Group: traits.GroupBloom, Since: "1.0.0",
 	Syntax: "key", Complexity: "O(n), n being the number of layers",
 	Summary: "Describes every layer of a Bloom filter.",
 	Cost:    engine.ByKeys((*engine.Costs).Look),

@@ -4,6 +4,7 @@ import (
 	"github.com/bloomery/bloomery/internal/redisbloom"
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/traits"
 )
 
 // Which parameters a command gave.
@@ -23,8 +24,8 @@ type options struct {
 // insert is BF.INSERT key [CAPACITY n] [ERROR e] [EXPANSION n] [NOCREATE]
 // [NONSCALING] ITEMS item [item ...].
 var insert = engine.Command{
-	Name: "bf.insert", Arity: -4, Flags: engine.Write | engine.DenyOOM | engine.Module, Keys: engine.OneKey(engine.KeyRW),
-	Categories: []string{"write", "bloom"}, Group: engine.GroupBloom, Since: "1.0.0",
+	Name: "bf.insert", Arity: -4, Flags: traits.Write | traits.DenyOOM | traits.Module, Keys: traits.OneKey(traits.KeyRW),
+	Categories: []string{"write", "bloom"}, Group: traits.GroupBloom, Since: "1.0.0",
 	Syntax:     "key [CAPACITY capacity] [ERROR error] [EXPANSION expansion] [NOCREATE] [NONSCALING] ITEMS item [item ...]",
 	Complexity: "O(k · n), k hash functions and n items",
 	Summary:    "Adds items to a Bloom filter, which is created with these parameters if it is not there.",

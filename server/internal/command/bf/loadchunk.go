@@ -8,12 +8,13 @@ import (
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/store"
+	"github.com/bloomery/bloomery/server/internal/traits"
 )
 
 // loadChunk is BF.LOADCHUNK key iter data.
 var loadChunk = engine.Command{
-	Name: "bf.loadchunk", Arity: 4, Flags: engine.Write | engine.DenyOOM | engine.Module, Keys: engine.OneKey(engine.KeyRW),
-	Categories: []string{"write", "bloom", "delete"}, Group: engine.GroupBloom, Since: "1.0.0",
+	Name: "bf.loadchunk", Arity: 4, Flags: traits.Write | traits.DenyOOM | traits.Module, Keys: traits.OneKey(traits.KeyRW),
+	Categories: []string{"write", "bloom", "delete"}, Group: traits.GroupBloom, Since: "1.0.0",
 	Syntax: "key iterator data", Complexity: "O(n), n being the number of bytes",
 	Summary: "Stores one piece that BF.SCANDUMP returned.",
 	Cost:    costOfLoadChunk,

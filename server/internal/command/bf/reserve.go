@@ -7,6 +7,7 @@ import (
 	"github.com/bloomery/bloomery/internal/redisbloom"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/store"
+	"github.com/bloomery/bloomery/server/internal/traits"
 )
 
 // reserve is BF.RESERVE key error capacity [EXPANSION n] [NONSCALING].
@@ -17,8 +18,8 @@ var reserve = engine.Maker{
 		return &store.MakeBloom{Name: c.Args[1], Params: p}, text
 	},
 }.Command(engine.Command{
-	Name: "bf.reserve", Arity: -4, Max: 7, Flags: engine.Write | engine.DenyOOM | engine.Module, Keys: engine.OneKey(engine.KeyRW),
-	Categories: []string{"write", "bloom", "fast"}, Group: engine.GroupBloom, Since: "1.0.0",
+	Name: "bf.reserve", Arity: -4, Max: 7, Flags: traits.Write | traits.DenyOOM | traits.Module, Keys: traits.OneKey(traits.KeyRW),
+	Categories: []string{"write", "bloom", "fast"}, Group: traits.GroupBloom, Since: "1.0.0",
 	Syntax: "key error_rate capacity [EXPANSION expansion] [NONSCALING]", Complexity: "O(1)",
 	Summary: "Creates a Bloom filter.",
 })

@@ -4,12 +4,13 @@ import (
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/store"
+	"github.com/bloomery/bloomery/server/internal/traits"
 )
 
 // scanDump is BF.SCANDUMP key iter.
 var scanDump = engine.Command{
-	Name: "bf.scandump", Arity: 3, Flags: engine.ReadOnly | engine.Module | engine.Fast | engine.Heavy, Keys: engine.OneKey(engine.KeyRW),
-	Categories: []string{"read", "bloom"}, Tips: []string{"dont_cache"}, Group: engine.GroupBloom, Since: "1.0.0",
+	Name: "bf.scandump", Arity: 3, Flags: traits.ReadOnly | traits.Module | traits.Fast | traits.Heavy, Keys: traits.OneKey(traits.KeyRW),
+	Categories: []string{"read", "bloom"}, Tips: []string{"dont_cache"}, Group: traits.GroupBloom, Since: "1.0.0",
 	Syntax: "key iterator", Complexity: "O(n), n being the number of bytes returned",
 	Summary: "Returns one piece of a Bloom filter, and the iterator of the next.",
 	Cost:    engine.ByKeys((*engine.Costs).Look),

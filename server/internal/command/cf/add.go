@@ -9,12 +9,13 @@ import (
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/store"
+	"github.com/bloomery/bloomery/server/internal/traits"
 )
 
 // add is CF.ADD key item.
 var add = engine.Command{
-	Name: "cf.add", Arity: 3, Flags: engine.Write | engine.DenyOOM | engine.Module, Keys: engine.OneKey(engine.KeyRW),
-	Categories: []string{"write", "cuckoo"}, Group: engine.GroupCuckoo, Since: "1.0.0",
+	Name: "cf.add", Arity: 3, Flags: traits.Write | traits.DenyOOM | traits.Module, Keys: traits.OneKey(traits.KeyRW),
+	Categories: []string{"write", "cuckoo"}, Group: traits.GroupCuckoo, Since: "1.0.0",
 	Syntax: "key item", Complexity: "O(n + i), n sub-filters and i iterations",
 	Summary: "Adds an item to a cuckoo filter, which is created if it is not there.",
 	Filter:  &engine.OnFilter{Family: family, Single: true, Write: single(false)},
@@ -22,8 +23,8 @@ var add = engine.Command{
 
 // addNX is CF.ADDNX key item.
 var addNX = engine.Command{
-	Name: "cf.addnx", Arity: 3, Flags: engine.Write | engine.DenyOOM | engine.Module, Keys: engine.OneKey(engine.KeyRW),
-	Categories: []string{"write", "cuckoo"}, Group: engine.GroupCuckoo, Since: "1.0.0",
+	Name: "cf.addnx", Arity: 3, Flags: traits.Write | traits.DenyOOM | traits.Module, Keys: traits.OneKey(traits.KeyRW),
+	Categories: []string{"write", "cuckoo"}, Group: traits.GroupCuckoo, Since: "1.0.0",
 	Syntax: "key item", Complexity: "O(n + i), n sub-filters and i iterations",
 	Summary: "Adds an item to a cuckoo filter unless it seems to be there.",
 	Filter:  &engine.OnFilter{Family: family, Single: true, Write: single(true)},

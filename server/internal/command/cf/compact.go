@@ -6,6 +6,7 @@ import (
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/store"
+	"github.com/bloomery/bloomery/server/internal/traits"
 )
 
 // compact is CF.COMPACT key. RedisBloom flags it readonly, although it writes:
@@ -15,9 +16,9 @@ import (
 // use it. In a transaction that is done behind the last command: it moves items
 // and changes no answer about them.
 var compact = engine.Command{
-	Name: "cf.compact", Arity: -1, Flags: engine.ReadOnly | engine.Module | engine.Fast | engine.Wrote | engine.Outside,
-	Keys:       engine.OneKey(engine.KeyUpdate),
-	Categories: []string{"read", "cuckoo"}, Group: engine.GroupCuckoo, Since: "1.0.0",
+	Name: "cf.compact", Arity: -1, Flags: traits.ReadOnly | traits.Module | traits.Fast | traits.Wrote | traits.Outside,
+	Keys:       traits.OneKey(traits.KeyUpdate),
+	Categories: []string{"read", "cuckoo"}, Group: traits.GroupCuckoo, Since: "1.0.0",
 	Syntax: "key", Complexity: "O(s), s being the number of slots",
 	Summary: "Moves the items of a cuckoo filter into its older sub-filters, as far as there is room.",
 	Cost:    engine.ByKeys((*engine.Costs).Visit),

@@ -6,12 +6,13 @@ import (
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/store"
+	"github.com/bloomery/bloomery/server/internal/traits"
 )
 
 // del is CF.DEL key item.
 var del = engine.Command{
-	Name: "cf.del", Arity: 3, Flags: engine.Write | engine.Module | engine.Fast, Keys: engine.OneKey(engine.KeyRW),
-	Categories: []string{"write", "cuckoo", "delete"}, Group: engine.GroupCuckoo, Since: "1.0.0",
+	Name: "cf.del", Arity: 3, Flags: traits.Write | traits.Module | traits.Fast, Keys: traits.OneKey(traits.KeyRW),
+	Categories: []string{"write", "cuckoo", "delete"}, Group: traits.GroupCuckoo, Since: "1.0.0",
 	Syntax: "key item", Complexity: "O(n), n being the number of sub-filters; more when the filter is compacted",
 	Summary: "Removes one occurrence of an item from a cuckoo filter. Remove only what was added.",
 	Filter: &engine.OnFilter{

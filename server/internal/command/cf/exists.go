@@ -6,12 +6,13 @@ import (
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/store"
+	"github.com/bloomery/bloomery/server/internal/traits"
 )
 
 // exists is CF.EXISTS key item.
 var exists = engine.Command{
-	Name: "cf.exists", Arity: 3, Flags: engine.ReadOnly | engine.Module | engine.Fast, Keys: engine.OneKey(engine.KeyRO),
-	Categories: []string{"read", "cuckoo"}, Group: engine.GroupCuckoo, Since: "1.0.0",
+	Name: "cf.exists", Arity: 3, Flags: traits.ReadOnly | traits.Module | traits.Fast, Keys: traits.OneKey(traits.KeyRO),
+	Categories: []string{"read", "cuckoo"}, Group: traits.GroupCuckoo, Since: "1.0.0",
 	Syntax: "key item", Complexity: "O(n), n being the number of sub-filters",
 	Summary: "Reports whether an item may be in a cuckoo filter.",
 	Filter:  &engine.OnFilter{Family: family, Contains: true, Single: true, Absent: engine.NoneOf, Foreign: engine.NoneOf},
@@ -19,8 +20,8 @@ var exists = engine.Command{
 
 // mExists is CF.MEXISTS key item [item ...].
 var mExists = engine.Command{
-	Name: "cf.mexists", Arity: -3, Flags: engine.ReadOnly | engine.Module | engine.Fast, Keys: engine.OneKey(engine.KeyRO),
-	Categories: []string{"read", "cuckoo"}, Group: engine.GroupCuckoo, Since: "1.0.0",
+	Name: "cf.mexists", Arity: -3, Flags: traits.ReadOnly | traits.Module | traits.Fast, Keys: traits.OneKey(traits.KeyRO),
+	Categories: []string{"read", "cuckoo"}, Group: traits.GroupCuckoo, Since: "1.0.0",
 	Syntax: "key item [item ...]", Complexity: "O(m · n), m items and n sub-filters",
 	Summary: "Reports for each item whether it may be in a cuckoo filter.",
 	Filter:  &engine.OnFilter{Family: family, Contains: true, Absent: engine.NoneOf, Foreign: engine.NoneOf},
@@ -28,8 +29,8 @@ var mExists = engine.Command{
 
 // count is CF.COUNT key item.
 var count = engine.Command{
-	Name: "cf.count", Arity: 3, Flags: engine.ReadOnly | engine.Module | engine.Fast, Keys: engine.OneKey(engine.KeyRO),
-	Categories: []string{"read", "cuckoo"}, Group: engine.GroupCuckoo, Since: "1.0.0",
+	Name: "cf.count", Arity: 3, Flags: traits.ReadOnly | traits.Module | traits.Fast, Keys: traits.OneKey(traits.KeyRO),
+	Categories: []string{"read", "cuckoo"}, Group: traits.GroupCuckoo, Since: "1.0.0",
 	Syntax: "key item", Complexity: "O(n), n being the number of sub-filters",
 	Summary: "Returns how often an item may be in a cuckoo filter.",
 	Filter: &engine.OnFilter{

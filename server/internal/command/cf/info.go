@@ -9,12 +9,13 @@ import (
 	"github.com/bloomery/bloomery/server/internal/engine"
 
 	"github.com/bloomery/bloomery/server/internal/store"
+	"github.com/bloomery/bloomery/server/internal/traits"
 )
 
 // info is CF.INFO key.
 var info = engine.Command{
-	Name: "cf.info", Arity: 2, Flags: engine.ReadOnly | engine.Module | engine.Fast, Keys: engine.OneKey(engine.KeyRO),
-	Categories: []string{"read", "cuckoo", "fast"}, Tips: []string{"dont_cache"}, Group: engine.GroupCuckoo, Since: "1.0.0",
+	Name: "cf.info", Arity: 2, Flags: traits.ReadOnly | traits.Module | traits.Fast, Keys: traits.OneKey(traits.KeyRO),
+	Categories: []string{"read", "cuckoo", "fast"}, Tips: []string{"dont_cache"}, Group: traits.GroupCuckoo, Since: "1.0.0",
 	Syntax: "key", Complexity: "O(1)",
 	Summary: "Describes a cuckoo filter.",
 	Filter:  &engine.OnFilter{Family: family, Parse: engine.NoItems, Read: readInfo, Absent: engine.NotFound},
@@ -22,8 +23,8 @@ var info = engine.Command{
 
 // debug is CF.DEBUG key.
 var debug = engine.Command{
-	Name: "cf.debug", Arity: 2, Flags: engine.ReadOnly | engine.Module | engine.Fast, Keys: engine.OneKey(engine.KeyRO),
-	Categories: []string{"read", "cuckoo"}, Tips: []string{"dont_cache"}, Group: engine.GroupCuckoo, Since: "1.0.0",
+	Name: "cf.debug", Arity: 2, Flags: traits.ReadOnly | traits.Module | traits.Fast, Keys: traits.OneKey(traits.KeyRO),
+	Categories: []string{"read", "cuckoo"}, Tips: []string{"dont_cache"}, Group: traits.GroupCuckoo, Since: "1.0.0",
 	Syntax: "key", Complexity: "O(1)",
 	Summary: "Describes a cuckoo filter in one line.",
 	Filter:  &engine.OnFilter{Family: family, Parse: engine.NoItems, Read: readDebug, Absent: engine.NotFound},

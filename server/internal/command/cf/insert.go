@@ -9,12 +9,13 @@ import (
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/store"
+	"github.com/bloomery/bloomery/server/internal/traits"
 )
 
 // insert is CF.INSERT key [CAPACITY n] [NOCREATE] ITEMS item [item ...].
 var insert = engine.Command{
-	Name: "cf.insert", Arity: -4, Flags: engine.Write | engine.DenyOOM | engine.Module, Keys: engine.OneKey(engine.KeyRW),
-	Categories: []string{"write", "cuckoo"}, Group: engine.GroupCuckoo, Since: "1.0.0",
+	Name: "cf.insert", Arity: -4, Flags: traits.Write | traits.DenyOOM | traits.Module, Keys: traits.OneKey(traits.KeyRW),
+	Categories: []string{"write", "cuckoo"}, Group: traits.GroupCuckoo, Since: "1.0.0",
 	Syntax: "key [CAPACITY capacity] [NOCREATE] ITEMS item [item ...]", Complexity: "O(m · (n + i)), m items, n sub-filters, i iterations",
 	Summary: "Adds items to a cuckoo filter, which is created with this capacity if it is not there.",
 	Filter:  &engine.OnFilter{Family: family, Parse: parseInsert, Absent: unlessNoCreate, Write: several(false, answer.Codes)},
@@ -22,8 +23,8 @@ var insert = engine.Command{
 
 // insertNX is CF.INSERTNX key [CAPACITY n] [NOCREATE] ITEMS item [item ...].
 var insertNX = engine.Command{
-	Name: "cf.insertnx", Arity: -4, Flags: engine.Write | engine.DenyOOM | engine.Module, Keys: engine.OneKey(engine.KeyRW),
-	Categories: []string{"write", "cuckoo"}, Group: engine.GroupCuckoo, Since: "1.0.0",
+	Name: "cf.insertnx", Arity: -4, Flags: traits.Write | traits.DenyOOM | traits.Module, Keys: traits.OneKey(traits.KeyRW),
+	Categories: []string{"write", "cuckoo"}, Group: traits.GroupCuckoo, Since: "1.0.0",
 	Syntax: "key [CAPACITY capacity] [NOCREATE] ITEMS item [item ...]", Complexity: "O(m · (n + i)), m items, n sub-filters, i iterations",
 	Summary: "Adds items to a cuckoo filter unless they seem to be there.",
 	Filter:  &engine.OnFilter{Family: family, Parse: parseInsert, Absent: unlessNoCreate, Write: several(true, answer.CodeInts)},

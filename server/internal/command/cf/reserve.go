@@ -6,6 +6,7 @@ import (
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/store"
+	"github.com/bloomery/bloomery/server/internal/traits"
 )
 
 // reserve is CF.RESERVE key capacity [BUCKETSIZE n] [MAXITERATIONS n]
@@ -18,8 +19,8 @@ var reserve = engine.Maker{
 		return &store.MakeCuckoo{Name: c.Args[1], Params: p}, text
 	},
 }.Command(engine.Command{
-	Name: "cf.reserve", Arity: -3, Flags: engine.Write | engine.DenyOOM | engine.Module, Keys: engine.OneKey(engine.KeyRW),
-	Categories: []string{"write", "cuckoo", "fast"}, Group: engine.GroupCuckoo, Since: "1.0.0",
+	Name: "cf.reserve", Arity: -3, Flags: traits.Write | traits.DenyOOM | traits.Module, Keys: traits.OneKey(traits.KeyRW),
+	Categories: []string{"write", "cuckoo", "fast"}, Group: traits.GroupCuckoo, Since: "1.0.0",
 	Syntax: "key capacity [BUCKETSIZE bucketsize] [MAXITERATIONS maxiterations] [EXPANSION expansion]", Complexity: "O(1)",
 	Summary: "Creates a cuckoo filter.",
 })

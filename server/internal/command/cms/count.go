@@ -8,12 +8,13 @@ import (
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/store"
+	"github.com/bloomery/bloomery/server/internal/traits"
 )
 
 // incrBy is CMS.INCRBY key item increment [item increment ...].
 var incrBy = engine.Command{
-	Name: "cms.incrby", Arity: -4, Flags: engine.Write | engine.DenyOOM | engine.Module, Keys: engine.OneKey(engine.KeyRW),
-	Categories: []string{"write", "cms"}, Group: engine.GroupCountMin, Since: "2.0.0",
+	Name: "cms.incrby", Arity: -4, Flags: traits.Write | traits.DenyOOM | traits.Module, Keys: traits.OneKey(traits.KeyRW),
+	Categories: []string{"write", "cms"}, Group: traits.GroupCountMin, Since: "2.0.0",
 	Syntax: "key item increment [item increment ...]", Complexity: "O(n · d), n items and d rows",
 	Summary: "Adds to the counts of items and returns them.",
 	Sketch: &engine.OnSketch{
@@ -56,8 +57,8 @@ func rows(p *store.Part, c *engine.Call) int {
 
 // query is CMS.QUERY key item [item ...].
 var query = engine.Command{
-	Name: "cms.query", Arity: -3, Flags: engine.ReadOnly | engine.Module, Keys: engine.OneKey(engine.KeyRO),
-	Categories: []string{"read", "cms"}, Group: engine.GroupCountMin, Since: "2.0.0",
+	Name: "cms.query", Arity: -3, Flags: traits.ReadOnly | traits.Module, Keys: traits.OneKey(traits.KeyRO),
+	Categories: []string{"read", "cms"}, Group: traits.GroupCountMin, Since: "2.0.0",
 	Syntax: "key item [item ...]", Complexity: "O(n · d), n items and d rows",
 	Summary: "Returns the counts of items, which are never too low.",
 	Sketch: &engine.OnSketch{
@@ -70,8 +71,8 @@ var query = engine.Command{
 
 // info is CMS.INFO key.
 var info = engine.Command{
-	Name: "cms.info", Arity: 2, Flags: engine.ReadOnly | engine.Module, Keys: engine.OneKey(engine.KeyRO),
-	Categories: []string{"read", "fast", "cms"}, Tips: []string{"dont_cache"}, Group: engine.GroupCountMin, Since: "2.0.0",
+	Name: "cms.info", Arity: 2, Flags: traits.ReadOnly | traits.Module, Keys: traits.OneKey(traits.KeyRO),
+	Categories: []string{"read", "fast", "cms"}, Tips: []string{"dont_cache"}, Group: traits.GroupCountMin, Since: "2.0.0",
 	Syntax: "key", Complexity: "O(1)",
 	Summary: "Describes a count-min sketch.",
 	Cost:    engine.ByWords,

@@ -10,20 +10,21 @@ import (
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/store"
+	"github.com/bloomery/bloomery/server/internal/traits"
 )
 
 // initByDim is CMS.INITBYDIM key width depth.
 var initByDim = initBy(byDim).Command(engine.Command{
-	Name: "cms.initbydim", Arity: 4, Flags: engine.Write | engine.DenyOOM | engine.Module, Keys: engine.OneKey(engine.KeyRW),
-	Categories: []string{"write", "fast", "cms"}, Group: engine.GroupCountMin, Since: "2.0.0",
+	Name: "cms.initbydim", Arity: 4, Flags: traits.Write | traits.DenyOOM | traits.Module, Keys: traits.OneKey(traits.KeyRW),
+	Categories: []string{"write", "fast", "cms"}, Group: traits.GroupCountMin, Since: "2.0.0",
 	Syntax: "key width depth", Complexity: "O(w · d), w counters in d rows",
 	Summary: "Creates a count-min sketch of a number of counters and rows.",
 })
 
 // initByProb is CMS.INITBYPROB key error probability.
 var initByProb = initBy(byProb).Command(engine.Command{
-	Name: "cms.initbyprob", Arity: 4, Flags: engine.Write | engine.DenyOOM | engine.Module, Keys: engine.OneKey(engine.KeyRW),
-	Categories: []string{"write", "fast", "cms"}, Group: engine.GroupCountMin, Since: "2.0.0",
+	Name: "cms.initbyprob", Arity: 4, Flags: traits.Write | traits.DenyOOM | traits.Module, Keys: traits.OneKey(traits.KeyRW),
+	Categories: []string{"write", "fast", "cms"}, Group: traits.GroupCountMin, Since: "2.0.0",
 	Syntax: "key error probability", Complexity: "O(w · d), w counters in d rows",
 	Summary: "Creates a count-min sketch for an error, a share of all increments, and the probability of a larger one.",
 })

@@ -10,14 +10,15 @@ import (
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/store"
+	"github.com/bloomery/bloomery/server/internal/traits"
 )
 
 // merge is CMS.MERGE destination numkeys source [source ...] [WEIGHTS weight
 // [weight ...]].
 var merge = engine.Command{
-	Name: "cms.merge", Arity: -4, Flags: engine.Write | engine.DenyOOM | engine.Module,
-	Keys:       []engine.Keys{engine.KeyAt(1, engine.KeyRW), {First: 2, Step: 1, Access: engine.KeyRO, Counted: true, Hidden: true}},
-	Categories: []string{"write", "cms", "delete"}, Group: engine.GroupCountMin, Since: "2.0.0",
+	Name: "cms.merge", Arity: -4, Flags: traits.Write | traits.DenyOOM | traits.Module,
+	Keys:       traits.Keys{traits.KeyAt(1, traits.KeyRW), {First: 2, Step: 1, Access: traits.KeyRO, Counted: true, Hidden: true}},
+	Categories: []string{"write", "cms", "delete"}, Group: traits.GroupCountMin, Since: "2.0.0",
 	Syntax:     "destination numkeys source [source ...] [WEIGHTS weight [weight ...]]",
 	Complexity: "O(n · w · d), n sketches of w counters in d rows",
 	Summary:    "Replaces the counts of a sketch by the weighted sum of those of others.",

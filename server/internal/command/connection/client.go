@@ -8,17 +8,18 @@ import (
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/session"
+	"github.com/bloomery/bloomery/server/internal/traits"
 )
 
 const textClientName = "ERR Client names cannot contain spaces, newlines or special characters."
 
 // client is CLIENT, with its subcommands.
 var client = engine.Command{
-	Name: "client", Arity: -2, Group: engine.GroupConnection, Since: "2.4.0", Syntax: "subcommand", Summary: "Describes clients and changes their settings.",
+	Name: "client", Arity: -2, Group: traits.GroupConnection, Since: "2.4.0", Syntax: "subcommand", Summary: "Describes clients and changes their settings.",
 	Categories: []string{"slow"},
 	Subcommands: []engine.Command{
 		{
-			Name: "getname", Arity: 2, Flags: engine.NoScript | engine.Loading | engine.Stale, Categories: []string{"slow", "connection"},
+			Name: "getname", Arity: 2, Flags: traits.NoScript | traits.Loading | traits.Stale, Categories: []string{"slow", "connection"},
 			Complexity: "O(1)", Summary: "Returns the name of this connection.",
 			Run: func(x *engine.Context, c *engine.Call) {
 				name := x.Client().Name()
@@ -30,58 +31,58 @@ var client = engine.Command{
 			},
 		},
 		{
-			Name: "id", Arity: 2, Flags: engine.NoScript | engine.Loading | engine.Stale, Categories: []string{"slow", "connection"},
+			Name: "id", Arity: 2, Flags: traits.NoScript | traits.Loading | traits.Stale, Categories: []string{"slow", "connection"},
 			Complexity: "O(1)", Summary: "Returns the number of this connection.",
 			Run: func(x *engine.Context, c *engine.Call) { c.Answer(answer.Integer(x.Client().ID)) },
 		},
 		{
-			Name: "info", Arity: 2, Flags: engine.NoScript | engine.Loading | engine.Stale, Categories: []string{"slow", "connection"},
+			Name: "info", Arity: 2, Flags: traits.NoScript | traits.Loading | traits.Stale, Categories: []string{"slow", "connection"},
 			Complexity: "O(1)", Summary: "Describes this connection.",
 			Run: func(x *engine.Context, c *engine.Call) {
 				c.Answer(answer.Reply{Kind: answer.Verbatim, Text: x.Server().Describe() + "\n"})
 			},
 		},
 		{
-			Name: "kill", Arity: -3, Flags: engine.Admin | engine.NoScript | engine.Loading | engine.Stale | engine.Outside, Categories: []string{"admin", "slow", "dangerous", "connection"},
+			Name: "kill", Arity: -3, Flags: traits.Admin | traits.NoScript | traits.Loading | traits.Stale | traits.Outside, Categories: []string{"admin", "slow", "dangerous", "connection"},
 			Syntax:     "ip:port | [ID client-id] [TYPE NORMAL] [USER username] [ADDR ip:port] [LADDR ip:port] [SKIPME yes|no] [MAXAGE seconds]",
 			Complexity: "O(n), n being the number of connections", Summary: "Closes connections.",
 			Run: runClientKill,
 		},
 		{
-			Name: "list", Arity: -2, Flags: engine.Admin | engine.NoScript | engine.Loading | engine.Stale | engine.Outside, Categories: []string{"admin", "slow", "dangerous", "connection"},
+			Name: "list", Arity: -2, Flags: traits.Admin | traits.NoScript | traits.Loading | traits.Stale | traits.Outside, Categories: []string{"admin", "slow", "dangerous", "connection"},
 			Syntax:     "[TYPE NORMAL|MASTER|REPLICA|PUBSUB] [ID client-id [client-id ...]]",
 			Complexity: "O(n), n being the number of connections", Summary: "Describes all connections.",
 			Cost: func(x *engine.Costs, _ *engine.Call) { x.Clients() },
 			Run:  runClientList,
 		},
 		{
-			Name: "no-evict", Arity: 3, Flags: engine.Admin | engine.NoScript | engine.Loading | engine.Stale, Categories: []string{"admin", "slow", "dangerous", "connection"},
+			Name: "no-evict", Arity: 3, Flags: traits.Admin | traits.NoScript | traits.Loading | traits.Stale, Categories: []string{"admin", "slow", "dangerous", "connection"},
 			Syntax: "ON|OFF", Complexity: "O(1)", Summary: "Accepted; connections are not evicted here.",
 			Run: runOnOff,
 		},
 		{
-			Name: "no-touch", Arity: 3, Flags: engine.NoScript | engine.Loading | engine.Stale, Categories: []string{"slow", "connection"},
+			Name: "no-touch", Arity: 3, Flags: traits.NoScript | traits.Loading | traits.Stale, Categories: []string{"slow", "connection"},
 			Syntax: "ON|OFF", Complexity: "O(1)", Summary: "Accepted; reading a key changes nothing here.",
 			Run: runOnOff,
 		},
 		{
-			Name: "pause", Arity: -3, Max: 4, Flags: engine.Admin | engine.NoScript | engine.Loading | engine.Stale, Categories: []string{"admin", "slow", "dangerous", "connection"},
+			Name: "pause", Arity: -3, Max: 4, Flags: traits.Admin | traits.NoScript | traits.Loading | traits.Stale, Categories: []string{"admin", "slow", "dangerous", "connection"},
 			Syntax: "timeout [WRITE|ALL]", Complexity: "O(1)",
 			Summary: "Holds the commands of clients back for so many milliseconds, all or those that write. Those of operators are run, so that they can end it.",
 			Run:     runClientPause,
 		},
 		{
-			Name: "reply", Arity: 3, Flags: engine.NoScript | engine.Loading | engine.Stale, Categories: []string{"slow", "connection"},
+			Name: "reply", Arity: 3, Flags: traits.NoScript | traits.Loading | traits.Stale, Categories: []string{"slow", "connection"},
 			Syntax: "ON|OFF|SKIP", Complexity: "O(1)", Summary: "Turns replies on or off, or skips the next.",
 			Run: runClientReply,
 		},
 		{
-			Name: "setinfo", Arity: 4, Flags: engine.NoScript | engine.Loading | engine.Stale, Categories: []string{"slow", "connection"},
+			Name: "setinfo", Arity: 4, Flags: traits.NoScript | traits.Loading | traits.Stale, Categories: []string{"slow", "connection"},
 			Syntax: "LIB-NAME libname | LIB-VER libver", Complexity: "O(1)", Summary: "Notes the client library.",
 			Run: runClientSetInfo,
 		},
 		{
-			Name: "setname", Arity: 3, Flags: engine.NoScript | engine.Loading | engine.Stale, Categories: []string{"slow", "connection"},
+			Name: "setname", Arity: 3, Flags: traits.NoScript | traits.Loading | traits.Stale, Categories: []string{"slow", "connection"},
 			Syntax: "connection-name", Complexity: "O(1)", Summary: "Names this connection.",
 			Run: func(x *engine.Context, c *engine.Call) {
 				if !x.Client().SetName(c.Args[2]) {
@@ -92,7 +93,7 @@ var client = engine.Command{
 			},
 		},
 		{
-			Name: "tracking", Arity: -3, Flags: engine.NoScript | engine.Loading | engine.Stale, Categories: []string{"slow", "connection"},
+			Name: "tracking", Arity: -3, Flags: traits.NoScript | traits.Loading | traits.Stale, Categories: []string{"slow", "connection"},
 			Syntax: "ON|OFF [option ...]", Complexity: "O(1)", Summary: "Refused: client-side caching is not supported.",
 			Run: func(_ *engine.Context, c *engine.Call) {
 				if answer.Is(c.Args[2], "off") {
@@ -103,7 +104,7 @@ var client = engine.Command{
 			},
 		},
 		{
-			Name: "unpause", Arity: 2, Flags: engine.Admin | engine.NoScript | engine.Loading | engine.Stale, Categories: []string{"admin", "slow", "dangerous", "connection"},
+			Name: "unpause", Arity: 2, Flags: traits.Admin | traits.NoScript | traits.Loading | traits.Stale, Categories: []string{"admin", "slow", "dangerous", "connection"},
 			Complexity: "O(n), n being the number of clients that wait", Summary: "Ends a pause.",
 			Run: func(x *engine.Context, c *engine.Call) {
 				x.Server().Pause().End(false)

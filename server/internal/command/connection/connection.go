@@ -6,6 +6,7 @@ import (
 	"github.com/bloomery/bloomery/server/internal/acl"
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/traits"
 )
 
 // Commands returns the commands on the connection.
@@ -24,7 +25,7 @@ const (
 
 // ping is PING [message].
 var ping = engine.Command{
-	Name: "ping", Arity: -1, Max: 2, Flags: engine.Fast, Categories: []string{"fast", "connection"}, Group: engine.GroupConnection,
+	Name: "ping", Arity: -1, Max: 2, Flags: traits.Fast, Categories: []string{"fast", "connection"}, Group: traits.GroupConnection,
 	Since: "1.0.0", Syntax: "[message]", Complexity: "O(1)", Summary: "Answers PONG, or the message.",
 	Run: func(_ *engine.Context, c *engine.Call) {
 		if len(c.Args) == 2 {
@@ -39,15 +40,15 @@ var pong = answer.Word("PONG")
 
 // echo is ECHO message.
 var echo = engine.Command{
-	Name: "echo", Arity: 2, Flags: engine.Fast | engine.Loading | engine.Stale, Categories: []string{"fast", "connection"}, Group: engine.GroupConnection,
+	Name: "echo", Arity: 2, Flags: traits.Fast | traits.Loading | traits.Stale, Categories: []string{"fast", "connection"}, Group: traits.GroupConnection,
 	Since: "1.0.0", Syntax: "message", Complexity: "O(1)", Summary: "Answers the message.",
 	Run: func(_ *engine.Context, c *engine.Call) { c.Answer(answer.Text(string(c.Args[1]))) },
 }
 
 // quit is QUIT.
 var quit = engine.Command{
-	Name: "quit", Arity: -1, Flags: engine.Fast | engine.NoAuth | engine.NoScript | engine.Loading | engine.Stale | engine.Immediate,
-	Categories: []string{"fast", "connection"}, Group: engine.GroupConnection,
+	Name: "quit", Arity: -1, Flags: traits.Fast | traits.NoAuth | traits.NoScript | traits.Loading | traits.Stale | traits.Immediate,
+	Categories: []string{"fast", "connection"}, Group: traits.GroupConnection,
 	Since: "1.0.0", Complexity: "O(1)", Summary: "Closes the connection.",
 	Run: func(x *engine.Context, c *engine.Call) {
 		x.Client().Quit = true
@@ -57,8 +58,8 @@ var quit = engine.Command{
 
 // reset is RESET.
 var reset = engine.Command{
-	Name: "reset", Arity: 1, Flags: engine.Fast | engine.NoAuth | engine.NoScript | engine.Loading | engine.Stale | engine.Immediate,
-	Categories: []string{"fast", "connection"}, Group: engine.GroupConnection,
+	Name: "reset", Arity: 1, Flags: traits.Fast | traits.NoAuth | traits.NoScript | traits.Loading | traits.Stale | traits.Immediate,
+	Categories: []string{"fast", "connection"}, Group: traits.GroupConnection,
 	Since: "6.2.0", Complexity: "O(1)", Summary: "Puts the connection back to its beginning.",
 	Run: func(x *engine.Context, c *engine.Call) {
 		x.Reset()
@@ -68,7 +69,7 @@ var reset = engine.Command{
 
 // selectCmd is SELECT index. There is one database.
 var selectCmd = engine.Command{
-	Name: "select", Arity: 2, Flags: engine.Fast | engine.Loading | engine.Stale, Categories: []string{"fast", "connection"}, Group: engine.GroupConnection,
+	Name: "select", Arity: 2, Flags: traits.Fast | traits.Loading | traits.Stale, Categories: []string{"fast", "connection"}, Group: traits.GroupConnection,
 	Since: "1.0.0", Syntax: "index", Complexity: "O(1)", Summary: "Chooses the database; there is one, 0.",
 	Run: func(_ *engine.Context, c *engine.Call) {
 		n, ok := answer.ParseInt(c.Args[1])
@@ -85,9 +86,9 @@ var selectCmd = engine.Command{
 
 // auth is AUTH [username] password.
 var auth = engine.Command{
-	Name: "auth", Arity: -2, Flags: engine.Fast | engine.NoAuth | engine.NoScript | engine.Loading | engine.Stale | engine.Immediate,
-	Categories: []string{"fast", "connection"}, Group: engine.GroupConnection,
-	Secret: engine.Behind(1), Since: "1.0.0", Syntax: "[username] password", Complexity: "O(n), n being the number of passwords of the user",
+	Name: "auth", Arity: -2, Flags: traits.Fast | traits.NoAuth | traits.NoScript | traits.Loading | traits.Stale | traits.Immediate,
+	Categories: []string{"fast", "connection"}, Group: traits.GroupConnection,
+	Secret: traits.Behind(1), Since: "1.0.0", Syntax: "[username] password", Complexity: "O(n), n being the number of passwords of the user",
 	Summary: "Makes this connection that of a user.",
 	Run: func(x *engine.Context, c *engine.Call) {
 		user := []byte(acl.Default)

@@ -3,12 +3,13 @@ package connection
 import (
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/traits"
 )
 
 // helloCommand is HELLO [protover [AUTH username password] [SETNAME name]].
 var helloCommand = engine.Command{
-	Name: "hello", Arity: -1, Flags: engine.Fast | engine.NoAuth | engine.NoScript | engine.Loading | engine.Stale | engine.Immediate,
-	Categories: []string{"fast", "connection"}, Group: engine.GroupConnection, Since: "6.0.0",
+	Name: "hello", Arity: -1, Flags: traits.Fast | traits.NoAuth | traits.NoScript | traits.Loading | traits.Stale | traits.Immediate,
+	Categories: []string{"fast", "connection"}, Group: traits.GroupConnection, Since: "6.0.0",
 	Syntax: "[protover [AUTH username password] [SETNAME clientname]]", Complexity: "O(1)",
 	Summary: "Chooses the protocol and describes the server.",
 	Run:     runHello, Secret: secretHello,

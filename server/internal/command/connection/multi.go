@@ -5,12 +5,13 @@ package connection
 import (
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/traits"
 )
 
 // multi is MULTI.
 var multi = engine.Command{
-	Name: "multi", Arity: 1, Flags: engine.Fast | engine.NoScript | engine.Loading | engine.Stale | engine.Immediate,
-	Categories: []string{"fast", "transaction"}, Group: engine.GroupMulti,
+	Name: "multi", Arity: 1, Flags: traits.Fast | traits.NoScript | traits.Loading | traits.Stale | traits.Immediate,
+	Categories: []string{"fast", "transaction"}, Group: traits.GroupMulti,
 	Since: "1.2.0", Complexity: "O(1)", Summary: "Begins a transaction.",
 	Run: func(x *engine.Context, c *engine.Call) {
 		if !x.Transaction().Begin() {
@@ -23,8 +24,8 @@ var multi = engine.Command{
 
 // discard is DISCARD.
 var discard = engine.Command{
-	Name: "discard", Arity: 1, Flags: engine.Fast | engine.NoScript | engine.Loading | engine.Stale | engine.Immediate,
-	Categories: []string{"fast", "transaction"}, Group: engine.GroupMulti,
+	Name: "discard", Arity: 1, Flags: traits.Fast | traits.NoScript | traits.Loading | traits.Stale | traits.Immediate,
+	Categories: []string{"fast", "transaction"}, Group: traits.GroupMulti,
 	Since: "2.0.0", Complexity: "O(n), n being the number of queued commands", Summary: "Gives a transaction up.",
 	Run: func(x *engine.Context, c *engine.Call) {
 		if !x.Transaction().InTransaction() {
@@ -38,8 +39,8 @@ var discard = engine.Command{
 
 // exec is EXEC.
 var exec = engine.Command{
-	Name: "exec", Arity: 1, Flags: engine.NoScript | engine.Loading | engine.Stale | engine.Immediate | engine.Outside,
-	Categories: []string{"slow", "transaction"}, Group: engine.GroupMulti,
+	Name: "exec", Arity: 1, Flags: traits.NoScript | traits.Loading | traits.Stale | traits.Immediate | traits.Outside,
+	Categories: []string{"slow", "transaction"}, Group: traits.GroupMulti,
 	Since: "1.2.0", Complexity: "that of the queued commands", Summary: "Runs the commands of a transaction, with no other in between. A transaction that would touch more data than max-transaction allows is refused as a whole.",
 	Run: func(x *engine.Context, c *engine.Call) {
 		if !x.Transaction().InTransaction() {
@@ -52,9 +53,9 @@ var exec = engine.Command{
 
 // watch is WATCH key [key ...].
 var watch = engine.Command{
-	Name: "watch", Arity: -2, Flags: engine.Fast | engine.NoScript | engine.Loading | engine.Stale | engine.Immediate,
-	Keys:       engine.AllKeys(engine.KeyRO),
-	Categories: []string{"fast", "transaction"}, Group: engine.GroupMulti, Since: "2.2.0",
+	Name: "watch", Arity: -2, Flags: traits.Fast | traits.NoScript | traits.Loading | traits.Stale | traits.Immediate,
+	Keys:       traits.AllKeys(traits.KeyRO),
+	Categories: []string{"fast", "transaction"}, Group: traits.GroupMulti, Since: "2.2.0",
 	Syntax: "key [key ...]", Complexity: "O(1) for every key", Summary: "Makes the next EXEC depend on keys not changing.",
 	Run: func(x *engine.Context, c *engine.Call) {
 		if x.Transaction().InTransaction() {
@@ -74,8 +75,8 @@ var watch = engine.Command{
 
 // unwatch is UNWATCH.
 var unwatch = engine.Command{
-	Name: "unwatch", Arity: 1, Flags: engine.Fast | engine.NoScript | engine.Loading | engine.Stale,
-	Categories: []string{"fast", "transaction"}, Group: engine.GroupMulti, Since: "2.2.0",
+	Name: "unwatch", Arity: 1, Flags: traits.Fast | traits.NoScript | traits.Loading | traits.Stale,
+	Categories: []string{"fast", "transaction"}, Group: traits.GroupMulti, Since: "2.2.0",
 	Complexity: "O(1)", Summary: "Forgets the watched keys.",
 	Run: func(x *engine.Context, c *engine.Call) {
 		x.Transaction().Unwatch()

@@ -14,12 +14,13 @@ import (
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/store"
+	"github.com/bloomery/bloomery/server/internal/traits"
 )
 
 // clearCmd is FILTER.CLEAR key.
 var clearCmd = engine.Command{
-	Name: "filter.clear", Arity: 2, Flags: engine.Write | engine.Outside, Keys: engine.OneKey(engine.KeyRW),
-	Categories: []string{"write", "filter", "slow", "delete"}, Group: engine.GroupFilter, Since: "0.2.0",
+	Name: "filter.clear", Arity: 2, Flags: traits.Write | traits.Outside, Keys: traits.OneKey(traits.KeyRW),
+	Categories: []string{"write", "filter", "slow", "delete"}, Group: traits.GroupFilter, Since: "0.2.0",
 	Syntax: "key", Complexity: "O(n), n being the number of bytes", Summary: "Removes all items from a filter. The filter itself stays.",
 	Cost: engine.ByBytes(4),
 	Run:  runClear,

@@ -11,14 +11,15 @@ import (
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/store"
+	"github.com/bloomery/bloomery/server/internal/traits"
 )
 
 // create is FILTER.CREATE. What is long about it, to find sizes, is done outside
 // the gate; the record holds the outline of a part.
 var create = engine.Command{
-	Name: "filter.create", Arity: -3, Flags: engine.Write | engine.DenyOOM | engine.Movable | engine.Derived,
-	Keys:       []engine.Keys{engine.KeyAt(1, engine.KeyNew), {At: likeKey, Access: engine.KeyRO}},
-	Categories: []string{"write", "filter", "slow"}, Group: engine.GroupFilter, Since: "0.2.0",
+	Name: "filter.create", Arity: -3, Flags: traits.Write | traits.DenyOOM | traits.Movable | traits.Derived,
+	Keys:       traits.Keys{traits.KeyAt(1, traits.KeyNew), {At: likeKey, Access: traits.KeyRO}},
+	Categories: []string{"write", "filter", "slow"}, Group: traits.GroupFilter, Since: "0.2.0",
 	Syntax: "key kind [CAPACITY n] [ERROR rate] [BITS per-key] [HEADROOM percent] [SEED n | RANDOM] [LIKE source] [KEYED id] " +
 		"[PARTS n] [SPAN time] [GENERATIONS n] [BURST n] [MEMBERS n] [NEED n] [SLA microseconds] [BUDGET bytes] [REPLICAS n | ALL] [NX]",
 	Complexity: "O(n), n being the number of parts",

@@ -16,14 +16,15 @@ import (
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/staging"
 	"github.com/bloomery/bloomery/server/internal/store"
+	"github.com/bloomery/bloomery/server/internal/traits"
 )
 
 // dump is FILTER.DUMP key cursor. A piece is the encoding of a whole part, as
 // package codec reads it; a cursor says which of how many, so that nothing has to be
 // remembered between two calls.
 var dump = engine.Command{
-	Name: "filter.dump", Arity: 3, Flags: engine.ReadOnly | engine.Heavy | engine.Outside, Keys: engine.OneKey(engine.KeyRO),
-	Categories: []string{"read", "filter", "slow"}, Group: engine.GroupFilter, Since: "0.2.0",
+	Name: "filter.dump", Arity: 3, Flags: traits.ReadOnly | traits.Heavy | traits.Outside, Keys: traits.OneKey(traits.KeyRO),
+	Categories: []string{"read", "filter", "slow"}, Group: traits.GroupFilter, Since: "0.2.0",
 	Syntax: "key cursor", Complexity: "O(n), n being the number of bytes returned",
 	Summary: "Returns a cursor and a piece of a filter in the format of its files, for FILTER.LOAD. Start with cursor 0; after the last piece the cursor is 0 again.",
 	Cost:    engine.ByBytes(4),
@@ -32,8 +33,8 @@ var dump = engine.Command{
 
 // load is FILTER.LOAD key cursor data [VERSION n] [SPAN time].
 var load = engine.Command{
-	Name: "filter.load", Arity: -4, Max: 8, Flags: engine.Write | engine.DenyOOM, Keys: engine.OneKey(engine.KeyOW),
-	Categories: []string{"write", "filter", "slow", "delete"}, Group: engine.GroupFilter, Since: "0.2.0",
+	Name: "filter.load", Arity: -4, Max: 8, Flags: traits.Write | traits.DenyOOM, Keys: traits.OneKey(traits.KeyOW),
+	Categories: []string{"write", "filter", "slow", "delete"}, Group: traits.GroupFilter, Since: "0.2.0",
 	Syntax: "key cursor data [VERSION n] [SPAN time]", Complexity: "O(n), n being the number of bytes",
 	Summary: "Stores a piece that FILTER.DUMP returned, with its cursor; a whole file with cursor 1. The last piece creates the filter, or replaces the one that is there. With VERSION a filter of that version or a later one is not replaced. A window needs SPAN, unless it replaces one with as many generations.",
 	Cost:    costOfLoad,

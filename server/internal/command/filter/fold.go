@@ -9,12 +9,13 @@ import (
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/store"
+	"github.com/bloomery/bloomery/server/internal/traits"
 )
 
 // fold is FILTER.FOLD key.
 var fold = engine.Command{
-	Name: "filter.fold", Arity: 2, Flags: engine.Write | engine.Outside, Keys: engine.OneKey(engine.KeyRW),
-	Categories: []string{"write", "filter", "slow"}, Group: engine.GroupFilter, Since: "0.2.0",
+	Name: "filter.fold", Arity: 2, Flags: traits.Write | traits.Outside, Keys: traits.OneKey(traits.KeyRW),
+	Categories: []string{"write", "filter", "slow"}, Group: traits.GroupFilter, Since: "0.2.0",
 	Syntax: "key", Complexity: "O(n), n being the number of bytes",
 	Summary: "Halves a filter of kind bloom or standard that holds few items, and its capacity. No item is lost. It is refused if the predicted false positive rate would exceed the one asked for.",
 	Cost:    engine.ByBytes(8),

@@ -10,12 +10,13 @@ import (
 	"github.com/bloomery/bloomery/server/internal/glob"
 	"github.com/bloomery/bloomery/server/internal/health"
 	"github.com/bloomery/bloomery/server/internal/store"
+	"github.com/bloomery/bloomery/server/internal/traits"
 )
 
 // healthCmd is FILTER.HEALTH [MATCH pattern] [COUNT n].
 var healthCmd = engine.Command{
-	Name: "filter.health", Arity: -1, Max: 5, Flags: engine.ReadOnly | engine.Heavy | engine.Outside,
-	Categories: []string{"read", "filter", "slow"}, Group: engine.GroupFilter, Since: "0.2.0",
+	Name: "filter.health", Arity: -1, Max: 5, Flags: traits.ReadOnly | traits.Heavy | traits.Outside,
+	Categories: []string{"read", "filter", "slow"}, Group: traits.GroupFilter, Since: "0.2.0",
 	Syntax: "[MATCH pattern] [COUNT n]", Complexity: "O(n), n being the number of keys",
 	Summary: "Lists filters with their verdict, the reason for it and the command that helps. Filters whose verdict is not OK come first. Up to 100 are listed, or COUNT.",
 	Cost:    func(x *engine.Costs, c *engine.Call) { x.Describe(c.Args[1:]) },

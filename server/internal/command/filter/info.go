@@ -14,12 +14,13 @@ import (
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/health"
 	"github.com/bloomery/bloomery/server/internal/store"
+	"github.com/bloomery/bloomery/server/internal/traits"
 )
 
 // card is FILTER.CARD key.
 var card = engine.Command{
-	Name: "filter.card", Arity: 2, Flags: engine.ReadOnly | engine.Fast, Keys: engine.OneKey(engine.KeyRO),
-	Categories: []string{"read", "filter", "fast"}, Group: engine.GroupFilter, Since: "0.2.0",
+	Name: "filter.card", Arity: 2, Flags: traits.ReadOnly | traits.Fast, Keys: traits.OneKey(traits.KeyRO),
+	Categories: []string{"read", "filter", "fast"}, Group: traits.GroupFilter, Since: "0.2.0",
 	Syntax: "key", Complexity: "O(n), n being the number of parts",
 	Summary: "Returns the number of items in a filter, for many kinds an estimate from its bits.",
 	Cost:    engine.ByKeys((*engine.Costs).Look),
@@ -37,8 +38,8 @@ var card = engine.Command{
 
 // info is FILTER.INFO key [JSON].
 var info = engine.Command{
-	Name: "filter.info", Arity: -2, Max: 3, Flags: engine.ReadOnly | engine.Outside, Keys: engine.OneKey(engine.KeyRO),
-	Categories: []string{"read", "filter", "slow"}, Group: engine.GroupFilter, Since: "0.2.0",
+	Name: "filter.info", Arity: -2, Max: 3, Flags: traits.ReadOnly | traits.Outside, Keys: traits.OneKey(traits.KeyRO),
+	Categories: []string{"read", "filter", "slow"}, Group: traits.GroupFilter, Since: "0.2.0",
 	Syntax: "key [JSON]", Complexity: "O(n), n being the number of parts",
 	Summary: "Describes a filter of any kind, BF, CF and sketches included: size, items, false positive rate asked for, predicted and measured, latency, and verdict.",
 	Cost:    costOfInfo,

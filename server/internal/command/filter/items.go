@@ -12,12 +12,13 @@ import (
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/store"
+	"github.com/bloomery/bloomery/server/internal/traits"
 )
 
 // add is FILTER.ADD key item [item ...].
 var add = engine.Command{
-	Name: "filter.add", Arity: -3, Flags: engine.Write | engine.DenyOOM | engine.Fast, Keys: engine.OneKey(engine.KeyRW),
-	Categories: []string{"write", "filter", "fast"}, Group: engine.GroupFilter, Since: "0.2.0",
+	Name: "filter.add", Arity: -3, Flags: traits.Write | traits.DenyOOM | traits.Fast, Keys: traits.OneKey(traits.KeyRW),
+	Categories: []string{"write", "filter", "fast"}, Group: traits.GroupFilter, Since: "0.2.0",
 	Syntax: "key item [item ...]", Complexity: "O(n), n being the number of items",
 	Summary: "Adds items to a filter, and returns for each whether it was new. Kinds that count add an item that is there once more.",
 	Also:    alsoAdd,
@@ -26,8 +27,8 @@ var add = engine.Command{
 
 // has is FILTER.HAS key item [item ...].
 var has = engine.Command{
-	Name: "filter.has", Arity: -3, Flags: engine.ReadOnly | engine.Fast, Keys: engine.OneKey(engine.KeyRO),
-	Categories: []string{"read", "filter", "fast"}, Group: engine.GroupFilter, Since: "0.2.0",
+	Name: "filter.has", Arity: -3, Flags: traits.ReadOnly | traits.Fast, Keys: traits.OneKey(traits.KeyRO),
+	Categories: []string{"read", "filter", "fast"}, Group: traits.GroupFilter, Since: "0.2.0",
 	Syntax: "key item [item ...]", Complexity: "O(n), n being the number of items",
 	Summary: "Returns for each item whether it may be in the filter. 0 is certain.",
 	Filter:  &engine.OnFilter{Family: family, Contains: true, Absent: engine.NotFound},
@@ -35,8 +36,8 @@ var has = engine.Command{
 
 // del is FILTER.DEL key item [item ...].
 var del = engine.Command{
-	Name: "filter.del", Arity: -3, Flags: engine.Write | engine.Fast, Keys: engine.OneKey(engine.KeyRW),
-	Categories: []string{"write", "filter", "fast", "delete"}, Group: engine.GroupFilter, Since: "0.2.0",
+	Name: "filter.del", Arity: -3, Flags: traits.Write | traits.Fast, Keys: traits.OneKey(traits.KeyRW),
+	Categories: []string{"write", "filter", "fast", "delete"}, Group: traits.GroupFilter, Since: "0.2.0",
 	Syntax: "key item [item ...]", Complexity: "O(n), n being the number of items",
 	Summary: "Deletes one occurrence of each item, and returns for each whether it was there. Delete only items that were added: otherwise others may be lost.",
 	Filter:  &engine.OnFilter{Family: family, Write: deleting, Absent: engine.NotFound},
@@ -44,8 +45,8 @@ var del = engine.Command{
 
 // addHash is FILTER.ADDHASH key hash [hash ...].
 var addHash = engine.Command{
-	Name: "filter.addhash", Arity: -3, Flags: engine.Write | engine.DenyOOM | engine.Fast, Keys: engine.OneKey(engine.KeyRW),
-	Categories: []string{"write", "filter", "fast"}, Group: engine.GroupFilter, Since: "0.2.0",
+	Name: "filter.addhash", Arity: -3, Flags: traits.Write | traits.DenyOOM | traits.Fast, Keys: traits.OneKey(traits.KeyRW),
+	Categories: []string{"write", "filter", "fast"}, Group: traits.GroupFilter, Since: "0.2.0",
 	Syntax: "key hash [hash ...]", Complexity: "O(n), n being the number of hashes",
 	Summary: "FILTER.ADD for items that the client has hashed as the filter does, to 64 bits. Refused on filters with a secret key.",
 	Also:    alsoAdd,
@@ -54,8 +55,8 @@ var addHash = engine.Command{
 
 // hasHash is FILTER.HASHASH key hash [hash ...].
 var hasHash = engine.Command{
-	Name: "filter.hashash", Arity: -3, Flags: engine.ReadOnly | engine.Fast, Keys: engine.OneKey(engine.KeyRO),
-	Categories: []string{"read", "filter", "fast"}, Group: engine.GroupFilter, Since: "0.2.0",
+	Name: "filter.hashash", Arity: -3, Flags: traits.ReadOnly | traits.Fast, Keys: traits.OneKey(traits.KeyRO),
+	Categories: []string{"read", "filter", "fast"}, Group: traits.GroupFilter, Since: "0.2.0",
 	Syntax: "key hash [hash ...]", Complexity: "O(n), n being the number of hashes",
 	Summary: "FILTER.HAS for items that the client has hashed as the filter does, to 64 bits. Refused on filters with a secret key.",
 	Filter:  &engine.OnFilter{Family: family, Parse: parseHashes, Hash: readHashes, Contains: true, Absent: engine.NotFound},
@@ -119,8 +120,8 @@ func readHashes(w *engine.Workspace, _ *store.Part, items [][]byte) (first int) 
 
 // count is FILTER.COUNT key item [item ...].
 var count = engine.Command{
-	Name: "filter.count", Arity: -3, Flags: engine.ReadOnly | engine.Fast | engine.Outside, Keys: engine.OneKey(engine.KeyRO),
-	Categories: []string{"read", "filter", "fast"}, Group: engine.GroupFilter, Since: "0.2.0",
+	Name: "filter.count", Arity: -3, Flags: traits.ReadOnly | traits.Fast | traits.Outside, Keys: traits.OneKey(traits.KeyRO),
+	Categories: []string{"read", "filter", "fast"}, Group: traits.GroupFilter, Since: "0.2.0",
 	Syntax: "key item [item ...]", Complexity: "O(n), n being the number of items",
 	Summary: "Returns for each item how often it was added. The count may be too high, never too low.",
 	Cost:    engine.ByItems,

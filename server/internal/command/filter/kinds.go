@@ -4,12 +4,13 @@ import (
 	"github.com/bloomery/bloomery/codec"
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/traits"
 )
 
 // kindsCmd is FILTER.KINDS.
 var kindsCmd = engine.Command{
-	Name: "filter.kinds", Arity: 1, Flags: engine.ReadOnly | engine.Fast, Categories: []string{"read", "filter", "fast"},
-	Group: engine.GroupFilter, Since: "0.2.0", Complexity: "O(1)",
+	Name: "filter.kinds", Arity: 1, Flags: traits.ReadOnly | traits.Fast, Categories: []string{"read", "filter", "fast"},
+	Group: traits.GroupFilter, Since: "0.2.0", Complexity: "O(1)",
 	Summary: "Lists the kinds of filters and what each of them can do.",
 	Cost:    engine.BySlow,
 	Run: func(_ *engine.Context, c *engine.Call) {

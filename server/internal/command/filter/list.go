@@ -12,12 +12,13 @@ import (
 	"github.com/bloomery/bloomery/server/internal/glob"
 	"github.com/bloomery/bloomery/server/internal/health"
 	"github.com/bloomery/bloomery/server/internal/store"
+	"github.com/bloomery/bloomery/server/internal/traits"
 )
 
 // list is FILTER.LIST [MATCH pattern] [SORT field] [DESC] [OFFSET n] [COUNT n].
 var list = engine.Command{
-	Name: "filter.list", Arity: -1, Max: 10, Flags: engine.ReadOnly | engine.Heavy | engine.Outside,
-	Categories: []string{"read", "filter", "slow"}, Group: engine.GroupFilter, Since: "0.3.0",
+	Name: "filter.list", Arity: -1, Max: 10, Flags: traits.ReadOnly | traits.Heavy | traits.Outside,
+	Categories: []string{"read", "filter", "slow"}, Group: traits.GroupFilter, Since: "0.3.0",
 	Syntax: "[MATCH pattern] [SORT field] [DESC] [OFFSET n] [COUNT n]", Complexity: "O(n log n), n being the number of keys",
 	Summary: "Lists filters and sketches with what is known of them, a page at a time: the number that match, and up to 50 of them, or COUNT. They are sorted by name, kind, items, capacity, fill, saturation, asked, predicted, probed, traffic, bytes, layers, created or verdict. Nothing is probed for it.",
 	Cost:    func(x *engine.Costs, c *engine.Call) { x.Describe(c.Args[1:]) },

@@ -7,13 +7,14 @@ import (
 
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/traits"
 	"github.com/bloomery/bloomery/sizing"
 )
 
 // plan is FILTER.PLAN keys error-rate [NEEDS need [need ...]].
 var plan = engine.Command{
-	Name: "filter.plan", Arity: -3, Flags: engine.ReadOnly, Categories: []string{"read", "filter", "slow"},
-	Group: engine.GroupFilter, Since: "0.2.0", Syntax: "keys error-rate [NEEDS need [need ...]]", Complexity: "O(1)",
+	Name: "filter.plan", Arity: -3, Flags: traits.ReadOnly, Categories: []string{"read", "filter", "slow"},
+	Group: traits.GroupFilter, Since: "0.2.0", Syntax: "keys error-rate [NEEDS need [need ...]]", Complexity: "O(1)",
 	Summary: "Ranks the kinds of filters for a number of keys and a false positive rate. A need is growth, deletes, counts, expiry, immutable, parquet or adversary.",
 	Cost:    engine.BySlow,
 	Run:     runPlan,

@@ -16,12 +16,13 @@ import (
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/store"
+	"github.com/bloomery/bloomery/server/internal/traits"
 )
 
 // rebuild is FILTER.REBUILD key BEGIN | FEED | COMMIT | ABORT | STATUS.
 var rebuild = engine.Command{
-	Name: "filter.rebuild", Arity: -3, Flags: engine.Write | engine.Outside | engine.NoMulti | engine.NoCluster, Keys: engine.OneKey(engine.KeyRW),
-	Categories: []string{"write", "filter", "slow", "delete"}, Group: engine.GroupFilter, Since: "0.2.0",
+	Name: "filter.rebuild", Arity: -3, Flags: traits.Write | traits.Outside | traits.NoMulti | traits.NoCluster, Keys: traits.OneKey(traits.KeyRW),
+	Categories: []string{"write", "filter", "slow", "delete"}, Group: traits.GroupFilter, Since: "0.2.0",
 	Syntax:     "key BEGIN [kind] [CAPACITY n] [ERROR rate] [NEWKEY id] | FEED item [item ...] | COMMIT [FORCE] | ABORT | STATUS",
 	Complexity: "O(n), n being the number of items of FEED, of parts of BEGIN and COMMIT; a COMMIT of a static kind builds it from all items",
 	Summary: "Builds a new filter beside one that stays in use. While the rebuild is open, items that are added go to both, and FEED adds to the new one " +

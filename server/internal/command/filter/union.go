@@ -14,6 +14,7 @@ import (
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/staging"
 	"github.com/bloomery/bloomery/server/internal/store"
+	"github.com/bloomery/bloomery/server/internal/traits"
 	"github.com/bloomery/bloomery/sizing"
 )
 
@@ -21,9 +22,9 @@ import (
 // the destination in pieces, between which others use all of them: whatever was
 // added before the command began is in the destination when it ends.
 var union = engine.Command{
-	Name: "filter.union", Arity: -3, Flags: engine.Write | engine.DenyOOM | engine.Outside,
-	Keys:       []engine.Keys{engine.KeyAt(1, engine.KeyRW), {First: 2, Last: -1, Step: 1, Access: engine.KeyGet}},
-	Categories: []string{"write", "filter", "slow"}, Group: engine.GroupFilter, Since: "0.2.0",
+	Name: "filter.union", Arity: -3, Flags: traits.Write | traits.DenyOOM | traits.Outside,
+	Keys:       traits.Keys{traits.KeyAt(1, traits.KeyRW), {First: 2, Last: -1, Step: 1, Access: traits.KeyGet}},
+	Categories: []string{"write", "filter", "slow"}, Group: traits.GroupFilter, Since: "0.2.0",
 	Syntax: "destination source [source ...]", Complexity: "O(n), n being the number of bytes of all sources",
 	Summary: "Adds all items of the sources to the destination, which is created like the first source if it is not there. All must have the same shape and hash.",
 	Cost:    engine.ByBytes(4),
@@ -37,9 +38,9 @@ var union = engine.Command{
 
 // intersect is FILTER.INTERSECT destination source [source ...].
 var intersect = engine.Command{
-	Name: "filter.intersect", Arity: -3, Flags: engine.Write | engine.DenyOOM | engine.Outside,
-	Keys:       []engine.Keys{engine.KeyAt(1, engine.KeyOW), {First: 2, Last: -1, Step: 1, Access: engine.KeyGet}},
-	Categories: []string{"write", "filter", "slow", "delete"}, Group: engine.GroupFilter, Since: "0.2.0",
+	Name: "filter.intersect", Arity: -3, Flags: traits.Write | traits.DenyOOM | traits.Outside,
+	Keys:       traits.Keys{traits.KeyAt(1, traits.KeyOW), {First: 2, Last: -1, Step: 1, Access: traits.KeyGet}},
+	Categories: []string{"write", "filter", "slow", "delete"}, Group: traits.GroupFilter, Since: "0.2.0",
 	Syntax: "destination source [source ...]", Complexity: "O(n), n being the number of bytes of all sources",
 	Summary: "Makes a filter of the items that are in all sources, and replaces the destination, which must not be one of them.",
 	Cost:    engine.ByBytes(4),
@@ -49,8 +50,8 @@ var intersect = engine.Command{
 
 // similar is FILTER.SIMILAR key key.
 var similar = engine.Command{
-	Name: "filter.similar", Arity: 3, Flags: engine.ReadOnly | engine.Outside, Keys: []engine.Keys{{First: 1, Last: 2, Step: 1, Access: engine.KeyGet}},
-	Categories: []string{"read", "filter", "slow"}, Group: engine.GroupFilter, Since: "0.2.0",
+	Name: "filter.similar", Arity: 3, Flags: traits.ReadOnly | traits.Outside, Keys: traits.Keys{{First: 1, Last: 2, Step: 1, Access: traits.KeyGet}},
+	Categories: []string{"read", "filter", "slow"}, Group: traits.GroupFilter, Since: "0.2.0",
 	Syntax: "key key", Complexity: "O(n), n being the number of bytes of both",
 	Summary: "Estimates how alike two filters of the same shape and hash are: the items in both over the items in at least one.",
 	Cost:    engine.ByBytes(4),

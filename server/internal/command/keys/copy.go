@@ -8,13 +8,14 @@ import (
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/store"
+	"github.com/bloomery/bloomery/server/internal/traits"
 )
 
 // copyCmd is COPY source destination [DB index] [REPLACE]. BF, CF and sketches
 // cannot be copied, as in RedisBloom; those of FILTER can.
 var copyCmd = engine.Command{
-	Name: "copy", Arity: -3, Flags: engine.Write | engine.DenyOOM | engine.Derived, Keys: []engine.Keys{engine.KeyAt(1, engine.KeyGet), engine.KeyAt(2, engine.KeyOW)},
-	Categories: []string{"keyspace", "write", "slow", "delete"}, Group: engine.GroupGeneric, Since: "6.2.0",
+	Name: "copy", Arity: -3, Flags: traits.Write | traits.DenyOOM | traits.Derived, Keys: traits.Keys{traits.KeyAt(1, traits.KeyGet), traits.KeyAt(2, traits.KeyOW)},
+	Categories: []string{"keyspace", "write", "slow", "delete"}, Group: traits.GroupGeneric, Since: "6.2.0",
 	Syntax: "source destination [DB destination-db] [REPLACE]", Complexity: "O(n), n being the number of bytes",
 	Summary: "Copies a string or a filter of FILTER.CREATE. BF, CF and sketches are refused, as by RedisBloom.",
 	Cost:    costOfCopy,

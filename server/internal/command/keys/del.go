@@ -6,12 +6,13 @@ import (
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/store"
+	"github.com/bloomery/bloomery/server/internal/traits"
 )
 
 // del is DEL key [key ...].
 var del = engine.Command{
-	Name: "del", Arity: -2, Flags: engine.Write, Keys: engine.AllKeys(engine.KeyDelete),
-	Categories: []string{"keyspace", "write", "slow", "delete"}, Group: engine.GroupGeneric, Since: "1.0.0",
+	Name: "del", Arity: -2, Flags: traits.Write, Keys: traits.AllKeys(traits.KeyDelete),
+	Categories: []string{"keyspace", "write", "slow", "delete"}, Group: traits.GroupGeneric, Since: "1.0.0",
 	Syntax: "key [key ...]", Complexity: "O(1) for every key", Summary: "Removes keys.",
 	Cost:    engine.ByKeys((*engine.Costs).Free),
 	Prepare: prepareDel, Reply: replyDel,
@@ -20,8 +21,8 @@ var del = engine.Command{
 // unlink is UNLINK key [key ...]. Memory is freed in the background by DEL
 // too.
 var unlink = engine.Command{
-	Name: "unlink", Arity: -2, Flags: engine.Write | engine.Fast, Keys: engine.AllKeys(engine.KeyDelete),
-	Categories: []string{"keyspace", "write", "fast", "delete"}, Group: engine.GroupGeneric, Since: "4.0.0",
+	Name: "unlink", Arity: -2, Flags: traits.Write | traits.Fast, Keys: traits.AllKeys(traits.KeyDelete),
+	Categories: []string{"keyspace", "write", "fast", "delete"}, Group: traits.GroupGeneric, Since: "4.0.0",
 	Syntax: "key [key ...]", Complexity: "O(1) for every key", Summary: "Removes keys, as DEL does.",
 	Cost:    engine.ByKeys((*engine.Costs).Free),
 	Prepare: prepareDel, Reply: replyDel,
@@ -71,8 +72,8 @@ func replyDel(c *engine.Call, res *store.Result) {
 
 // exists is EXISTS key [key ...].
 var exists = engine.Command{
-	Name: "exists", Arity: -2, Flags: engine.ReadOnly | engine.Fast, Keys: engine.AllKeys(engine.KeyRO),
-	Categories: []string{"keyspace", "read", "fast"}, Group: engine.GroupGeneric, Since: "1.0.0",
+	Name: "exists", Arity: -2, Flags: traits.ReadOnly | traits.Fast, Keys: traits.AllKeys(traits.KeyRO),
+	Categories: []string{"keyspace", "read", "fast"}, Group: traits.GroupGeneric, Since: "1.0.0",
 	Syntax: "key [key ...]", Complexity: "O(1) for every key", Summary: "Returns how many of the keys are there.",
 	Cost: engine.ByWords,
 	Run:  runExists,
@@ -80,8 +81,8 @@ var exists = engine.Command{
 
 // touch is TOUCH key [key ...].
 var touch = engine.Command{
-	Name: "touch", Arity: -2, Flags: engine.ReadOnly | engine.Fast, Keys: engine.AllKeys(engine.KeyRO),
-	Categories: []string{"keyspace", "read", "fast"}, Group: engine.GroupGeneric, Since: "3.2.1",
+	Name: "touch", Arity: -2, Flags: traits.ReadOnly | traits.Fast, Keys: traits.AllKeys(traits.KeyRO),
+	Categories: []string{"keyspace", "read", "fast"}, Group: traits.GroupGeneric, Since: "3.2.1",
 	Syntax: "key [key ...]", Complexity: "O(1) for every key", Summary: "Returns how many of the keys are there.",
 	Cost: engine.ByWords,
 	Run:  runExists,

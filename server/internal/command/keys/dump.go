@@ -10,12 +10,13 @@ import (
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/store"
+	"github.com/bloomery/bloomery/server/internal/traits"
 )
 
 // dump is DUMP key.
 var dump = engine.Command{
-	Name: "dump", Arity: 2, Flags: engine.ReadOnly | engine.Heavy | engine.Outside, Keys: engine.OneKey(engine.KeyRO),
-	Categories: []string{"keyspace", "read", "slow"}, Group: engine.GroupGeneric, Since: "2.6.0",
+	Name: "dump", Arity: 2, Flags: traits.ReadOnly | traits.Heavy | traits.Outside, Keys: traits.OneKey(traits.KeyRO),
+	Categories: []string{"keyspace", "read", "slow"}, Group: traits.GroupGeneric, Since: "2.6.0",
 	Syntax: "key", Complexity: "O(n), n being the number of bytes", Summary: "Returns a key in Redis's own format.",
 	Cost: engine.ByBytes(2),
 	Run:  runDump,

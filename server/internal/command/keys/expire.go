@@ -9,6 +9,7 @@ import (
 	"github.com/bloomery/bloomery/server/internal/engine"
 
 	"github.com/bloomery/bloomery/server/internal/store"
+	"github.com/bloomery/bloomery/server/internal/traits"
 )
 
 var (
@@ -24,8 +25,8 @@ var (
 
 func expireCommand(name, unit, summary, since string, scale int64, absolute bool) engine.Command {
 	return engine.Command{
-		Name: name, Arity: -3, Flags: engine.Write | engine.Fast, Keys: engine.OneKey(engine.KeyChange),
-		Categories: []string{"keyspace", "write", "fast", "delete"}, Group: engine.GroupGeneric, Since: since,
+		Name: name, Arity: -3, Flags: traits.Write | traits.Fast, Keys: traits.OneKey(traits.KeyChange),
+		Categories: []string{"keyspace", "write", "fast", "delete"}, Group: traits.GroupGeneric, Since: since,
 		Syntax: "key " + unit + " [NX | XX | GT | LT]", Complexity: "O(1)", Summary: summary,
 		Cost:    engine.ByKeys((*engine.Costs).Free),
 		Prepare: func(x *engine.Context, c *engine.Call) *engine.Op { return prepareExpire(x, c, scale, absolute) },
@@ -87,8 +88,8 @@ func parseExpireFlags(args [][]byte) (flags uint8, text string) {
 
 // persist is PERSIST key.
 var persist = engine.Command{
-	Name: "persist", Arity: 2, Flags: engine.Write | engine.Fast, Keys: engine.OneKey(engine.KeyChange),
-	Categories: []string{"keyspace", "write", "fast"}, Group: engine.GroupGeneric, Since: "2.2.0",
+	Name: "persist", Arity: 2, Flags: traits.Write | traits.Fast, Keys: traits.OneKey(traits.KeyChange),
+	Categories: []string{"keyspace", "write", "fast"}, Group: traits.GroupGeneric, Since: "2.2.0",
 	Syntax: "key", Complexity: "O(1)", Summary: "Takes the deadline of a key away.",
 	Cost: engine.ByWords,
 	Prepare: func(x *engine.Context, c *engine.Call) *engine.Op {
@@ -120,8 +121,8 @@ var (
 // without deadline.
 func ttlCommand(name, summary, since string, value func(deadline, now int64) int64) engine.Command {
 	return engine.Command{
-		Name: name, Arity: 2, Flags: engine.ReadOnly | engine.Fast, Keys: engine.OneKey(engine.KeyRO),
-		Categories: []string{"keyspace", "read", "fast"}, Group: engine.GroupGeneric, Since: since,
+		Name: name, Arity: 2, Flags: traits.ReadOnly | traits.Fast, Keys: traits.OneKey(traits.KeyRO),
+		Categories: []string{"keyspace", "read", "fast"}, Group: traits.GroupGeneric, Since: since,
 		Syntax: "key", Complexity: "O(1)", Summary: summary,
 		Cost: engine.ByWords,
 		Run: func(x *engine.Context, c *engine.Call) {
@@ -140,8 +141,8 @@ func ttlCommand(name, summary, since string, value func(deadline, now int64) int
 
 // rename is RENAME key newkey.
 var rename = engine.Command{
-	Name: "rename", Arity: 3, Flags: engine.Write, Keys: renameKeys,
-	Categories: []string{"keyspace", "write", "slow", "delete"}, Group: engine.GroupGeneric, Since: "1.0.0",
+	Name: "rename", Arity: 3, Flags: traits.Write, Keys: renameKeys,
+	Categories: []string{"keyspace", "write", "slow", "delete"}, Group: traits.GroupGeneric, Since: "1.0.0",
 	Syntax: "key newkey", Complexity: "O(1)", Summary: "Gives a key another name, replacing what has it.",
 	Cost:    costOfRename,
 	Also:    alsoRename,
@@ -157,8 +158,8 @@ var rename = engine.Command{
 
 // renameNX is RENAMENX key newkey.
 var renameNX = engine.Command{
-	Name: "renamenx", Arity: 3, Flags: engine.Write | engine.Fast, Keys: renameKeys,
-	Categories: []string{"keyspace", "write", "fast", "delete"}, Group: engine.GroupGeneric, Since: "1.0.0",
+	Name: "renamenx", Arity: 3, Flags: traits.Write | traits.Fast, Keys: renameKeys,
+	Categories: []string{"keyspace", "write", "fast", "delete"}, Group: traits.GroupGeneric, Since: "1.0.0",
 	Syntax: "key newkey", Complexity: "O(1)", Summary: "Gives a key another name unless that is taken.",
 	Cost:    costOfRename,
 	Also:    alsoRename,
@@ -172,7 +173,7 @@ var renameNX = engine.Command{
 	},
 }
 
-var renameKeys = []engine.Keys{engine.KeyAt(1, engine.KeyTake), engine.KeyAt(2, engine.KeyOW)}
+var renameKeys = traits.Keys{traits.KeyAt(1, traits.KeyTake), traits.KeyAt(2, traits.KeyOW)}
 
 func prepareRename(x *engine.Context, c *engine.Call, flags uint8) *engine.Op {
 	if !x.Names().MayMove(c, c.Args[2], x.Names().Lookup(c.Args[1])) {

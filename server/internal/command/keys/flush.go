@@ -6,11 +6,12 @@ import (
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/store"
+	"github.com/bloomery/bloomery/server/internal/traits"
 )
 
 // flushAll is FLUSHALL [ASYNC | SYNC].
 var flushAll = engine.Command{
-	Name: "flushall", Arity: -1, Flags: engine.Write | engine.Everything, Categories: []string{"keyspace", "write", "slow", "dangerous", "delete"}, Group: engine.GroupServer,
+	Name: "flushall", Arity: -1, Flags: traits.Write | traits.Everything, Categories: []string{"keyspace", "write", "slow", "dangerous", "delete"}, Group: traits.GroupServer,
 	Since: "1.0.0", Syntax: "[ASYNC | SYNC]", Complexity: "O(n), n being the number of keys", Summary: "Removes all keys.",
 	Cost:    func(x *engine.Costs, _ *engine.Call) { x.FreeAll() },
 	Prepare: prepareFlush, Reply: replyFlush, After: afterFlush,
@@ -18,7 +19,7 @@ var flushAll = engine.Command{
 
 // flushDB is FLUSHDB [ASYNC | SYNC].
 var flushDB = engine.Command{
-	Name: "flushdb", Arity: -1, Flags: engine.Write | engine.Everything, Categories: []string{"keyspace", "write", "slow", "dangerous", "delete"}, Group: engine.GroupServer,
+	Name: "flushdb", Arity: -1, Flags: traits.Write | traits.Everything, Categories: []string{"keyspace", "write", "slow", "dangerous", "delete"}, Group: traits.GroupServer,
 	Since: "1.0.0", Syntax: "[ASYNC | SYNC]", Complexity: "O(n), n being the number of keys", Summary: "Removes all keys.",
 	Cost:    func(x *engine.Costs, _ *engine.Call) { x.FreeAll() },
 	Prepare: prepareFlush, Reply: replyFlush, After: afterFlush,

@@ -9,14 +9,15 @@ import (
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/store"
+	"github.com/bloomery/bloomery/server/internal/traits"
 )
 
 // restore is RESTORE key ttl serialized-value [REPLACE] [ABSTTL] [IDLETIME
 // seconds] [FREQ frequency]. The filter is made without a name, while others go
 // on; then it gets its name.
 var restore = engine.Command{
-	Name: "restore", Arity: -4, Flags: engine.Write | engine.DenyOOM, Keys: engine.OneKey(engine.KeyOW),
-	Categories: []string{"keyspace", "write", "slow", "dangerous", "delete"}, Group: engine.GroupGeneric, Since: "2.6.0",
+	Name: "restore", Arity: -4, Flags: traits.Write | traits.DenyOOM, Keys: traits.OneKey(traits.KeyOW),
+	Categories: []string{"keyspace", "write", "slow", "dangerous", "delete"}, Group: traits.GroupGeneric, Since: "2.6.0",
 	Syntax:     "key ttl serialized-value [REPLACE] [ABSTTL] [IDLETIME seconds] [FREQ frequency]",
 	Complexity: "O(n), n being the number of bytes", Summary: "Makes a key from what DUMP returned.",
 	Cost:   costOfRestore,

@@ -13,12 +13,13 @@ import (
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/glob"
 	"github.com/bloomery/bloomery/server/internal/store"
+	"github.com/bloomery/bloomery/server/internal/traits"
 )
 
 // scan is SCAN cursor [MATCH pattern] [COUNT count] [TYPE type].
 var scan = engine.Command{
-	Name: "scan", Arity: -2, Flags: engine.ReadOnly | engine.Outside, Categories: []string{"keyspace", "read", "slow"},
-	Group: engine.GroupGeneric, Since: "2.8.0",
+	Name: "scan", Arity: -2, Flags: traits.ReadOnly | traits.Outside, Categories: []string{"keyspace", "read", "slow"},
+	Group: traits.GroupGeneric, Since: "2.8.0",
 	Syntax: "cursor [MATCH pattern] [COUNT count] [TYPE type]", Complexity: "O(1) for every call, O(n) for all keys",
 	Summary: "Returns some of the keys, and the cursor of the next.",
 	Cost:    costOfScan,
@@ -116,8 +117,8 @@ func walk(x *engine.Context, cursor uint64, count int, match func(catalog.View) 
 
 // keys is KEYS pattern.
 var keys = engine.Command{
-	Name: "keys", Arity: 2, Flags: engine.ReadOnly | engine.Heavy | engine.Outside,
-	Categories: []string{"keyspace", "read", "slow", "dangerous"}, Group: engine.GroupGeneric,
+	Name: "keys", Arity: 2, Flags: traits.ReadOnly | traits.Heavy | traits.Outside,
+	Categories: []string{"keyspace", "read", "slow", "dangerous"}, Group: traits.GroupGeneric,
 	Since: "1.0.0", Syntax: "pattern", Complexity: "O(n), n being the number of keys", Summary: "Returns the keys that match a pattern.",
 	Cost: func(x *engine.Costs, c *engine.Call) { x.Names(math.MaxInt, c.Args[1:]) },
 	Run: func(x *engine.Context, c *engine.Call) {
@@ -133,7 +134,7 @@ var keys = engine.Command{
 
 // dbSize is DBSIZE.
 var dbSize = engine.Command{
-	Name: "dbsize", Arity: 1, Flags: engine.ReadOnly | engine.Fast, Categories: []string{"keyspace", "read", "fast"}, Group: engine.GroupServer,
+	Name: "dbsize", Arity: 1, Flags: traits.ReadOnly | traits.Fast, Categories: []string{"keyspace", "read", "fast"}, Group: traits.GroupServer,
 	Since: "1.0.0", Complexity: "O(1)", Summary: "Returns the number of keys.",
 	Cost: engine.ByWords,
 	Run: func(x *engine.Context, c *engine.Call) {
@@ -144,7 +145,7 @@ var dbSize = engine.Command{
 
 // randomKey is RANDOMKEY.
 var randomKey = engine.Command{
-	Name: "randomkey", Arity: 1, Flags: engine.ReadOnly | engine.Outside, Categories: []string{"keyspace", "read", "slow"}, Group: engine.GroupGeneric,
+	Name: "randomkey", Arity: 1, Flags: traits.ReadOnly | traits.Outside, Categories: []string{"keyspace", "read", "slow"}, Group: traits.GroupGeneric,
 	Since: "1.0.0", Complexity: "O(1); O(n), n being the number of keys, for a user who may read few of them", Summary: "Returns some key that the user may read.",
 	Cost: func(x *engine.Costs, _ *engine.Call) { x.Slow(); x.Readable() },
 	Run:  runRandomKey,

@@ -7,12 +7,13 @@ import (
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/store"
+	"github.com/bloomery/bloomery/server/internal/traits"
 )
 
 // typeCmd is TYPE key.
 var typeCmd = engine.Command{
-	Name: "type", Arity: 2, Flags: engine.ReadOnly | engine.Fast, Keys: engine.OneKey(engine.KeyRO),
-	Categories: []string{"keyspace", "read", "fast"}, Group: engine.GroupGeneric, Since: "1.0.0",
+	Name: "type", Arity: 2, Flags: traits.ReadOnly | traits.Fast, Keys: traits.OneKey(traits.KeyRO),
+	Categories: []string{"keyspace", "read", "fast"}, Group: traits.GroupGeneric, Since: "1.0.0",
 	Syntax: "key", Complexity: "O(1)", Summary: "Returns the type of a key.",
 	Cost: engine.ByWords,
 	Run: func(x *engine.Context, c *engine.Call) {
@@ -27,7 +28,7 @@ var typeCmd = engine.Command{
 
 // object is OBJECT, with its subcommands.
 var object = engine.Command{
-	Name: "object", Arity: -2, Group: engine.GroupGeneric, Since: "2.2.3", Syntax: "subcommand", Summary: "Describes how a key is stored.",
+	Name: "object", Arity: -2, Group: traits.GroupGeneric, Since: "2.2.3", Syntax: "subcommand", Summary: "Describes how a key is stored.",
 	Categories: []string{"slow"},
 	Subcommands: []engine.Command{
 		objectSub("encoding", "Returns the encoding of a key.", func(entry *catalog.Entry) answer.Reply {
@@ -45,7 +46,7 @@ var object = engine.Command{
 
 func objectSub(name, summary string, of func(*catalog.Entry) answer.Reply) engine.Command {
 	return engine.Command{
-		Name: name, Arity: 3, Flags: engine.ReadOnly, Keys: []engine.Keys{engine.KeyAt(2, engine.KeyRO)},
+		Name: name, Arity: 3, Flags: traits.ReadOnly, Keys: traits.Keys{traits.KeyAt(2, traits.KeyRO)},
 		Categories: []string{"keyspace", "read", "slow"}, Syntax: "key", Complexity: "O(1)", Summary: summary,
 		Cost: engine.ByWords,
 		Run: func(x *engine.Context, c *engine.Call) {

@@ -7,6 +7,7 @@ import (
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/store"
+	"github.com/bloomery/bloomery/server/internal/traits"
 )
 
 // smallest is TDIGEST.MIN key.
@@ -18,8 +19,8 @@ var largest = end("tdigest.max", "Returns the largest value.", (*redisbloom.TDig
 // end returns a command for one end of the values.
 func end(name, summary string, value func(*redisbloom.TDigest) float64) engine.Command {
 	return engine.Command{
-		Name: name, Arity: 2, Flags: engine.ReadOnly | engine.Module, Keys: engine.OneKey(engine.KeyRO),
-		Categories: []string{"read", "fast", "tdigest"}, Group: engine.GroupTDigest, Since: "2.4.0",
+		Name: name, Arity: 2, Flags: traits.ReadOnly | traits.Module, Keys: traits.OneKey(traits.KeyRO),
+		Categories: []string{"read", "fast", "tdigest"}, Group: traits.GroupTDigest, Since: "2.4.0",
 		Syntax: "key", Complexity: "O(1)", Summary: summary,
 		Cost: engine.ByWords,
 		Sketch: &engine.OnSketch{
@@ -31,8 +32,8 @@ func end(name, summary string, value func(*redisbloom.TDigest) float64) engine.C
 
 // info is TDIGEST.INFO key.
 var info = engine.Command{
-	Name: "tdigest.info", Arity: 2, Flags: engine.ReadOnly | engine.Module, Keys: engine.OneKey(engine.KeyRO),
-	Categories: []string{"read", "fast", "tdigest"}, Tips: []string{"dont_cache"}, Group: engine.GroupTDigest, Since: "2.4.0",
+	Name: "tdigest.info", Arity: 2, Flags: traits.ReadOnly | traits.Module, Keys: traits.OneKey(traits.KeyRO),
+	Categories: []string{"read", "fast", "tdigest"}, Tips: []string{"dont_cache"}, Group: traits.GroupTDigest, Since: "2.4.0",
 	Syntax: "key", Complexity: "O(1)",
 	Summary: "Describes a t-digest.",
 	Cost:    engine.ByWords,

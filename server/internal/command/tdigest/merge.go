@@ -9,14 +9,15 @@ import (
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/store"
+	"github.com/bloomery/bloomery/server/internal/traits"
 )
 
 // merge is TDIGEST.MERGE destination numkeys source [source ...] [COMPRESSION
 // compression] [OVERRIDE].
 var merge = engine.Command{
-	Name: "tdigest.merge", Arity: -4, Flags: engine.Write | engine.DenyOOM | engine.Module | engine.Movable,
-	Keys:       []engine.Keys{engine.KeyAt(1, engine.KeyRW), {First: 2, Step: 1, Access: engine.KeyRO, Counted: true}},
-	Categories: []string{"write", "tdigest", "delete"}, Group: engine.GroupTDigest, Since: "2.4.0",
+	Name: "tdigest.merge", Arity: -4, Flags: traits.Write | traits.DenyOOM | traits.Module | traits.Movable,
+	Keys:       traits.Keys{traits.KeyAt(1, traits.KeyRW), {First: 2, Step: 1, Access: traits.KeyRO, Counted: true}},
+	Categories: []string{"write", "tdigest", "delete"}, Group: traits.GroupTDigest, Since: "2.4.0",
 	Syntax:     "destination numkeys source [source ...] [COMPRESSION compression] [OVERRIDE]",
 	Complexity: "O(n · c · log c), n digests of a compression of c",
 	Summary:    "Adds the values of t-digests to another, which is created if it is not there, or replaces it.",

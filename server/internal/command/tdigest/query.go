@@ -10,6 +10,7 @@ import (
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/store"
+	"github.com/bloomery/bloomery/server/internal/traits"
 )
 
 // question is a read of numbers. Most of them are asked of a compressed digest, so
@@ -47,8 +48,8 @@ const (
 // command returns the command that asks q.
 func (q *question) command(name, syntax, summary string) engine.Command {
 	return engine.Command{
-		Name: name, Arity: -3, Flags: engine.ReadOnly | engine.Module, Keys: engine.OneKey(engine.KeyRO),
-		Categories: []string{"read", "fast", "tdigest"}, Group: engine.GroupTDigest, Since: "2.4.0",
+		Name: name, Arity: -3, Flags: traits.ReadOnly | traits.Module, Keys: traits.OneKey(traits.KeyRO),
+		Categories: []string{"read", "fast", "tdigest"}, Group: traits.GroupTDigest, Since: "2.4.0",
 		Syntax: syntax, Complexity: "O(n · c), n values and a compression of c", Summary: summary,
 		Cost:   costOfQuestion,
 		Before: q.before, Prepare: q.prepare, Reply: again,
@@ -285,8 +286,8 @@ func atTheEnd(t *redisbloom.TDigest, v uint64) bool {
 
 // trimmedMean is TDIGEST.TRIMMED_MEAN key low_cut_percentile high_cut_percentile.
 var trimmedMean = engine.Command{
-	Name: "tdigest.trimmed_mean", Arity: 4, Flags: engine.ReadOnly | engine.Module, Keys: engine.OneKey(engine.KeyRO),
-	Categories: []string{"read", "tdigest"}, Group: engine.GroupTDigest, Since: "2.4.0",
+	Name: "tdigest.trimmed_mean", Arity: 4, Flags: traits.ReadOnly | traits.Module, Keys: traits.OneKey(traits.KeyRO),
+	Categories: []string{"read", "tdigest"}, Group: traits.GroupTDigest, Since: "2.4.0",
 	Syntax: "key low_cut_percentile high_cut_percentile", Complexity: "O(c), c being the compression",
 	Summary: "Returns the estimated mean of the values between two shares, 0 to 1.",
 	Cost:    costOfQuestion,

@@ -10,6 +10,7 @@ import (
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/store"
+	"github.com/bloomery/bloomery/server/internal/traits"
 )
 
 // defaultCompression is that of a digest made without one.
@@ -21,8 +22,8 @@ var create = engine.Maker{
 	Fits: func(words int) bool { return words == 2 || words == 4 },
 	Body: func(_ *engine.Context, c *engine.Call) (store.Body, string) { return creationOf(c) },
 }.Command(engine.Command{
-	Name: "tdigest.create", Arity: -2, Flags: engine.Write | engine.DenyOOM | engine.Module, Keys: engine.OneKey(engine.KeyRW),
-	Categories: []string{"write", "fast", "tdigest"}, Group: engine.GroupTDigest, Since: "2.4.0",
+	Name: "tdigest.create", Arity: -2, Flags: traits.Write | traits.DenyOOM | traits.Module, Keys: traits.OneKey(traits.KeyRW),
+	Categories: []string{"write", "fast", "tdigest"}, Group: traits.GroupTDigest, Since: "2.4.0",
 	Syntax: "key [COMPRESSION compression]", Complexity: "O(c), c being the compression",
 	Summary: "Creates a t-digest.",
 })
@@ -41,8 +42,8 @@ func parseCompression(arg []byte) (compression int64, text string) {
 
 // add is TDIGEST.ADD key value [value ...].
 var add = engine.Command{
-	Name: "tdigest.add", Arity: -3, Flags: engine.Write | engine.DenyOOM | engine.Module, Keys: engine.OneKey(engine.KeyRW),
-	Categories: []string{"write", "tdigest"}, Group: engine.GroupTDigest, Since: "2.4.0",
+	Name: "tdigest.add", Arity: -3, Flags: traits.Write | traits.DenyOOM | traits.Module, Keys: traits.OneKey(traits.KeyRW),
+	Categories: []string{"write", "tdigest"}, Group: traits.GroupTDigest, Since: "2.4.0",
 	Syntax: "key value [value ...]", Complexity: "O(n · log c), n values and a compression of c",
 	Summary: "Adds values to a t-digest.",
 	Sketch: &engine.OnSketch{
@@ -70,8 +71,8 @@ var add = engine.Command{
 
 // reset is TDIGEST.RESET key.
 var reset = engine.Command{
-	Name: "tdigest.reset", Arity: 2, Flags: engine.Write | engine.DenyOOM | engine.Module, Keys: engine.OneKey(engine.KeyRW),
-	Categories: []string{"write", "fast", "tdigest", "delete"}, Group: engine.GroupTDigest, Since: "2.4.0",
+	Name: "tdigest.reset", Arity: 2, Flags: traits.Write | traits.DenyOOM | traits.Module, Keys: traits.OneKey(traits.KeyRW),
+	Categories: []string{"write", "fast", "tdigest", "delete"}, Group: traits.GroupTDigest, Since: "2.4.0",
 	Syntax: "key", Complexity: "O(1)",
 	Summary: "Forgets all values of a t-digest.",
 	Cost:    engine.ByBytes(1),

@@ -9,12 +9,13 @@ import (
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/store"
+	"github.com/bloomery/bloomery/server/internal/traits"
 )
 
 // getSet is GETSET key value.
 var getSet = engine.Command{
-	Name: "getset", Arity: 3, Flags: engine.Write | engine.DenyOOM | engine.Fast, Keys: engine.OneKey(engine.KeyUpdate),
-	Categories: []string{"write", "string", "fast", "delete"}, Group: engine.GroupString, Since: "1.0.0",
+	Name: "getset", Arity: 3, Flags: traits.Write | traits.DenyOOM | traits.Fast, Keys: traits.OneKey(traits.KeyUpdate),
+	Categories: []string{"write", "string", "fast", "delete"}, Group: traits.GroupString, Since: "1.0.0",
 	Syntax: "key value", Complexity: "O(1)", Summary: "Stores a string and returns the one that was there.",
 	Cost: costOfSet,
 	Prepare: func(x *engine.Context, c *engine.Call) *engine.Op {
@@ -25,8 +26,8 @@ var getSet = engine.Command{
 
 // getDel is GETDEL key.
 var getDel = engine.Command{
-	Name: "getdel", Arity: 2, Flags: engine.Write | engine.Fast, Keys: engine.OneKey(engine.KeyTake),
-	Categories: []string{"write", "string", "fast", "delete"}, Group: engine.GroupString, Since: "6.2.0",
+	Name: "getdel", Arity: 2, Flags: traits.Write | traits.Fast, Keys: traits.OneKey(traits.KeyTake),
+	Categories: []string{"write", "string", "fast", "delete"}, Group: traits.GroupString, Since: "6.2.0",
 	Syntax: "key", Complexity: "O(1)", Summary: "Removes a string and returns it.",
 	Cost: engine.ByKeys((*engine.Costs).Free),
 	Prepare: func(x *engine.Context, c *engine.Call) *engine.Op {
@@ -37,8 +38,8 @@ var getDel = engine.Command{
 
 // getEx is GETEX key [EX s | PX ms | EXAT s | PXAT ms | PERSIST].
 var getEx = engine.Command{
-	Name: "getex", Arity: -2, Flags: engine.Write | engine.Fast, Keys: engine.OneKey(engine.KeyUpdate),
-	Categories: []string{"write", "string", "fast", "delete"}, Group: engine.GroupString, Since: "6.2.0",
+	Name: "getex", Arity: -2, Flags: traits.Write | traits.Fast, Keys: traits.OneKey(traits.KeyUpdate),
+	Categories: []string{"write", "string", "fast", "delete"}, Group: traits.GroupString, Since: "6.2.0",
 	Syntax:     "key [EX seconds | PX milliseconds | EXAT unix-time-seconds | PXAT unix-time-milliseconds | PERSIST]",
 	Complexity: "O(1)", Summary: "Returns a string and sets its deadline, or takes it away.",
 	Cost:    engine.ByKeys((*engine.Costs).Free),

@@ -10,12 +10,13 @@ import (
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/store"
+	"github.com/bloomery/bloomery/server/internal/traits"
 )
 
 // mget is MGET key [key ...].
 var mget = engine.Command{
-	Name: "mget", Arity: -2, Flags: engine.ReadOnly | engine.Fast, Keys: engine.AllKeys(engine.KeyGet),
-	Categories: []string{"read", "string", "fast"}, Group: engine.GroupString, Since: "1.0.0",
+	Name: "mget", Arity: -2, Flags: traits.ReadOnly | traits.Fast, Keys: traits.AllKeys(traits.KeyGet),
+	Categories: []string{"read", "string", "fast"}, Group: traits.GroupString, Since: "1.0.0",
 	Tips:   []string{"request_policy:multi_shard"},
 	Syntax: "key [key ...]", Complexity: "O(1) for every key", Summary: "Returns strings, nil for every key that holds none.",
 	Cost: engine.ByWords,
@@ -45,8 +46,8 @@ func runMGet(x *engine.Context, c *engine.Call) {
 
 // mset is MSET key value [key value ...]. It runs alone: nobody sees a part of it.
 var mset = engine.Command{
-	Name: "mset", Arity: -3, Flags: engine.Write | engine.DenyOOM | engine.Alone, Keys: []engine.Keys{{First: 1, Last: -1, Step: 2, Access: engine.KeyOW}},
-	Categories: []string{"write", "string", "slow", "delete"}, Group: engine.GroupString, Since: "1.0.1",
+	Name: "mset", Arity: -3, Flags: traits.Write | traits.DenyOOM | traits.Alone, Keys: traits.Keys{{First: 1, Last: -1, Step: 2, Access: traits.KeyOW}},
+	Categories: []string{"write", "string", "slow", "delete"}, Group: traits.GroupString, Since: "1.0.1",
 	Tips:   []string{"request_policy:multi_shard", "response_policy:all_succeeded"},
 	Syntax: "key value [key value ...]", Complexity: "O(1) for every key", Summary: "Stores strings, all or none, replacing whatever has their names.",
 	Cost:   costOfMSet,
@@ -87,8 +88,8 @@ var (
 
 func timedSet(name string, scale int64, syntax, since, summary string) engine.Command {
 	return engine.Command{
-		Name: name, Arity: 4, Flags: engine.Write | engine.DenyOOM, Keys: engine.OneKey(engine.KeyOW),
-		Categories: []string{"write", "string", "slow", "delete"}, Group: engine.GroupString, Since: since,
+		Name: name, Arity: 4, Flags: traits.Write | traits.DenyOOM, Keys: traits.OneKey(traits.KeyOW),
+		Categories: []string{"write", "string", "slow", "delete"}, Group: traits.GroupString, Since: since,
 		Syntax: syntax, Complexity: "O(1)", Summary: summary,
 		Cost: costOfSet,
 		Prepare: func(x *engine.Context, c *engine.Call) *engine.Op {
@@ -106,8 +107,8 @@ func timedSet(name string, scale int64, syntax, since, summary string) engine.Co
 
 // setNX is SETNX key value.
 var setNX = engine.Command{
-	Name: "setnx", Arity: 3, Flags: engine.Write | engine.DenyOOM | engine.Fast, Keys: engine.OneKey(engine.KeyNew),
-	Categories: []string{"write", "string", "fast"}, Group: engine.GroupString, Since: "1.0.0",
+	Name: "setnx", Arity: 3, Flags: traits.Write | traits.DenyOOM | traits.Fast, Keys: traits.OneKey(traits.KeyNew),
+	Categories: []string{"write", "string", "fast"}, Group: traits.GroupString, Since: "1.0.0",
 	Syntax: "key value", Complexity: "O(1)", Summary: "Stores a string unless its name is taken.",
 	Cost: costOfSet,
 	Prepare: func(x *engine.Context, c *engine.Call) *engine.Op {

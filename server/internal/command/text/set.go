@@ -6,14 +6,15 @@ import (
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/store"
+	"github.com/bloomery/bloomery/server/internal/traits"
 )
 
 // set is SET key value [NX | XX] [GET] [EX s | PX ms | EXAT s | PXAT ms |
 // KEEPTTL].
 var set = engine.Command{
-	Name: "set", Arity: -3, Flags: engine.Write | engine.DenyOOM,
-	Keys:       []engine.Keys{engine.KeyAt(1, engine.KeyOW), {At: oldValue, Access: engine.KeyGet, Hidden: true}},
-	Categories: []string{"write", "string", "slow", "delete"}, Group: engine.GroupString, Since: "1.0.0",
+	Name: "set", Arity: -3, Flags: traits.Write | traits.DenyOOM,
+	Keys:       traits.Keys{traits.KeyAt(1, traits.KeyOW), {At: oldValue, Access: traits.KeyGet, Hidden: true}},
+	Categories: []string{"write", "string", "slow", "delete"}, Group: traits.GroupString, Since: "1.0.0",
 	Syntax:     "key value [NX | XX] [GET] [EX seconds | PX milliseconds | EXAT unix-time-seconds | PXAT unix-time-milliseconds | KEEPTTL]",
 	Complexity: "O(1)", Summary: "Stores a string, replacing whatever has its name.",
 	Cost:    costOfSet,

@@ -10,12 +10,13 @@ import (
 
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/store"
+	"github.com/bloomery/bloomery/server/internal/traits"
 )
 
 // get is GET key.
 var get = engine.Command{
-	Name: "get", Arity: 2, Flags: engine.ReadOnly | engine.Fast, Keys: engine.OneKey(engine.KeyGet),
-	Categories: []string{"read", "string", "fast"}, Group: engine.GroupString, Since: "1.0.0",
+	Name: "get", Arity: 2, Flags: traits.ReadOnly | traits.Fast, Keys: traits.OneKey(traits.KeyGet),
+	Categories: []string{"read", "string", "fast"}, Group: traits.GroupString, Since: "1.0.0",
 	Syntax: "key", Complexity: "O(1)", Summary: "Returns a string.",
 	Cost: engine.ByWords,
 	Run: func(x *engine.Context, c *engine.Call) {
@@ -27,8 +28,8 @@ var get = engine.Command{
 
 // strLen is STRLEN key.
 var strLen = engine.Command{
-	Name: "strlen", Arity: 2, Flags: engine.ReadOnly | engine.Fast, Keys: engine.OneKey(engine.KeyRO),
-	Categories: []string{"read", "string", "fast"}, Group: engine.GroupString, Since: "2.2.0",
+	Name: "strlen", Arity: 2, Flags: traits.ReadOnly | traits.Fast, Keys: traits.OneKey(traits.KeyRO),
+	Categories: []string{"read", "string", "fast"}, Group: traits.GroupString, Since: "2.2.0",
 	Syntax: "key", Complexity: "O(1)", Summary: "Returns the length of a string.",
 	Cost: engine.ByWords,
 	Run: func(x *engine.Context, c *engine.Call) {
@@ -46,8 +47,8 @@ var strLen = engine.Command{
 
 // appendCmd is APPEND key value.
 var appendCmd = engine.Command{
-	Name: "append", Arity: 3, Flags: engine.Write | engine.DenyOOM | engine.Fast, Keys: engine.OneKey(engine.KeyAppend),
-	Categories: []string{"write", "string", "fast"}, Group: engine.GroupString, Since: "2.0.0",
+	Name: "append", Arity: 3, Flags: traits.Write | traits.DenyOOM | traits.Fast, Keys: traits.OneKey(traits.KeyAppend),
+	Categories: []string{"write", "string", "fast"}, Group: traits.GroupString, Since: "2.0.0",
 	Syntax: "key value", Complexity: "O(n), n being the length of the string", Summary: "Adds to the end of a string.",
 	Cost: func(x *engine.Costs, c *engine.Call) { x.Append(c.Args[1], len(c.Args[2])) },
 	Prepare: func(x *engine.Context, c *engine.Call) *engine.Op {
@@ -58,8 +59,8 @@ var appendCmd = engine.Command{
 
 // setRange is SETRANGE key offset value.
 var setRange = engine.Command{
-	Name: "setrange", Arity: 4, Flags: engine.Write | engine.DenyOOM, Keys: engine.OneKey(engine.KeyChange),
-	Categories: []string{"write", "string", "slow"}, Group: engine.GroupString, Since: "2.2.0",
+	Name: "setrange", Arity: 4, Flags: traits.Write | traits.DenyOOM, Keys: traits.OneKey(traits.KeyChange),
+	Categories: []string{"write", "string", "slow"}, Group: traits.GroupString, Since: "2.2.0",
 	Syntax: "key offset value", Complexity: "O(n), n being the length of the string", Summary: "Overwrites a part of a string.",
 	Cost: costOfSetRange,
 	Prepare: func(x *engine.Context, c *engine.Call) *engine.Op {
@@ -97,8 +98,8 @@ var (
 
 func incrementCommand(name string, arity int, syntax, summary string, parse func(*engine.Call) (int64, string)) engine.Command {
 	return engine.Command{
-		Name: name, Arity: arity, Flags: engine.Write | engine.DenyOOM | engine.Fast, Keys: engine.OneKey(engine.KeyUpdate),
-		Categories: []string{"write", "string", "fast"}, Group: engine.GroupString, Since: "1.0.0",
+		Name: name, Arity: arity, Flags: traits.Write | traits.DenyOOM | traits.Fast, Keys: traits.OneKey(traits.KeyUpdate),
+		Categories: []string{"write", "string", "fast"}, Group: traits.GroupString, Since: "1.0.0",
 		Syntax: syntax, Complexity: "O(1)", Summary: summary,
 		Cost: engine.ByWords,
 		Prepare: func(x *engine.Context, c *engine.Call) *engine.Op {

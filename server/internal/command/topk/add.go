@@ -9,12 +9,13 @@ import (
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/store"
+	"github.com/bloomery/bloomery/server/internal/traits"
 )
 
 // add is TOPK.ADD key item [item ...].
 var add = engine.Command{
-	Name: "topk.add", Arity: -3, Flags: engine.Write | engine.DenyOOM | engine.Module, Keys: engine.OneKey(engine.KeyRW),
-	Categories: []string{"write", "topk"}, Group: engine.GroupTopK, Since: "2.0.0",
+	Name: "topk.add", Arity: -3, Flags: traits.Write | traits.DenyOOM | traits.Module, Keys: traits.OneKey(traits.KeyRW),
+	Categories: []string{"write", "topk"}, Group: traits.GroupTopK, Since: "2.0.0",
 	Syntax: "key item [item ...]", Complexity: "O(n · (k + d)), n items and d rows",
 	Summary: "Counts items and returns for each the item that it has expelled.",
 	Sketch: &engine.OnSketch{
@@ -37,8 +38,8 @@ var add = engine.Command{
 // incrBy is TOPK.INCRBY key item increment [item increment ...]. An increment that
 // is not valid ends the work: the pairs before it are done.
 var incrBy = engine.Command{
-	Name: "topk.incrby", Arity: -4, Flags: engine.Write | engine.DenyOOM | engine.Module, Keys: engine.OneKey(engine.KeyRW),
-	Categories: []string{"write", "topk"}, Group: engine.GroupTopK, Since: "2.0.0",
+	Name: "topk.incrby", Arity: -4, Flags: traits.Write | traits.DenyOOM | traits.Module, Keys: traits.OneKey(traits.KeyRW),
+	Categories: []string{"write", "topk"}, Group: traits.GroupTopK, Since: "2.0.0",
 	Syntax: "key item increment [item increment ...]", Complexity: "O(n · (k + i · d)), n items, increments of i and d rows",
 	Summary: "Adds to the counts of items and returns for each the item that it has expelled.",
 	Sketch: &engine.OnSketch{

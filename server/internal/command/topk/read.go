@@ -6,12 +6,13 @@ import (
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/store"
+	"github.com/bloomery/bloomery/server/internal/traits"
 )
 
 // query is TOPK.QUERY key item [item ...].
 var query = engine.Command{
-	Name: "topk.query", Arity: -3, Flags: engine.ReadOnly | engine.Module, Keys: engine.OneKey(engine.KeyRO),
-	Categories: []string{"read", "topk"}, Group: engine.GroupTopK, Since: "2.0.0",
+	Name: "topk.query", Arity: -3, Flags: traits.ReadOnly | traits.Module, Keys: traits.OneKey(traits.KeyRO),
+	Categories: []string{"read", "topk"}, Group: traits.GroupTopK, Since: "2.0.0",
 	Syntax: "key item [item ...]", Complexity: "O(n · k), n being the number of items",
 	Summary: "Reports for each item whether it is one of those that are kept.",
 	Sketch: &engine.OnSketch{
@@ -22,8 +23,8 @@ var query = engine.Command{
 
 // count is TOPK.COUNT key item [item ...].
 var count = engine.Command{
-	Name: "topk.count", Arity: -3, Flags: engine.ReadOnly | engine.Module, Keys: engine.OneKey(engine.KeyRO),
-	Categories: []string{"read", "topk"}, Group: engine.GroupTopK, Since: "2.0.0",
+	Name: "topk.count", Arity: -3, Flags: traits.ReadOnly | traits.Module, Keys: traits.OneKey(traits.KeyRO),
+	Categories: []string{"read", "topk"}, Group: traits.GroupTopK, Since: "2.0.0",
 	Syntax: "key item [item ...]", Complexity: "O(n · (k + d)), n items and d rows",
 	Summary: "Returns the counts of items, which are never too high but for rare collisions.",
 	Sketch: &engine.OnSketch{
@@ -36,8 +37,8 @@ var count = engine.Command{
 
 // list is TOPK.LIST key [WITHCOUNT].
 var list = engine.Command{
-	Name: "topk.list", Arity: -2, Max: 3, Flags: engine.ReadOnly | engine.Module | engine.Heavy, Keys: engine.OneKey(engine.KeyRO),
-	Categories: []string{"read", "topk"}, Group: engine.GroupTopK, Since: "2.0.0",
+	Name: "topk.list", Arity: -2, Max: 3, Flags: traits.ReadOnly | traits.Module | traits.Heavy, Keys: traits.OneKey(traits.KeyRO),
+	Categories: []string{"read", "topk"}, Group: traits.GroupTopK, Since: "2.0.0",
 	Syntax: "key [WITHCOUNT]", Complexity: "O(k · log k)",
 	Summary: "Lists the items that are kept, the most frequent first.",
 	Sketch:  &engine.OnSketch{Family: family, Missing: textMissing, Stride: 1, Early: checkWord, Look: lookList},
@@ -77,8 +78,8 @@ func lookList(x *engine.Context, p *store.Part, c *engine.Call) {
 
 // info is TOPK.INFO key.
 var info = engine.Command{
-	Name: "topk.info", Arity: 2, Flags: engine.ReadOnly | engine.Module, Keys: engine.OneKey(engine.KeyRO),
-	Categories: []string{"read", "fast", "topk"}, Group: engine.GroupTopK, Since: "2.0.0",
+	Name: "topk.info", Arity: 2, Flags: traits.ReadOnly | traits.Module, Keys: traits.OneKey(traits.KeyRO),
+	Categories: []string{"read", "fast", "topk"}, Group: traits.GroupTopK, Since: "2.0.0",
 	Syntax: "key", Complexity: "O(1)",
 	Summary: "Describes a sketch of the most frequent items.",
 	Cost:    engine.ByWords,

@@ -8,6 +8,7 @@ import (
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/store"
+	"github.com/bloomery/bloomery/server/internal/traits"
 )
 
 // reserve is TOPK.RESERVE key k [width depth decay].
@@ -19,8 +20,8 @@ var reserve = engine.Maker{
 		return store.FromDump(catalog.TopK, c.Args[1], redisbloom.AppendTopKHeader(nil, p)), text
 	},
 }.Command(engine.Command{
-	Name: "topk.reserve", Arity: -3, Flags: engine.Write | engine.DenyOOM | engine.Module, Keys: engine.OneKey(engine.KeyRW),
-	Categories: []string{"write", "fast", "topk"}, Group: engine.GroupTopK, Since: "2.0.0",
+	Name: "topk.reserve", Arity: -3, Flags: traits.Write | traits.DenyOOM | traits.Module, Keys: traits.OneKey(traits.KeyRW),
+	Categories: []string{"write", "fast", "topk"}, Group: traits.GroupTopK, Since: "2.0.0",
 	Syntax: "key topk [width depth decay]", Complexity: "O(k + w · d), w cells in d rows",
 	Summary: "Creates a sketch that keeps the k most frequent items. Give a width of 10 to 100 times k: the default is 8.",
 })
