@@ -88,10 +88,10 @@ func (x Contents) ApplyNames(b store.Body, cost uint64) (store.Result, answer.Re
 // Reserve sets n bytes aside until release is called. It reports false if there are not so
 // many. What takes nothing works with the budget full.
 func (x Contents) Reserve(n uint64) (release func(), ok bool) {
-	if n > 0 && !x.e.Budget.reserve(n) {
+	if n > 0 && !x.e.Budget.Reserve(n) {
 		return nil, false
 	}
-	return func() { x.e.Budget.release(n) }, true
+	return func() { x.e.Budget.Release(n) }, true
 }
 
 // Refresh puts a record of a part in order, inside the gate, before the calls that

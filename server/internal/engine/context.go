@@ -9,6 +9,7 @@ import (
 
 	"github.com/bloomery/bloomery/server/internal/acl"
 	"github.com/bloomery/bloomery/server/internal/answer"
+	"github.com/bloomery/bloomery/server/internal/budget"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/session"
@@ -83,7 +84,7 @@ func (x *Context) Client() *session.Client { return &x.s.Client }
 func (x *Context) Table() *Table { return x.e.table }
 
 // Budget returns the budget of memory.
-func (x *Context) Budget() *Budget { return &x.e.Budget }
+func (x *Context) Budget() *budget.Budget { return &x.e.Budget }
 
 // Lookup returns the entry of a name, nil if there is none.
 func (x Names) Lookup(name []byte) *catalog.Entry { return x.e.state.Names.Lookup(name, x.s.ms) }
@@ -167,7 +168,7 @@ func (x *Context) Hold(n int) bool { return x.e.holdReply(x.s, n) }
 // Unhold gives back n bytes that Hold has counted, before the reply is written.
 func (x *Context) Unhold(n int) {
 	x.s.replyBytes -= n
-	x.e.hold(x.s, -n)
+	x.e.Hold(x.s, -n)
 }
 
 // Alone reports whether this runs inside a transaction: nobody else runs, and
@@ -264,7 +265,7 @@ func (x Transaction) Unwatch() { x.e.unwatch(x.s) }
 // unmonitor ends the monitor of a session, if it has one.
 func (e *Engine) unmonitor(s *Session) {
 	if e.monitors.Remove(&s.Client) {
-		e.hold(s, -session.MonitorBytes)
+		e.Hold(s, -session.MonitorBytes)
 	}
 }
 

@@ -57,7 +57,7 @@ func testMonitorsWait(t *testing.T) {
 		c.Answer(answer.OK())
 	}
 	e, s := small(Command{Name: "a", Arity: -1, Run: say}, Command{Name: "b", Arity: 1, Run: say})
-	e.Budget.max.Store(1 << 30)
+	e.Budget.SetMax(1 << 30)
 	x := &Context{e: e, s: NewSession(2, "", "", time.Time{}, func() {})}
 	if !x.Server().Monitor() {
 		t.Fatal("the session is no monitor")

@@ -30,6 +30,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/bloomery/bloomery/server/internal/budget"
 	"github.com/bloomery/bloomery/server/internal/checkup"
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/gate"
@@ -58,7 +59,7 @@ type Host interface {
 // time.
 type Engine struct {
 	Settings *session.Settings
-	Budget   Budget
+	Budget   budget.Budget
 	Users    *session.Users
 	Pause    session.Pause
 
@@ -142,11 +143,7 @@ func New(c Config) *Engine {
 	e.filters = checkup.Filters{State: c.State, Clock: e.clock, Can: e.can}
 	e.well = e.filters.Keeper()
 	c.State.OnClear(e.well.Clear)
-	e.Budget.state = c.State
-	if e.can.Cluster {
-		e.Budget.others = otherItems
-	}
-	e.Budget.max.Store(c.MaxMemory)
+	e.Budget.Init(c.State, c.MaxMemory, e.can.Cluster)
 	return e
 }
 

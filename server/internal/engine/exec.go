@@ -54,7 +54,7 @@ func (e *Engine) end(s *Session) {
 // so too; a connection that waits for its client calls it first.
 func (e *Engine) Release(s *Session) {
 	if s.replyBytes > 0 {
-		e.hold(s, -s.replyBytes)
+		e.Hold(s, -s.replyBytes)
 		s.replyBytes = 0
 	}
 }
@@ -261,7 +261,7 @@ func (e *Engine) allow(s *Session, c *Call, cmd *Command) bool {
 	if cmd.Flags&traits.NoCluster != 0 && e.can.Cluster {
 		return e.reject(s, c, answer.Fail("ERR "+strings.ToUpper(cmd.Name)+" is not possible in a cluster: it needs records of several filters in one order"))
 	}
-	if cmd.Flags&traits.DenyOOM != 0 && e.Budget.full() {
+	if cmd.Flags&traits.DenyOOM != 0 && e.Budget.Full() {
 		return e.reject(s, c, answer.Fail(answer.TextOOM))
 	}
 	if s.stale != nil && cmd.gated && !cmd.writes() {

@@ -146,7 +146,7 @@ func (e *Engine) changed(s *Session, before map[string]watched) bool {
 // dropPending gives up what was prepared.
 func (e *Engine) dropPending(s *Session) {
 	for _, v := range s.w.pending {
-		e.Budget.release(v.op.Cost)
+		e.Budget.Release(v.op.Cost)
 	}
 	s.w.pending = nil
 }

@@ -219,24 +219,24 @@ func TestBudgetBounds(t *testing.T) {
 	e, s := small()
 	b := &e.Budget
 	const most = 1 << 20
-	if b.Max() != most || b.Left() != most || b.reserve(most+1) || !b.reserve(most) || b.Left() != 0 || b.full() {
+	if b.Max() != most || b.Left() != most || b.Reserve(most+1) || !b.Reserve(most) || b.Left() != 0 || b.Full() {
 		t.Errorf("%d of %d bytes are left", b.Left(), b.Max())
 	}
-	if b.reserve(1) || b.Used() != most {
+	if b.Reserve(1) || b.Used() != most {
 		t.Errorf("%d bytes are used of %d", b.Used(), most)
 	}
 	// Data fills the budget: clients have a tenth.
-	if !e.Hold(s, most/clientShare) || !b.full() || e.Hold(s, 1) {
+	if !e.Hold(s, most/10) || !b.Full() || e.Hold(s, 1) {
 		t.Errorf("clients hold %d bytes", b.Clients())
 	}
-	if e.Hold(s, -1); b.Clients() != most/clientShare || s.Memory() != b.Clients() {
+	if e.Hold(s, -1); b.Clients() != most/10 || s.Memory() != b.Clients() {
 		t.Errorf("clients hold %d bytes, one of them %d", b.Clients(), s.Memory())
 	}
-	if e.holdReply(s, 1) || s.replyBytes != 0 || b.Clients() != most/clientShare {
+	if e.holdReply(s, 1) || s.replyBytes != 0 || b.Clients() != most/10 {
 		t.Errorf("a reply without room holds %d bytes", s.replyBytes)
 	}
-	e.Hold(s, -most/clientShare)
-	b.release(most)
+	e.Hold(s, -most/10)
+	b.Release(most)
 	if b.Used() != 0 || b.Peak() < most || b.Left() != most {
 		t.Errorf("%d bytes used, at most %d", b.Used(), b.Peak())
 	}
@@ -253,10 +253,10 @@ func TestBudgetBounds(t *testing.T) {
 	if x.Server().SetMaxMemory(5); b.Max() != 5 || limit != 5 {
 		t.Errorf("the bound is %d, and %d outside", b.Max(), limit)
 	}
-	if b.reserve(5); b.Left() != 0 {
+	if b.Reserve(5); b.Left() != 0 {
 		t.Errorf("%d bytes are left", b.Left())
 	}
-	if x.Server().SetMaxMemory(3); b.Left() != 0 || !b.full() {
+	if x.Server().SetMaxMemory(3); b.Left() != 0 || !b.Full() {
 		t.Errorf("%d bytes are left beyond the bound", b.Left())
 	}
 	if x.Server().DataBytes() != 0 {

@@ -54,7 +54,7 @@ func (x Contents) make(c *Call, o store.Texter, base *catalog.Entry, size int) {
 	e := x.e
 	e.unmake(c)
 	e.leave(x.s)
-	if !x.room(uint64(size)) || !e.Budget.reserve(uint64(size)) {
+	if !x.room(uint64(size)) || !e.Budget.Reserve(uint64(size)) {
 		c.Fail(answer.TextOOM)
 		return
 	}
@@ -66,7 +66,7 @@ func (x Contents) make(c *Call, o store.Texter, base *catalog.Entry, size int) {
 // unmake forgets the string that was made for a call: it is stored, or not needed.
 func (e *Engine) unmake(c *Call) {
 	if c.made != nil {
-		e.Budget.release(c.made.held)
+		e.Budget.Release(c.made.held)
 		c.made = nil
 	}
 }

@@ -53,7 +53,7 @@ func (e *Engine) enqueue(s *Session, c *Call) {
 	}
 	size := queuedBytes + len(c.Args)*argBytes + text
 	s.queuedBytes += size
-	if !e.hold(s, size) {
+	if !e.Hold(s, size) {
 		s.multiFailed = true
 		e.unqueue(s)
 		c.Fail(answer.TextOOM)
@@ -72,7 +72,7 @@ func (e *Engine) enqueue(s *Session, c *Call) {
 
 // unqueue forgets the queued commands.
 func (e *Engine) unqueue(s *Session) {
-	e.hold(s, -s.queuedBytes)
+	e.Hold(s, -s.queuedBytes)
 	s.queue, s.queuedBytes, s.queuedWords = nil, 0, 0
 }
 
@@ -86,7 +86,7 @@ func (e *Engine) discard(s *Session) {
 
 // unwatch forgets the watched keys.
 func (e *Engine) unwatch(s *Session) {
-	e.hold(s, -s.watchBytes)
+	e.Hold(s, -s.watchBytes)
 	s.watches, s.watchBytes = nil, 0
 	s.Watches.Store(0)
 }
@@ -110,7 +110,7 @@ func (e *Engine) watch(s *Session, key []byte) string {
 	}
 	size := len(key) + watchBytes
 	s.watchBytes += size
-	if !e.hold(s, size) {
+	if !e.Hold(s, size) {
 		return answer.TextOOM
 	}
 	if s.watches == nil {
@@ -157,7 +157,7 @@ func (e *Engine) commit(s *Session, c *Call) {
 	}
 	held := s.queuedBytes
 	s.queuedBytes = 0 // until the replies are made
-	defer e.hold(s, -held)
+	defer e.Hold(s, -held)
 	if e.shared != nil {
 		s.wrote = s.wrote || writes
 		e.commitGroup(s, c, calls, costs)

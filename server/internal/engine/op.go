@@ -32,7 +32,7 @@ func (e *Engine) put(s *Session, calls []Call, op *Op) {
 		e.mergeOutside(s, c, op)
 		return
 	}
-	if op.Cost > 0 && !e.Budget.reserve(op.Cost) {
+	if op.Cost > 0 && !e.Budget.Reserve(op.Cost) {
 		text := op.NoMemory
 		if text == "" {
 			text = answer.TextOOM
@@ -65,7 +65,7 @@ func (e *Engine) put(s *Session, calls []Call, op *Op) {
 // again.
 func (e *Engine) conclude(c *Call, op *Op) {
 	if op.Cost > 0 {
-		e.Budget.release(op.Cost)
+		e.Budget.Release(op.Cost)
 	}
 	if op.Err != nil {
 		c.Answer(e.unsettled(op.Err))

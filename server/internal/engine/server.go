@@ -98,7 +98,7 @@ func saved(err error, ok answer.Reply) answer.Reply {
 
 // SetMaxMemory changes the bound of the budget.
 func (x Server) SetMaxMemory(n int64) {
-	x.e.Budget.max.Store(n)
+	x.e.Budget.SetMax(n)
 	if x.e.memoryLimit != nil {
 		x.e.memoryLimit(n)
 	}
@@ -134,8 +134,8 @@ func (x Server) Monitor() bool {
 	if x.s.Monitor() != nil {
 		return true
 	}
-	if !x.e.hold(x.s, session.MonitorBytes) {
-		x.e.hold(x.s, -session.MonitorBytes)
+	if !x.e.Hold(x.s, session.MonitorBytes) {
+		x.e.Hold(x.s, -session.MonitorBytes)
 		return false
 	}
 	x.e.monitors.Add(&x.s.Client)

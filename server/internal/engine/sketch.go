@@ -283,14 +283,14 @@ func (k *OnSketch) op(e *Engine, w *Workspace, entry *catalog.Entry, value []byt
 	}
 	if k.Grows {
 		op.Cost = uint64(len(value))
-		return op, e.Budget.reserve(op.Cost)
+		return op, e.Budget.Reserve(op.Cost)
 	}
 	return op, true
 }
 
 func (k *OnSketch) settled(e *Engine, w *Workspace, v span) {
 	if v.op.Cost > 0 {
-		e.Budget.release(v.op.Cost)
+		e.Budget.Release(v.op.Cost)
 	}
 	res := &v.op.Result
 	if v.op.Err == nil && errors.Is(res.Err, store.ErrRetry) {
@@ -419,7 +419,7 @@ func (k *OnSketch) writePiece(e *Engine, s *Session, entry *catalog.Entry, c *Ca
 		return 0
 	}
 	e.doAndWait(s, []*door.Op{&op.Op})
-	e.Budget.release(op.Cost)
+	e.Budget.Release(op.Cost)
 	switch res := &op.Result; {
 	case op.Err != nil:
 		c.Answer(e.unsettled(op.Err))

@@ -18,8 +18,8 @@ func (x Contents) KeepStaged(name string, t *staging.Staged) bool {
 	if s.staged[name] == t {
 		return true
 	}
-	if size := len(name) + stagedBytes; !e.hold(s, size) {
-		e.hold(s, -size)
+	if size := len(name) + stagedBytes; !e.Hold(s, size) {
+		e.Hold(s, -size)
 		return false
 	}
 	if s.staged == nil {
@@ -37,7 +37,7 @@ func (x Contents) TakeStaged(name string) *staging.Staged {
 	t := x.s.staged[name]
 	if t != nil {
 		delete(x.s.staged, name)
-		x.e.hold(x.s, -len(name)-stagedBytes)
+		x.e.Hold(x.s, -len(name)-stagedBytes)
 	}
 	return t
 }
@@ -52,7 +52,7 @@ func (x Contents) DropStaged(name string) {
 // unstage removes what a client has left without a name.
 func (e *Engine) unstage(s *Session) {
 	for name, t := range s.staged {
-		e.hold(s, -len(name)-stagedBytes)
+		e.Hold(s, -len(name)-stagedBytes)
 		op := &door.Op{Record: store.Record{At: e.clock().UnixMilli(), Body: &store.Evict{IDs: []uint64{t.ID}}}}
 		ops := []*door.Op{op}
 		e.door.Do(ops)

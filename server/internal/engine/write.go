@@ -29,12 +29,12 @@ func (e *Engine) absent(s *Session, c *Call) {
 		c.Fail(answer.TextNoMemory)
 		return
 	}
-	if !e.Budget.reserve(op.Cost) {
+	if !e.Budget.Reserve(op.Cost) {
 		c.Fail(answer.TextOOM)
 		return
 	}
 	e.doAndWait(s, []*door.Op{&op.Op})
-	e.Budget.release(op.Cost)
+	e.Budget.Release(op.Cost)
 	switch err := op.Result.Err; {
 	case op.Err != nil:
 		c.Answer(e.unsettled(op.Err))

@@ -1,14 +1,12 @@
-package engine
-
-// Budget: how much memory the server may take.
+// Package budget bounds the memory that the server takes: what records may need is set
+// aside before they are applied, and what clients make the server hold is counted.
+package budget
 
 import (
 	"sync/atomic"
 
-	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/store"
-	"github.com/bloomery/bloomery/server/internal/traits"
 )
 
 // Budget is how much memory the server may take. Memory that a record may need
@@ -19,7 +17,7 @@ import (
 // counts too. A tenth of the budget is theirs even when data fills the rest: with
 // the budget full, reads and deletes still work.
 //
-// Safe for concurrent use.
+// Safe for concurrent use, once Init was called.
 type Budget struct {
 	state *store.State
 	max   atomic.Int64
@@ -33,6 +31,16 @@ type Budget struct {
 // otherItems is for how many items of other nodes of a cluster a record has room, which
 // may be added between its being prepared and its being applied.
 const otherItems = 1 << 16
+
+// Init sets the state whose memory counts, and the bound. With shared other machines write,
+// too.
+func (b *Budget) Init(state *store.State, most int64, shared bool) {
+	b.state = state
+	b.max.Store(most)
+	if shared {
+		b.others = otherItems
+	}
+}
 
 // Used returns the bytes in use, set aside or not.
 func (b *Budget) Used() int64 {
@@ -54,20 +62,23 @@ func (b *Budget) Peak() int64 {
 // Max returns the bound of the budget.
 func (b *Budget) Max() int64 { return b.max.Load() }
 
+// SetMax changes the bound.
+func (b *Budget) SetMax(n int64) { b.max.Store(n) }
+
 // Clients returns the bytes that are held for clients.
 func (b *Budget) Clients() int64 { return b.other.Load() }
 
-// full reports whether nothing may grow any more.
-func (b *Budget) full() bool {
+// Full reports whether nothing may grow any more.
+func (b *Budget) Full() bool {
 	return b.state.Bytes()+b.aside.Load()+b.other.Load() > b.max.Load()
 }
 
 // Left returns how many bytes are free.
 func (b *Budget) Left() uint64 { return uint64(max(0, b.max.Load()-b.Used())) }
 
-// reserve sets n bytes aside. It reports false, and sets nothing aside, if
+// Reserve sets n bytes aside. It reports false, and sets nothing aside, if
 // there are not so many.
-func (b *Budget) reserve(n uint64) bool {
+func (b *Budget) Reserve(n uint64) bool {
 	if n > uint64(b.max.Load()) {
 		return false
 	}
@@ -79,7 +90,8 @@ func (b *Budget) reserve(n uint64) bool {
 	return true
 }
 
-func (b *Budget) release(n uint64) { b.aside.Add(-int64(n)) }
+// Release gives back what Reserve has set aside.
+func (b *Budget) Release(n uint64) { b.aside.Add(-int64(n)) }
 
 // clientShare is the part of the budget that is for clients only.
 const clientShare = 10
@@ -91,47 +103,6 @@ func (b *Budget) Hold(n int) bool {
 	held := b.other.Add(int64(n))
 	return n <= 0 || held <= b.max.Load()/clientShare || b.Used() <= b.max.Load()
 }
-
-// Hold counts n more bytes (fewer if n is negative) that are held for the client
-// of s, as [Budget.Hold] does.
-func (e *Engine) Hold(s *Session, n int) bool { return e.hold(s, n) }
-
-func (e *Engine) hold(s *Session, n int) bool {
-	s.Hold(n)
-	return e.Budget.Hold(n)
-}
-
-// holdReply counts n bytes of a reply until it is written. It reports false, and
-// counts nothing, if there is no room for them.
-func (e *Engine) holdReply(s *Session, n int) bool {
-	if !e.hold(s, n) {
-		e.hold(s, -n)
-		return false
-	}
-	s.replyBytes += n
-	return true
-}
-
-// keepReply counts the reply to a call of a transaction, as far as the command has not
-// done so since held bytes were: all replies are kept until the last one is made. If
-// there is no room for that of a read, it becomes an error. Strings are not copied.
-func (e *Engine) keepReply(s *Session, c *Call, held int) {
-	if r := &c.Reply; len(r.Text) < freeReply && r.Elems == nil || c.cmd == nil || c.cmd.Group == traits.GroupString {
-		return
-	}
-	n := c.Reply.Bytes() - (s.replyBytes - held)
-	switch {
-	case n <= 0 || e.holdReply(s, n):
-	case c.cmd.writes():
-		e.hold(s, n)
-		s.replyBytes += n
-	default:
-		c.Fail(answer.TextOOM)
-	}
-}
-
-// freeReply is up to which length a text does not count.
-const freeReply = 128
 
 var _ door.Admitter = (*Budget)(nil)
 
@@ -156,15 +127,15 @@ func (b *Budget) Admit(p *store.Part, ops []*door.Op) (aside uint64, ok bool) {
 			need, _ = p.Contents().Growth(1)
 		}
 	}
-	if more := b.withOthers(p, n); sure && more > need && b.reserve(more) {
+	if more := b.withOthers(p, n); sure && more > need && b.Reserve(more) {
 		need = more
-	} else if need > 0 && !b.reserve(need) {
+	} else if need > 0 && !b.Reserve(need) {
 		if sure || len(ops) > 1 {
 			return 0, false
 		}
 		// Whether it makes the filter grow is seen only when it is tried. It
 		// gets what is left: one that fits without growth succeeds.
-		if need = min(need, b.Left()); !b.reserve(need) {
+		if need = min(need, b.Left()); !b.Reserve(need) {
 			need = 0
 		}
 	}
@@ -194,7 +165,7 @@ func (b *Budget) withOthers(p *store.Part, n int) uint64 {
 // write goes on.
 func (b *Budget) second(r *store.Record, o *store.FilterAdd) uint64 {
 	o.SecondRoom = b.state.ShadowGrowth(r)
-	if !b.reserve(o.SecondRoom) {
+	if !b.Reserve(o.SecondRoom) {
 		o.SecondRoom = 0
 	}
 	return o.SecondRoom
@@ -214,6 +185,6 @@ func resumes(ops []*door.Op) bool {
 // Settle implements door.Admitter.
 func (b *Budget) Settle(aside uint64) {
 	if aside > 0 {
-		b.release(aside)
+		b.Release(aside)
 	}
 }
