@@ -11,6 +11,7 @@ import (
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/budget"
 	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/cost"
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/session"
 	"github.com/bloomery/bloomery/server/internal/status"
@@ -107,7 +108,7 @@ func (x Names) Deadline(name []byte) (*catalog.Entry, int64) {
 // fewer than count if the user has so many patterns that it would take long.
 func (x Names) Scan(cursor uint64, count int, seen *[]catalog.View) uint64 {
 	const pieceBytes, usualName = 4 << 20, 32
-	if each := x.s.matching() * usualName; each > 0 {
+	if each := cost.Patterns(x.s.Rights()) * usualName; each > 0 {
 		count = min(count, max(1, pieceBytes/each))
 	}
 	*seen = (*seen)[:0]

@@ -72,7 +72,7 @@ func (e *Engine) commitGroup(s *Session, c *Call, calls []Call, costs *Costs) {
 	fresh, watches := slices.Clone(calls), s.watches
 	s.multi = false
 	for range maxTries {
-		if text := costs.tooMuch(); text != "" {
+		if text := costs.TooMuch(); text != "" {
 			c.Fail(text)
 			return
 		}
@@ -200,7 +200,7 @@ func (e *Engine) sendGroup(s *Session, c *Call, g *group, watches map[string]wat
 	}
 	for op, list := range g.reads {
 		op.Applied = func() {
-			grown := g.costs.tooMuch() != "" // keys may be larger than when it was sent
+			grown := g.costs.TooMuch() != "" // keys may be larger than when it was sent
 			for _, i := range list {
 				if grown {
 					g.calls[i].Fail(textGrown)

@@ -147,7 +147,7 @@ func (e *Engine) commit(s *Session, c *Call) {
 	costs, writes, long := e.count(s, calls)
 	defer func() { s.cleared = nil }()
 	if long {
-		if text := costs.tooMuch(); text != "" {
+		if text := costs.TooMuch(); text != "" {
 			e.discard(s)
 			c.Fail(text)
 			return
@@ -167,7 +167,7 @@ func (e *Engine) commit(s *Session, c *Call) {
 				c.Answer(answer.Reply{Kind: answer.NullArray})
 				return
 			}
-			if text := costs.tooMuch(); text != "" {
+			if text := costs.TooMuch(); text != "" {
 				c.Fail(text)
 				return
 			}
@@ -196,7 +196,7 @@ func (e *Engine) commit(s *Session, c *Call) {
 // one of them writes, and whether one has something to do outside the gate first. What
 // the user may do is found out here, too, since it takes long with very many patterns.
 func (e *Engine) count(s *Session, calls []Call) (costs *Costs, writes, long bool) {
-	costs = &Costs{e: e, s: s}
+	costs = e.newCosts(s)
 	s.cleared = s.Rights()
 	var cmd *Command
 	for i, args := range s.queue {

@@ -161,17 +161,6 @@ func (x Names) Readable(name string) bool {
 	return false
 }
 
-// matching returns how many bytes count for a byte of a name that is compared with all
-// patterns of the user.
-func (s *Session) matching() int {
-	u := s.Rights()
-	if u.All() {
-		return 0
-	}
-	n, length := u.Patterns()
-	return n*matchBytes + length/patternBytes
-}
-
 // ReadsAll reports whether the user of a session that has run a command may read every
 // name.
 func (e *Engine) ReadsAll(s *Session) bool {

@@ -1,0 +1,449 @@
+// Package cost adds up what the commands of a transaction touch, before any of them is run:
+// all others wait while it runs, so max-transaction bounds it. It knows no command; commands
+// say what they do to which names.
+package cost
+
+import (
+	"fmt"
+	"math"
+	"math/bits"
+
+	"github.com/bloomery/bloomery/server/internal/acl"
+	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/session"
+	"github.com/bloomery/bloomery/server/internal/store"
+)
+
+// Sum adds up how many bytes the commands of a transaction touch. Commands say what they do
+// to which names; how large these are is found out at the end, when nothing can change any
+// more. Make it with New.
+//
+// A name has the largest size that it may have at any time of the transaction: that
+// which it has now, or which a command of the transaction gives it, with all items that
+// are added to it. So the order of commands does not matter, and whether they succeed
+// does not either.
+type Sum struct {
+	from  Source
+	sum   uint64
+	names map[string]*extent
+	all   []*extent // in the order in which they were met, so that sums do not depend on that of a map
+	last  *extent   // of the name that was met last
+	name  string
+
+	asked      uint64 // items that are asked for under all names
+	askedBytes uint64 // of these items
+	looks      uint64 // how often all names are described
+	flushes    uint64 // how often all names are removed
+
+	own     int    // bytes of the names that commands name
+	matched uint64 // what a byte of an average name takes to be matched, for all names
+}
+
+// Source is where it is found out how large names are, and who asks.
+type Source struct {
+	State    *store.State
+	Settings *session.Settings
+	Users    *session.Users
+	Client   *session.Client // whose transaction it is
+	Clients  func() int      // how many there are
+	Now      func() int64    // in milliseconds since 1970
+	Watched  int             // names that the transaction depends on
+}
+
+// New returns the sum of no command.
+func New(from Source) *Sum { return &Sum{from: from, sum: uint64(from.Watched) * wordBytes} }
+
+// extent is what a transaction does to a name, or to several which may become each
+// other.
+type extent struct {
+	in     *extent // it has become a part of this one
+	names  []string
+	made   []store.Body // what commands make of it
+	staged []uint64
+	adding store.Adding
+
+	items, wholes, looks uint64
+	visits, frees, makes uint64 // how often arrays are visited, let go, made
+	rows                 uint64 // what every row of a sketch takes for the items
+	adds                 uint64 // calls that add items
+
+	text, appended, texts uint64 // of strings: the longest, what is appended, how often they are copied
+}
+
+// What is counted in bytes, besides data. A unit of max-transaction is 1 KiB: about 0.4
+// microseconds of work.
+const (
+	wordBytes  = 512      // a word of a command
+	slowBytes  = 1 << 20  // a command that is about the server and takes long
+	nameBytes  = 1 << 10  // a name among all
+	lookBytes  = 16 << 10 // a filter that is described
+	arrayBytes = 256      // an array that is visited or let go
+	layerBytes = 64       // an array that is visited to find out about costs
+	partBytes  = 1 << 10  // a part that is visited for that
+	madeBytes  = 16 << 10 // something that is made
+	freeBytes  = 12 << 10 // a name that is removed
+	userBytes  = 16 << 10 // a user or a client that is described
+
+	matchBytes   = 24  // a byte of a name that is compared with a short pattern
+	patternBytes = 16  // so many bytes of a longer pattern count for one more
+	elementBytes = 512 // a byte of a pattern that is compiled
+
+	tryBytes  = 16      // an increment that may have to wear down the count of another item
+	unitBytes = 1 << 10 // of max-transaction
+)
+
+const textCost = "EXECABORT Transaction discarded: its commands touch %s of data or more, and all other clients would wait; " +
+	"max-transaction allows %s (CONFIG SET max-transaction, in KiB). Send it in parts, and commands that work on large keys outside of MULTI"
+
+// TooMuch returns why a transaction is refused, "" if it is not.
+func (x *Sum) TooMuch() string {
+	most := uint64(x.from.Settings.MaxTransaction.Load()) * unitBytes
+	if n := x.total(most); n > most {
+		return fmt.Sprintf(textCost, inBytes(n), inBytes(most))
+	}
+	return ""
+}
+
+// inBytes writes a number of bytes for people.
+func inBytes(n uint64) string {
+	switch {
+	case n >= 10<<30:
+		return fmt.Sprintf("%d GiB", n>>30)
+	case n >= 10<<20:
+		return fmt.Sprintf("%d MiB", n>>20)
+	}
+	return fmt.Sprintf("%d KiB", n>>10)
+}
+
+// Words adds the words of a call, its name included.
+func (x *Sum) Words(args [][]byte) {
+	for _, a := range args {
+		x.sum += wordBytes + uint64(min(len(a), store.Long))
+	}
+}
+
+// Hashed adds the rest of long items: they are hashed as a whole.
+func (x *Sum) Hashed(items [][]byte) {
+	for _, item := range items {
+		x.sum += uint64(len(item) - min(len(item), store.Long))
+	}
+}
+
+// at returns the extent of a name.
+func (x *Sum) at(name []byte) *extent {
+	if x.last != nil && string(name) == x.name {
+		return x.last
+	}
+	e := x.names[string(name)]
+	switch {
+	case e == nil:
+		x.name = string(name)
+		e = &extent{names: []string{x.name}}
+		if x.names == nil {
+			x.names = map[string]*extent{}
+		}
+		x.names[x.name] = e
+		x.all = append(x.all, e)
+		x.own += len(name)
+	case e.in != nil:
+		for e.in != nil {
+			e = e.in
+		}
+		x.names[string(name)] = e // the way is short the next time
+		fallthrough
+	default:
+		x.name = string(name)
+	}
+	x.last = e
+	return e
+}
+
+// Bytes adds n bytes.
+func (x *Sum) Bytes(n int) { x.sum = plus(x.sum, uint64(n)) }
+
+// Slow adds what a command costs that is about the server and takes long.
+func (x *Sum) Slow() { x.sum += slowBytes }
+
+// Items adds n items that are looked for in what has a name.
+func (x *Sum) Items(name []byte, n int) { x.at(name).items += uint64(n) }
+
+// Add adds items that are added to what has a name.
+func (x *Sum) Add(name []byte, items [][]byte) {
+	x.Hashed(items)
+	e := x.at(name)
+	e.items += uint64(len(items))
+	e.adding.Items += len(items)
+}
+
+// Whole adds all bytes of the filter or sketch of a name, so often.
+func (x *Sum) Whole(name []byte, times int) { x.at(name).wholes += uint64(times) }
+
+// Look adds what it takes to describe what has a name.
+func (x *Sum) Look(name []byte) { x.at(name).looks++ }
+
+// Visit adds what it takes to visit the arrays of what has a name.
+func (x *Sum) Visit(name []byte) { x.at(name).visits++ }
+
+// Delete adds n items that are deleted from what has a name.
+func (x *Sum) Delete(name []byte, n int) { x.at(name).adding.Deletes += n }
+
+// Insert adds a call that adds n items to the filter of a name, so many of them with a hash
+// of its own.
+func (x *Sum) Insert(name []byte, n, hashes int) {
+	e := x.at(name)
+	e.adds++
+	e.adding.Items += n
+	e.adding.Hashes += hashes
+}
+
+// Count adds n items that are counted in the sketch of a name.
+func (x *Sum) Count(name []byte, n int) { x.at(name).adding.Items += n }
+
+// Row adds n bytes for every row of the sketch of a name.
+func (x *Sum) Row(name []byte, n uint64) {
+	e := x.at(name)
+	e.rows = plus(e.rows, n)
+}
+
+// Try adds n increments in every row of the sketch of a name that may have to wear down the
+// count of another item.
+func (x *Sum) Try(name []byte, n uint64) { x.Row(name, times(n, tryBytes)) }
+
+// Free notes that a command may remove what has a name.
+func (x *Sum) Free(name []byte) {
+	x.sum += freeBytes
+	x.at(name).frees++
+}
+
+// Users adds what it takes to describe all users, Clients to describe all clients.
+func (x *Sum) Users() { x.Bytes(slowBytes + len(x.from.Users.All())*userBytes) }
+
+// Clients is like Users.
+func (x *Sum) Clients() { x.Bytes(slowBytes + x.from.Clients()*userBytes) }
+
+// FreeAll notes that a command may remove what all names stand for.
+func (x *Sum) FreeAll() {
+	x.sum += slowBytes
+	x.flushes++
+}
+
+// Makes reports whether a command may make what has a name.
+func (x *Sum) Makes(name []byte) bool { return len(x.at(name).made) > 0 }
+
+// Make notes that a command may give a name to what a record makes.
+func (x *Sum) Make(name []byte, b store.Body) {
+	e := x.at(name)
+	e.makes++
+	if n := len(e.made); n > 0 && makesSame(e.made[n-1], b) {
+		return
+	}
+	x.sum += madeBytes
+	e.made = append(e.made, b)
+}
+
+// makesSame reports whether two records make filters of the same parameters.
+func makesSame(a, b store.Body) bool {
+	switch a := a.(type) {
+	case *store.MakeBloom:
+		o, ok := b.(*store.MakeBloom)
+		return ok && o.Params == a.Params
+	case *store.MakeCuckoo:
+		o, ok := b.(*store.MakeCuckoo)
+		return ok && o.Params == a.Params
+	}
+	return false
+}
+
+// Reveal notes that a command may give a name to a staged filter.
+func (x *Sum) Reveal(name []byte, id uint64) {
+	e := x.at(name)
+	e.staged = append(e.staged, id)
+	e.frees++
+}
+
+// Store notes that a command may give a name to a string of n bytes.
+func (x *Sum) Store(name []byte, n int) {
+	e := x.at(name)
+	e.text = max(e.text, uint64(n))
+	e.frees++
+}
+
+// Append notes that a command copies the string of a name to make it longer by n
+// bytes.
+func (x *Sum) Append(name []byte, n int) {
+	e := x.at(name)
+	e.appended = plus(e.appended, uint64(n))
+	e.texts++
+}
+
+// Same notes that one name may get what the other one has.
+func (x *Sum) Same(a, b []byte) {
+	e, o := x.at(a), x.at(b)
+	if e == o {
+		return
+	}
+	if len(e.names)+len(e.made) < len(o.names)+len(o.made) {
+		e, o = o, e // the smaller one is moved
+	}
+	x.last = nil
+	e.names, e.made, e.staged = append(e.names, o.names...), append(e.made, o.made...), append(e.staged, o.staged...)
+	e.adding.Items += o.adding.Items
+	e.adding.Hashes += o.adding.Hashes
+	e.adding.Deletes += o.adding.Deletes
+	e.items, e.wholes, e.looks = e.items+o.items, e.wholes+o.wholes, e.looks+o.looks
+	e.visits, e.frees, e.makes = e.visits+o.visits, e.frees+o.frees, e.makes+o.makes
+	e.rows, e.adds = plus(e.rows, o.rows), e.adds+o.adds
+	e.text, e.appended, e.texts = max(e.text, o.text), plus(e.appended, o.appended), e.texts+o.texts
+	*o = extent{in: e}
+}
+
+// Names adds a walk over n names at most, for a call that has a pattern among its
+// arguments.
+func (x *Sum) Names(n int, args [][]byte) {
+	pattern := 0
+	for _, a := range args {
+		pattern += len(a)
+	}
+	n = min(max(n, 0), x.from.State.Names.Len()+len(x.names))
+	x.Bytes(n * nameBytes)
+	x.Bytes(pattern * elementBytes)
+	x.matched = plus(x.matched, times(uint64(n), uint64(matchBytes+pattern/patternBytes+Patterns(x.from.Client.Rights()))))
+}
+
+// Readable adds what it takes to find out which names the user may read. One who may read
+// all of them need not.
+func (x *Sum) Readable() {
+	if !x.from.Client.Rights().All() {
+		x.Names(math.MaxInt, nil)
+	}
+}
+
+// Patterns returns how many bytes count for a byte of a name that is compared with all
+// patterns of a user.
+func Patterns(u *acl.User) int {
+	if u.All() {
+		return 0
+	}
+	n, length := u.Patterns()
+	return n*matchBytes + length/patternBytes
+}
+
+// nameLength returns how long a name is on average, those included that commands make.
+func (x *Sum) nameLength() uint64 {
+	return uint64((x.from.State.Names.NameBytes() + x.own) / max(1, x.from.State.Names.Len()+len(x.names)))
+}
+
+// Ask adds items that are looked for under every name that matches. Each filter may hash
+// them in its own way.
+func (x *Sum) Ask(items, args [][]byte) {
+	x.Names(math.MaxInt, args)
+	x.asked += uint64(len(items))
+	for _, item := range items {
+		x.askedBytes += uint64(len(item))
+	}
+}
+
+// Describe adds what it takes to describe everything that has a name.
+func (x *Sum) Describe(args [][]byte) {
+	x.Names(math.MaxInt, args)
+	x.looks++
+}
+
+// total returns what everything costs; beyond most it may be less.
+func (x *Sum) total(most uint64) uint64 {
+	sum := plus(x.sum, times(x.matched, x.nameLength()))
+	for _, e := range x.all {
+		if e.in != nil {
+			continue // it is a part of another
+		}
+		if sum = plus(sum, x.of(e, most)); sum > most {
+			return sum
+		}
+	}
+	if x.asked == 0 && x.looks == 0 {
+		return sum
+	}
+	for cursor, more := uint64(0), true; more && sum <= most; more = cursor != 0 {
+		const few = 128
+		cursor = x.from.State.Names.Scan(cursor, few, x.from.Now(), func(v catalog.View) {
+			if v.Entry.Kind != catalog.String {
+				sum = plus(sum, x.everywhere(store.SizeOf(v.Entry, store.Adding{})))
+			}
+		})
+	}
+	return sum
+}
+
+// everywhere returns what commands on all names cost for one of them.
+func (x *Sum) everywhere(size store.Size) uint64 {
+	return plus(size.Parts*partBytes+x.askedBytes, plus(times(x.asked, size.Item), times(x.looks, size.Look+lookBytes)))
+}
+
+// of returns what a transaction does to one extent.
+func (x *Sum) of(e *extent, most uint64) uint64 {
+	a := e.adding
+	a.Filters, a.Most = x.from.Settings.MaxExpansions(), most
+	var size, made store.Size
+	text, free, rights := e.text, true, uint64(0)
+	for _, name := range e.names {
+		entry := x.from.State.Names.Lookup([]byte(name), x.from.Now())
+		rights = max(rights, x.toForget(entry)*uint64(len(name)))
+		if entry != nil {
+			size, text, free = size.Max(x.both(entry, a)), max(text, uint64(len(store.Text(entry)))), false
+		}
+	}
+	for _, b := range e.made {
+		made = made.Max(store.NewSize(b, a))
+	}
+	for _, id := range e.staged {
+		if entry := x.from.State.Names.ByID(id); entry != nil {
+			size = size.Max(store.SizeOf(entry, a))
+		}
+	}
+	frees := e.frees + x.flushes
+	sum := times(min(e.makes, 1+frees), made.Bytes)
+	size = size.Max(made)
+	sum = plus(sum, plus(size.Grown, size.Arrays*layerBytes+size.Parts*partBytes))
+	sum = plus(sum, plus(times(e.wholes, size.Bytes), times(e.items, size.Item)))
+	sum = plus(sum, plus(times(e.looks, size.Look), times(e.visits+frees, size.Arrays*arrayBytes)))
+	sum = plus(sum, plus(times(e.rows, size.Rows), times(e.adds, rights)))
+	sum = plus(sum, 2*times(e.texts, plus(text, e.appended)))
+	if free && len(e.made)+len(e.staged) > 0 { // no walk over the names meets it
+		sum = plus(sum, x.everywhere(size))
+	}
+	return sum
+}
+
+// toForget returns what a byte of a name takes when something is added to what has it: if
+// that forgets items, the patterns of the user are asked for the right to delete. What a
+// command of the transaction makes may.
+func (x *Sum) toForget(entry *catalog.Entry) uint64 {
+	if entry == nil || x.from.State.Forgets(entry) != "" {
+		return uint64(Patterns(x.from.Client.Rights()))
+	}
+	return 0
+}
+
+// both returns the size of an entry. What is added to a filter that is being rebuilt is
+// added to its shadow as well.
+func (x *Sum) both(entry *catalog.Entry, a store.Adding) store.Size {
+	size := store.SizeOf(entry, a)
+	if sh := x.from.State.ShadowOf(entry.ID); sh != nil && a.Items+a.Deletes > 0 {
+		second := store.SizeOf(sh.Entry, a)
+		size.Item, size.Grown = plus(size.Item, second.Item), plus(size.Grown, second.Grown)
+	}
+	return size
+}
+
+// plus and times stay at a number that is larger than any cost.
+const endless = math.MaxInt64 / 8
+
+func plus(a, b uint64) uint64 { return min(a, endless) + min(b, endless) }
+
+func times(a, b uint64) uint64 {
+	hi, lo := bits.Mul64(a, b)
+	if hi != 0 {
+		return endless
+	}
+	return min(lo, endless)
+}
