@@ -16,7 +16,7 @@ const module = "github.com/bloomery/bloomery"
 // commands is what every package of commands may import: none imports another.
 var commands = []string{
 	"internal/redisbloom", "server/internal/acl", "server/internal/answer", "server/internal/catalog", "server/internal/engine", "server/internal/glob", "server/internal/health",
-	"internal/rdb", "server/internal/session", "server/internal/staging", "server/internal/status", "server/internal/store", "server/internal/traits",
+	"internal/rdb", "server/internal/refusal", "server/internal/session", "server/internal/staging", "server/internal/status", "server/internal/store", "server/internal/traits",
 }
 
 // rooms lists, for each package of the module, which others it may import.
@@ -77,11 +77,12 @@ var rooms = map[string][]string{
 	"server/internal/traits":              {"server/internal/acl", "server/internal/answer"},
 	"server/internal/budget":              {"server/internal/door", "server/internal/store"},
 	"server/internal/cost":                {"server/internal/acl", "server/internal/catalog", "server/internal/session", "server/internal/store"},
+	"server/internal/refusal":             {"server/internal/answer", "server/internal/door", "server/internal/store"},
 	"server/internal/gate":                {"server/internal/order", "server/internal/session"},
 	"server/internal/checkup":             {"", "server/internal/catalog", "server/internal/health", "server/internal/status", "server/internal/store"},
 	"server/internal/routes":              {""},
 	"server/internal/staging":             {"", "internal/redisbloom", "server/internal/answer", "server/internal/catalog", "server/internal/door", "server/internal/routes", "server/internal/store"},
-	"server/internal/engine":              {"hashing", "internal/redisbloom", "server/internal/acl", "server/internal/answer", "server/internal/budget", "server/internal/catalog", "server/internal/checkup", "server/internal/cost", "server/internal/door", "server/internal/gate", "server/internal/glob", "server/internal/health", "internal/rdb", "server/internal/routes", "server/internal/session", "server/internal/staging", "server/internal/status", "server/internal/store", "server/internal/traits"},
+	"server/internal/engine":              {"hashing", "internal/redisbloom", "server/internal/acl", "server/internal/answer", "server/internal/budget", "server/internal/catalog", "server/internal/checkup", "server/internal/cost", "server/internal/door", "server/internal/gate", "server/internal/glob", "server/internal/health", "internal/rdb", "server/internal/refusal", "server/internal/routes", "server/internal/session", "server/internal/staging", "server/internal/status", "server/internal/store", "server/internal/traits"},
 	"server/internal/command/bf":          commands,
 	"server/internal/command/cf":          commands,
 	"server/internal/command/filter":      append([]string{"", "bloom", "codec", "compose", "counting", "cuckoo", "hashing", "quotient", "sizing"}, commands...),
@@ -104,7 +105,7 @@ var rooms = map[string][]string{
 	"server/internal/web":             {"page", "server/internal/answer", "server/internal/engine", "server/internal/health"},
 	"server": {
 		"", "codec/file", "hashing", "internal/memory", "internal/resp",
-		"server/internal/answer", "server/internal/command", "server/internal/engine", "server/internal/door", "server/internal/door/local", "server/internal/session", "server/internal/status", "server/internal/store", "server/internal/traits",
+		"server/internal/answer", "server/internal/command", "server/internal/engine", "server/internal/door", "server/internal/door/local", "server/internal/refusal", "server/internal/session", "server/internal/status", "server/internal/store", "server/internal/traits",
 		"server/internal/door/cluster", "server/internal/door/cluster/nats", "server/internal/folder",
 		"server/internal/web", "server/internal/web/metrics",
 	},

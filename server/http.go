@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/refusal"
 	"github.com/bloomery/bloomery/server/internal/web"
 	"github.com/bloomery/bloomery/server/internal/web/metrics"
 )
@@ -178,7 +179,7 @@ func (s *Server) ready() error {
 	default:
 	}
 	if err := s.door.Refuses(); err != nil {
-		return fmt.Errorf("writes are refused: %s", engine.Cause(err))
+		return fmt.Errorf("writes are refused: %s", refusal.Cause(err))
 	}
 	return nil
 }

@@ -2,9 +2,7 @@ package answer
 
 // Errors in the words of Redis and RedisBloom.
 
-import (
-	"strings"
-)
+import "strings"
 
 // What Redis and RedisBloom say when they refuse, byte for byte, as far as
 // several packages of commands need it. Many texts of RedisBloom have no code in
@@ -37,3 +35,28 @@ func WrongArity(name string) Reply {
 
 // OneLine returns the text of an error as an error reply can hold it.
 func OneLine(err error) string { return strings.Join(strings.Fields(err.Error()), " ") }
+
+// UnknownSubcommand is the error of a container command such as CLIENT.
+func UnknownSubcommand(container string, arg []byte) Reply {
+	return Fail("ERR unknown subcommand '" + Clip(arg) + "'. Try " + strings.ToUpper(container) + " HELP.")
+}
+
+// UnknownCommand is the error for a name that is no command. As Redis does, it
+// quotes the first arguments until they are 128 bytes.
+func UnknownCommand(args [][]byte) Reply {
+	var text strings.Builder
+	text.WriteString("ERR unknown command '" + Clip(args[0]) + "', with args beginning with: ")
+	quoted := 0
+	for _, a := range args[1:] {
+		if quoted >= 128 {
+			break
+		}
+		s := string(a[:min(len(a), 128-quoted)])
+		text.WriteString("'" + s + "' ")
+		quoted += len(s) + 3
+	}
+	return Fail(text.String())
+}
+
+// Clip returns as much of an argument as errors quote.
+func Clip(arg []byte) string { return string(arg[:min(len(arg), 128)]) }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery/server/internal/answer"
+	"github.com/bloomery/bloomery/server/internal/refusal"
 	"github.com/bloomery/bloomery/server/internal/traits"
 )
 
@@ -233,14 +234,14 @@ func (e *Engine) check(s *Session, c *Call) bool {
 		if answer.Is(c.Args[0], "post") || answer.Is(c.Args[0], "host:") {
 			s.Quit, c.Mute = true, true // a browser that was tricked into talking to us
 		}
-		c.Answer(unknownCommand(c.Args))
+		c.Answer(answer.UnknownCommand(c.Args))
 		s.multiFailed = true
 		return false
 	}
 	if cmd.subs != nil && len(c.Args) > 1 {
 		sub := cmd.subs[answer.Lower(c.Args[1])]
 		if sub == nil {
-			c.Answer(unknownSubcommand(cmd.Name, c.Args[1]))
+			c.Answer(answer.UnknownSubcommand(cmd.Name, c.Args[1]))
 			s.multiFailed = true
 			return false
 		}
@@ -265,11 +266,11 @@ func (e *Engine) allow(s *Session, c *Call, cmd *Command) bool {
 		return e.reject(s, c, answer.Fail(answer.TextOOM))
 	}
 	if s.stale != nil && cmd.gated && !cmd.writes() {
-		return e.reject(s, c, e.unread(s.stale))
+		return e.reject(s, c, refusal.Read(e.shared, s.stale))
 	}
 	if cmd.writes() {
 		if err := e.door.Refuses(); err != nil {
-			return e.reject(s, c, e.refused(err))
+			return e.reject(s, c, refusal.Write(e.shared, err))
 		}
 	}
 	if s.multi && cmd.Flags&traits.NoMulti != 0 {
@@ -308,6 +309,15 @@ func (e *Engine) finish(s *Session, calls []Call) {
 		}
 		if c.cmd != nil && c.cmd.After != nil {
 			c.cmd.After(&s.ctx, c)
+		}
+	}
+}
+
+// unkept answers writes that were done but may not be on disk as they should be.
+func unkept(calls []Call, err error) {
+	for i := range calls {
+		if c := &calls[i]; c.cmd != nil && (c.cmd.writes() || c.cmd.Name == "exec") {
+			c.Reply = answer.Fail("MISCONF The write was done in memory, but it is not on disk and may be lost (" + answer.OneLine(err) + ").")
 		}
 	}
 }

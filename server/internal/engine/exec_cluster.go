@@ -8,6 +8,7 @@ import (
 
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/door"
+	"github.com/bloomery/bloomery/server/internal/refusal"
 	"github.com/bloomery/bloomery/server/internal/store"
 	"github.com/bloomery/bloomery/server/internal/traits"
 )
@@ -213,7 +214,7 @@ func (e *Engine) sendGroup(s *Session, c *Call, g *group, watches map[string]wat
 		}
 	}
 	if err := e.doGroup(ops); err != nil {
-		if c.Answer(e.unsettled(err)); errors.Is(err, door.ErrGroup) || errors.Is(err, errTooLong) {
+		if c.Answer(e.unsettled(err)); errors.Is(err, door.ErrGroup) || errors.Is(err, refusal.ErrTooLong) {
 			c.Fail(textGroup + answer.OneLine(err) + textApart)
 		}
 		return false

@@ -7,6 +7,7 @@ import (
 
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/door"
+	"github.com/bloomery/bloomery/server/internal/refusal"
 	"github.com/bloomery/bloomery/server/internal/store"
 	"github.com/bloomery/bloomery/server/internal/traits"
 )
@@ -78,19 +79,8 @@ func (e *Engine) conclude(c *Call, op *Op) {
 	c.cmd.Reply(c, &op.Result)
 }
 
-// unsettled is the one place that answers a record that was not kept, or of
-// which nobody knows.
-func (e *Engine) unsettled(err error) answer.Reply {
-	switch {
-	case errors.Is(err, door.ErrUnknown):
-		return answer.Fail("UNKNOWN the write may be kept or not (" + Cause(err) + ")")
-	case errors.Is(err, door.ErrMemory):
-		return answer.Fail(answer.TextOOM)
-	case errors.Is(err, errTooLong), errors.Is(err, door.ErrGroup):
-		return answer.Fail("ERR " + answer.OneLine(err))
-	}
-	return e.refused(err)
-}
+// unsettled answers a record that was not kept, or of which nobody knows.
+func (e *Engine) unsettled(err error) answer.Reply { return refusal.Record(e.shared, err) }
 
 // settle waits for all ops that are on their way, outside the gate, and answers
 // their calls. What has to be prepared again is.

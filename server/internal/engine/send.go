@@ -3,17 +3,14 @@ package engine
 // What differs with a door that other machines share.
 
 import (
-	"errors"
 	"fmt"
 	"math"
 
 	"github.com/bloomery/bloomery/server/internal/door"
+	"github.com/bloomery/bloomery/server/internal/refusal"
 	"github.com/bloomery/bloomery/server/internal/status"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
-
-// errTooLong is of a record that is too long for the door.
-var errTooLong = errors.New("too long")
 
 // do puts ops in order, or into the group that a transaction is collecting. It marks
 // those that are too long as refused.
@@ -101,7 +98,7 @@ func (e *Engine) doGroup(ops []*door.Op) error {
 		size += op.Record.Bound()
 	}
 	if size > most {
-		return fmt.Errorf("%w: %d bytes that belong together, and a cluster takes %d at most", errTooLong, size, most)
+		return fmt.Errorf("%w: %d bytes that belong together, and a cluster takes %d at most", refusal.ErrTooLong, size, most)
 	}
 	return e.shared.DoGroup(ops)
 }
@@ -125,7 +122,7 @@ func (e *Engine) refuseLong(ops []*door.Op) bool {
 	most := e.shared.MaxRecord()
 	for _, op := range ops {
 		if n := op.Record.Bound(); n > most {
-			err := fmt.Errorf("%w: a record of %d bytes, and a cluster takes %d at most", errTooLong, n, most)
+			err := fmt.Errorf("%w: a record of %d bytes, and a cluster takes %d at most", refusal.ErrTooLong, n, most)
 			for _, op := range ops {
 				op.Settled, op.Err = true, err
 			}

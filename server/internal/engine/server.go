@@ -9,6 +9,7 @@ import (
 	"github.com/bloomery/bloomery/server/internal/acl"
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/door"
+	"github.com/bloomery/bloomery/server/internal/refusal"
 	"github.com/bloomery/bloomery/server/internal/session"
 	"github.com/bloomery/bloomery/server/internal/status"
 )
@@ -172,11 +173,11 @@ func (x Server) DeleteUsers(names [][]byte) int {
 
 // DryRun returns what a user would be refused, as ACL DRYRUN words it, "" if nothing.
 // The error is that of a call that nobody can make.
-func (x Server) DryRun(u *acl.User, args [][]byte) (refusal string, failed answer.Reply) {
+func (x Server) DryRun(u *acl.User, args [][]byte) (text string, failed answer.Reply) {
 	cmd := x.e.table.resolve(args)
 	switch {
 	case cmd == nil:
-		return "", answer.Fail("ERR Command '" + clip(args[0]) + "' not found")
+		return "", answer.Fail("ERR Command '" + answer.Clip(args[0]) + "' not found")
 	case !cmd.Takes(len(args)):
 		return "", answer.WrongArity(cmd.full)
 	}
@@ -188,11 +189,11 @@ func (x Server) DryRun(u *acl.User, args [][]byte) (refusal string, failed answe
 		}
 		c := Call{Args: args, cmd: cmd}
 		cmd.Also(&Context{e: x.e, s: x.s, as: u, cmd: cmd}, &c)
-		refusal, denied := strings.CutPrefix(c.Reply.Text, "NOPERM ")
+		text, denied := strings.CutPrefix(c.Reply.Text, "NOPERM ")
 		if !denied {
 			return "", answer.Reply{}
 		}
-		return refusal, answer.Reply{}
+		return text, answer.Reply{}
 	case acl.Key:
 		return "User " + u.Name() + " has no permissions to access the '" + keyNamed(args, at) + "' key", answer.Reply{}
 	}
@@ -240,7 +241,7 @@ func changed(err error, made func() answer.Reply) answer.Reply {
 	if err == nil {
 		return made()
 	}
-	text := Cause(err)
+	text := refusal.Cause(err)
 	switch {
 	case errors.Is(err, door.ErrNotYet):
 		return answer.Fail("TRYAGAIN nothing was changed: " + text)
@@ -263,7 +264,7 @@ func (x Server) OpenCopy(stale bool) answer.Reply {
 	number, files, err := copier.OpenCopy(stale)
 	switch {
 	case errors.Is(err, door.ErrRefused) || errors.Is(err, door.ErrUnknown):
-		return answer.Fail("CLUSTERDOWN This node cannot find out what other nodes have acknowledged (" + Cause(err) + ")")
+		return answer.Fail("CLUSTERDOWN This node cannot find out what other nodes have acknowledged (" + refusal.Cause(err) + ")")
 	case err != nil:
 		return answer.Fail("ERR " + answer.OneLine(err))
 	}

@@ -1,8 +1,6 @@
 package engine
 
-import (
-	"github.com/bloomery/bloomery/server/internal/answer"
-)
+import "github.com/bloomery/bloomery/server/internal/answer"
 
 // Commands that nobody waits for any more.
 

@@ -9,6 +9,7 @@ import (
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/door"
+	"github.com/bloomery/bloomery/server/internal/refusal"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
@@ -125,7 +126,7 @@ func (w *Workspace) share(calls []Call, res *store.Result) {
 			if w.view.Failed = res.Failed[from:to]; slices.Contains(w.view.Failed, true) {
 				w.view.Err = res.Err
 			}
-		case to > res.Done && NoRoom(res.Err):
+		case to > res.Done && refusal.NoRoom(res.Err):
 			// Together they may need more than is left, and one by one not.
 			for j := range calls[i:] {
 				calls[i+j].single = true

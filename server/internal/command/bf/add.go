@@ -8,6 +8,7 @@ import (
 	"github.com/bloomery/bloomery/internal/redisbloom"
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/refusal"
 	"github.com/bloomery/bloomery/server/internal/store"
 	"github.com/bloomery/bloomery/server/internal/traits"
 )
@@ -65,7 +66,7 @@ func replyAdd(c *engine.Call, res *store.Result) {
 	case res.Err == nil:
 		c.AnswerBools(res.Bools)
 		return
-	case engine.NoRoom(res.Err):
+	case refusal.NoRoom(res.Err):
 		c.Fail(answer.TextOOM)
 		return
 	case errors.Is(res.Err, redisbloom.ErrFull):

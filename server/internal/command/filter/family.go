@@ -13,6 +13,7 @@ import (
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/refusal"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
@@ -122,7 +123,7 @@ func unable(c *engine.Call, row *codec.Kind, can func(codec.Features) bool) stri
 // failure is the text of an error of a write.
 func failure(err error) string {
 	switch {
-	case engine.NoRoom(err), errors.Is(err, store.ErrMemory):
+	case refusal.NoRoom(err), errors.Is(err, store.ErrMemory):
 		return answer.TextOOM
 	case errors.Is(err, bloomery.ErrFull):
 		return "ERR filter is full"

@@ -1,0 +1,72 @@
+// Package refusal says why something was not done: errors of doors and of the store, in the
+// words of Redis. Everything here takes the door that other machines share, nil if there is
+// none: then the log of this one is what fails.
+package refusal
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/bloomery/bloomery/server/internal/answer"
+	"github.com/bloomery/bloomery/server/internal/door"
+	"github.com/bloomery/bloomery/server/internal/store"
+)
+
+// ErrTooLong is of a record that is too long for the door.
+var ErrTooLong = errors.New("too long")
+
+// Write is the error for a write that could not be kept. Its code is the one
+// that clients of Redis know for a server that cannot save, or for a cluster that
+// takes no writes: they may send them again.
+func Write(shared door.Shared, err error) answer.Reply {
+	if shared != nil && shared.Current() != nil {
+		return Read(shared, err)
+	}
+	if shared != nil {
+		return answer.Fail("CLUSTERDOWN Writes are refused, reads go on (" + Cause(err) + ")")
+	}
+	return answer.Fail("MISCONF Writes are refused, reads go on: the log cannot be written (" + answer.OneLine(err) + ").")
+}
+
+// Read is the error for a read of a machine that has left the cluster, or may lack what
+// others have; and for one that asks for what any machine has acknowledged, while nobody
+// can say what that is.
+func Read(shared door.Shared, err error) answer.Reply {
+	if errors.Is(err, door.ErrBehind) {
+		return answer.Fail("LOADING " + Cause(err))
+	}
+	if shared.Current() != nil {
+		return answer.Fail("CLUSTERDOWN This node no longer serves (" + Cause(err) + ")")
+	}
+	return answer.Fail("CLUSTERDOWN The read cannot be brought up to date; FILTER.READ LOCAL reads what is here (" + Cause(err) + ")")
+}
+
+// Record is the one place that answers a record that was not kept, or of
+// which nobody knows.
+func Record(shared door.Shared, err error) answer.Reply {
+	switch {
+	case errors.Is(err, door.ErrUnknown):
+		return answer.Fail("UNKNOWN the write may be kept or not (" + Cause(err) + ")")
+	case errors.Is(err, door.ErrMemory):
+		return answer.Fail(answer.TextOOM)
+	case errors.Is(err, ErrTooLong), errors.Is(err, door.ErrGroup):
+		return answer.Fail("ERR " + answer.OneLine(err))
+	}
+	return Write(shared, err)
+}
+
+// NoRoom reports whether the budget had too little room for a record, as it was prepared
+// or while it was applied.
+func NoRoom(err error) bool {
+	return errors.Is(err, door.ErrMemory) || errors.Is(err, store.ErrRoom)
+}
+
+// Cause returns the text of an error of a door without its first words, which say what
+// the code of the reply says, and without the names of packages.
+func Cause(err error) string {
+	text := answer.OneLine(err)
+	for _, known := range []error{door.ErrDown, door.ErrRefused, door.ErrUnknown, door.ErrBehind} {
+		text = strings.TrimPrefix(text, known.Error()+": ")
+	}
+	return strings.TrimPrefix(text, "cluster: ")
+}
