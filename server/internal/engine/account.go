@@ -40,17 +40,17 @@ func (e *Engine) account(s *Session, calls []Call, took time.Duration) {
 		if m != nil {
 			m.Note(s.Slot, cmd.work, each*time.Duration(i-from), i-from, asked, no)
 		}
-		e.stats.Of(&s.Client, cmd.index).Add(i-from, each, failed)
+		e.notes.Counters.Of(&s.Client, cmd.index).Add(i-from, each, failed)
 	}
-	if e.monitors.Any() && !s.alone { // those of a transaction are shown when others may go on
+	if e.notes.Monitors.Any() && !s.alone { // those of a transaction are shown when others may go on
 		e.feed(s, calls)
 	}
-	if took >= e.slow.Threshold() {
+	if took >= e.notes.Slow.Threshold() {
 		c := &calls[0]
-		e.slow.Add(&s.Client, s.now, took, len(c.Args), c.show, len(calls)-1)
+		e.notes.Slow.Add(&s.Client, s.now, took, len(c.Args), c.show, len(calls)-1)
 	}
-	if cmd := calls[0].cmd; cmd != nil && e.late.Over(took) {
-		e.late.Add(eventOf(cmd), s.now, took)
+	if cmd := calls[0].cmd; cmd != nil && e.notes.Late.Over(took) {
+		e.notes.Late.Add(eventOf(cmd), s.now, took)
 	}
 }
 
@@ -67,7 +67,7 @@ func (e *Engine) feed(s *Session, calls []Call) {
 			continue
 		}
 		line = session.AppendLine(line[:0], &s.Client, s.now, len(c.Args), c.show)
-		e.monitors.Feed(line)
+		e.notes.Monitors.Feed(line)
 	}
 }
 

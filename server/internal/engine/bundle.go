@@ -162,7 +162,7 @@ func (e *Engine) runSpan(s *Session, calls []Call) {
 func (e *Engine) find(s *Session, c *Call) *catalog.Entry {
 	entry := e.state.Names.Lookup(c.Args[1], s.ms)
 	if !c.cmd.records {
-		e.stats.Looked(&s.Client, entry != nil, 1)
+		e.notes.Counters.Looked(&s.Client, entry != nil, 1)
 	}
 	if entry == nil || entry.Kind != c.cmd.family.Kind {
 		c.cmd.on.unfit(e, s, c, entry)

@@ -94,7 +94,7 @@ func (x Names) Lookup(name []byte) *catalog.Entry { return x.e.state.Names.Looku
 // keyspace_misses.
 func (x Names) Read(name []byte) *catalog.Entry {
 	entry := x.Lookup(name)
-	x.e.stats.Looked(&x.s.Client, entry != nil, 1)
+	x.e.notes.Counters.Looked(&x.s.Client, entry != nil, 1)
 	return entry
 }
 
@@ -265,7 +265,7 @@ func (x Transaction) Unwatch() { x.e.unwatch(x.s) }
 
 // unmonitor ends the monitor of a session, if it has one.
 func (e *Engine) unmonitor(s *Session) {
-	if e.monitors.Remove(&s.Client) {
+	if e.notes.Monitors.Remove(&s.Client) {
 		e.Hold(s, -session.MonitorBytes)
 	}
 }

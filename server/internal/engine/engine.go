@@ -72,17 +72,13 @@ type Engine struct {
 	host    Host
 	clock   func() time.Time
 	table   *Table
-	slow    session.SlowLog
-	late    session.Latency
-	stats   *session.Counters
-	pace    session.Pace
+	notes   session.Notes
 	well    *health.Keeper
 	filters checkup.Filters
 	runID   string
 	gate    gate.Gate
 
 	secrets  atomic.Pointer[secrets]
-	monitors session.Monitors
 	advanced atomic.Int64 // when windows were looked at, in milliseconds since 1970
 	looked   atomic.Int64 // when filters without a name were, the same way
 
@@ -136,7 +132,7 @@ func New(c Config) *Engine {
 	}
 	e.shared, _ = c.Door.(door.Shared)
 	e.can = status.Abilities{Cluster: e.shared != nil, Hidden: c.Plain, Disk: c.Keeper != nil && c.Keeper.Status().Kept}
-	e.stats = session.NewCounters(e.table.count)
+	e.notes.Counters = session.NewCounters(e.table.count)
 	e.Users = session.NewUsers(e.table.rules, e.Settings.Password(), c.Users)
 	e.runID = newRunID()
 	e.SetSecretNames(c.SecretNames)
@@ -154,7 +150,7 @@ func (e *Engine) Sample(at time.Time) {
 	if e.state.Names.Len() > 0 {
 		e.well.Poke()
 	}
-	e.pace.Sample(at, e.stats.Calls())
+	e.notes.Pace.Sample(at, e.notes.Counters.Calls())
 }
 
 // newRunID returns 40 digits that no other run of a server has.

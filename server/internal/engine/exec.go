@@ -281,7 +281,7 @@ func (e *Engine) allow(s *Session, c *Call, cmd *Command) bool {
 
 func (e *Engine) reject(s *Session, c *Call, r answer.Reply) bool {
 	c.Answer(r)
-	e.stats.Of(&s.Client, c.cmd.index).Reject()
+	e.notes.Counters.Of(&s.Client, c.cmd.index).Reject()
 	c.cmd = nil // it was not run: account passes over it
 	s.multiFailed = true
 	return false

@@ -66,7 +66,7 @@ func TestExecStops(t *testing.T) {
 		t.Errorf("the answers are %q, want %q", got, want)
 	}
 	for name, want := range map[string]session.Usage{"a": {Calls: 1, Rejected: 1}, "fast": {Calls: 3}, "heavy": {Calls: 1}, "late": {Calls: 1}} {
-		got := e.stats.Sum(e.table.Lookup([]byte(name)).index)
+		got := e.notes.Counters.Sum(e.table.Lookup([]byte(name)).index)
 		if got.Calls != want.Calls || got.Rejected != want.Rejected || got.Failed != 0 {
 			t.Errorf("%s was used %+v, want %+v", name, got, want)
 		}

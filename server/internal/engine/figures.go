@@ -36,10 +36,10 @@ func (e *Engine) Figures() Figures {
 		Server: e.host.Facts(), Refused: e.door.Refuses(),
 		Used: e.Budget.Used(), Peak: e.Budget.Peak(), Max: e.Budget.Max(), ClientBytes: e.Budget.Clients(),
 		Data: e.state.Bytes(), Mapped: e.state.Mapped(),
-		Names: e.state.Names.Len(), Timed: e.state.Names.Timed(), Expired: e.stats.Expired.Load(),
+		Names: e.state.Names.Len(), Timed: e.state.Names.Timed(), Expired: e.notes.Counters.Expired.Load(),
 	}
 	f.MaxClients = int(e.Settings.MaxClients.Load())
-	f.Hits, f.Misses = e.stats.Found()
+	f.Hits, f.Misses = e.notes.Counters.Found()
 	if e.keep != nil {
 		f.Disk = e.keep.Status()
 	}
@@ -50,7 +50,7 @@ func (e *Engine) Figures() Figures {
 // used.
 func (e *Engine) Usages(visit func(name string, u *session.Usage)) {
 	e.table.Walk(func(c *Command) {
-		if u := e.stats.Sum(c.index); u.Calls > 0 || u.Rejected > 0 {
+		if u := e.notes.Counters.Sum(c.index); u.Calls > 0 || u.Rejected > 0 {
 			visit(c.full, &u)
 		}
 	})

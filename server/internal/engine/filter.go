@@ -169,7 +169,7 @@ func (f *OnFilter) run(e *Engine, s *Session, entry *catalog.Entry, calls []Call
 		return
 	}
 	if f.Write == nil && len(calls) > 1 {
-		e.stats.Looked(&s.Client, true, len(calls)-1)
+		e.notes.Counters.Looked(&s.Client, true, len(calls)-1)
 	}
 	last := &calls[len(calls)-1]
 	s.weight += last.first + len(last.Items) - c.first + len(calls)

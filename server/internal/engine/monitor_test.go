@@ -45,7 +45,7 @@ func TestMonitorGetsWhatIsRun(t *testing.T) {
 	m := x.s.Monitor()
 	e.unmonitor(x.s)
 	e.unmonitor(x.s)
-	if _, ok := m.Next(); ok || x.s.Monitor() != nil || e.monitors.Any() || e.Budget.Clients() != 0 {
+	if _, ok := m.Next(); ok || x.s.Monitor() != nil || e.notes.Monitors.Any() || e.Budget.Clients() != 0 {
 		t.Errorf("the monitor has not ended, %d bytes are held", e.Budget.Clients())
 	}
 	e.feed(other, []Call{callOf(cmd, "four")})
@@ -74,7 +74,7 @@ func TestMonitorsInTurn(t *testing.T) {
 		t.Error("a monitor that was ended is there")
 	}
 	e, x, _ := monitored(t, session.MonitorBytes/2)
-	if x.Server().Monitor() || x.s.Monitor() != nil || e.monitors.Any() || e.Budget.Clients() != 0 {
+	if x.Server().Monitor() || x.s.Monitor() != nil || e.notes.Monitors.Any() || e.Budget.Clients() != 0 {
 		t.Error("there is no memory for a monitor, and there is one")
 	}
 }

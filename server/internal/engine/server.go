@@ -3,13 +3,11 @@ package engine
 // Server: the server and its clients, for the commands of operators.
 
 import (
-	"errors"
 	"strings"
 
 	"github.com/bloomery/bloomery/server/internal/acl"
 	"github.com/bloomery/bloomery/server/internal/answer"
-	"github.com/bloomery/bloomery/server/internal/door"
-	"github.com/bloomery/bloomery/server/internal/refusal"
+	"github.com/bloomery/bloomery/server/internal/control"
 	"github.com/bloomery/bloomery/server/internal/session"
 	"github.com/bloomery/bloomery/server/internal/status"
 )
@@ -23,78 +21,33 @@ func (x Server) Shutdown() {
 // Facts returns what only the server knows.
 func (x Server) Facts() status.Server { return x.e.host.Facts() }
 
-// SlowLog returns the log of commands that took long.
-func (x Server) SlowLog() *session.SlowLog { return &x.e.slow }
+// Notes returns what is noted of what clients do.
+func (x Server) Notes() *session.Notes { return &x.e.notes }
 
-// Latency returns what is noted of commands that took long.
-func (x Server) Latency() *session.Latency { return &x.e.late }
+// Disk returns the disk that data is kept on.
+func (x Server) Disk() control.Disk { return control.NewDisk(x.e.keep, x.Waits) }
 
-// Pace returns how many commands are run in a second at present.
-func (x Server) Pace() int64 { return x.e.pace.PerSecond() }
+// Cluster returns the cluster that the server belongs to.
+func (x Server) Cluster() control.Cluster { return control.NewCluster(x.e.shared, x.Waits) }
 
 // RunID returns 40 digits that stand for this run of the server.
 func (x Server) RunID() string { return x.e.runID }
 
-// Counters returns what is counted of commands and names.
-func (x Server) Counters() *session.Counters { return x.e.stats }
-
 // Usage returns how a command was used.
-func (x Server) Usage(c *Command) session.Usage { return x.e.stats.Sum(c.index) }
+func (x Server) Usage(c *Command) session.Usage { return x.e.notes.Counters.Sum(c.index) }
 
 // ResetUsage begins to count again.
 func (x Server) ResetUsage() {
-	x.e.stats.Reset()
-	x.e.pace.Reset()
+	x.e.notes.Counters.Reset()
+	x.e.notes.Pace.Reset()
 	x.e.Users.ResetRefusals()
 }
-
-// Disk returns how data is kept on disk.
-func (x Server) Disk() (d status.Disk) {
-	if x.e.keep != nil {
-		d = x.e.keep.Status()
-	}
-	return d
-}
-
-// SetFsync changes when writes are durable, as CONFIG SET appendfsync names it.
-func (x Server) SetFsync(mode string) error { return x.e.keep.SetFsync(mode) }
 
 // RewriteConfig writes the settings that were changed into the configuration file.
 // It takes long.
 func (x Server) RewriteConfig() error {
 	x.Waits("write the configuration file")
 	return x.e.host.RewriteConfig()
-}
-
-// Save writes all data to disk and returns the answer. It takes long.
-func (x Server) Save() answer.Reply {
-	x.Waits("snapshot")
-	return saved(x.e.keep.Snapshot(), answer.OK())
-}
-
-// SaveSoon is Save in the background.
-func (x Server) SaveSoon() answer.Reply {
-	return saved(x.e.keep.StartSnapshot(), answer.Word("Background saving started"))
-}
-
-// Verify is Save that then reads everything back and checks it.
-func (x Server) Verify() answer.Reply {
-	x.Waits("verify")
-	err := x.e.keep.Snapshot()
-	if err == nil {
-		err = x.e.keep.Verify()
-	}
-	return saved(err, answer.OK())
-}
-
-func saved(err error, ok answer.Reply) answer.Reply {
-	switch {
-	case err == nil:
-		return ok
-	case errors.Is(err, status.ErrSaving):
-		return answer.Fail("ERR Background save already in progress")
-	}
-	return answer.Fail("ERR " + answer.OneLine(err))
 }
 
 // SetMaxMemory changes the bound of the budget.
@@ -139,7 +92,7 @@ func (x Server) Monitor() bool {
 		x.e.Hold(x.s, -session.MonitorBytes)
 		return false
 	}
-	x.e.monitors.Add(&x.s.Client)
+	x.e.notes.Monitors.Add(&x.s.Client)
 	return true
 }
 
@@ -148,9 +101,6 @@ func (x Server) Describe() string {
 	x.s.Last.Store(&x.s.running.full) // as in Redis, it is this one
 	return x.s.Describe(x.s.now)
 }
-
-// Cluster describes the cluster. It reports false if there is none.
-func (x Server) Cluster() (status.Cluster, bool) { return x.e.Cluster() }
 
 // LoadUsers reads the file of users and puts it in force, as ReadUsers of Engine does.
 // It takes long.
@@ -202,98 +152,3 @@ func (x Server) DryRun(u *acl.User, args [][]byte) (text string, failed answer.R
 
 // ReadsAll reports whether the user may read every name.
 func (x Server) ReadsAll() bool { return x.e.ReadsAll(x.s) }
-
-// TextNoCluster is the error of commands that are about a cluster, where there is none.
-const TextNoCluster = "ERR This instance has cluster support disabled"
-
-// Forget removes a node for ever.
-func (x Server) Forget(node uint32) answer.Reply {
-	members, ok := x.e.shared.(door.Members)
-	if !ok {
-		return answer.Fail(TextNoCluster)
-	}
-	return changed(members.Remove(node), answer.OK)
-}
-
-// ReplaceLog has a node keep the log in the place of another: the next step of that.
-func (x Server) ReplaceLog(old, with uint32) answer.Reply {
-	members, ok := x.e.shared.(door.Members)
-	if !ok {
-		return answer.Fail(TextNoCluster)
-	}
-	step, done, err := members.Replace(old, with)
-	return changed(err, func() answer.Reply { return answer.List(answer.Flag(done), answer.Text(step)) })
-}
-
-// Upgrade allows what all nodes can do by now.
-func (x Server) Upgrade() answer.Reply {
-	members, ok := x.e.shared.(door.Members)
-	if !ok {
-		return answer.Fail(TextNoCluster)
-	}
-	level, err := members.Upgrade()
-	return changed(err, func() answer.Reply { return answer.Integer(int64(level)) })
-}
-
-// changed answers a change of the cluster, which was not made if there is an error, or may
-// not have been.
-func changed(err error, made func() answer.Reply) answer.Reply {
-	if err == nil {
-		return made()
-	}
-	text := refusal.Cause(err)
-	switch {
-	case errors.Is(err, door.ErrNotYet):
-		return answer.Fail("TRYAGAIN nothing was changed: " + text)
-	case errors.Is(err, door.ErrUnknown):
-		return answer.Fail("UNKNOWN the change may have been made or not: send the command again (" + text + ")")
-	case errors.Is(err, door.ErrRefused):
-		return answer.Fail("CLUSTERDOWN nothing was changed (" + text + ")")
-	}
-	return answer.Fail("ERR " + text)
-}
-
-// OpenCopy makes a copy of all data of a cluster and answers its number and its files.
-// With stale it is what this node has, whatever others have acknowledged. It takes long.
-func (x Server) OpenCopy(stale bool) answer.Reply {
-	copier, ok := x.e.shared.(door.Copier)
-	if !ok {
-		return answer.Fail(TextNoCluster)
-	}
-	x.Waits("copy of all data")
-	number, files, err := copier.OpenCopy(stale)
-	switch {
-	case errors.Is(err, door.ErrRefused) || errors.Is(err, door.ErrUnknown):
-		return answer.Fail("CLUSTERDOWN This node cannot find out what other nodes have acknowledged (" + refusal.Cause(err) + ")")
-	case err != nil:
-		return answer.Fail("ERR " + answer.OneLine(err))
-	}
-	rows := make([]answer.Reply, len(files))
-	for i, f := range files {
-		rows[i] = answer.List(answer.Text(f.Name), answer.Integer(f.Size))
-	}
-	return answer.List(answer.Integer(int64(number)), answer.List(rows...))
-}
-
-// ReadCopy answers a piece of a file of a copy.
-func (x Server) ReadCopy(number, file, offset, length uint64) answer.Reply {
-	copier, ok := x.e.shared.(door.Copier)
-	if !ok {
-		return answer.Fail(TextNoCluster)
-	}
-	piece, err := copier.ReadCopy(number, file, offset, length)
-	if err != nil {
-		return answer.Fail("ERR " + answer.OneLine(err))
-	}
-	return answer.Text(string(piece))
-}
-
-// CloseCopy gives a copy up.
-func (x Server) CloseCopy(number uint64) answer.Reply {
-	copier, ok := x.e.shared.(door.Copier)
-	if !ok {
-		return answer.Fail(TextNoCluster)
-	}
-	copier.CloseCopy(number)
-	return answer.OK()
-}

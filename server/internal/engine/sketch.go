@@ -191,7 +191,7 @@ const textLongItem = "ERR an item is too long for this sketch: each of its %d ro
 // ask answers calls under the read lock of p. It answers none if the sketch is gone.
 func (k *OnSketch) ask(e *Engine, s *Session, p *store.Part, calls []Call) {
 	if len(calls) > 1 {
-		e.stats.Looked(&s.Client, true, len(calls)-1)
+		e.notes.Counters.Looked(&s.Client, true, len(calls)-1)
 	}
 	p.RLock()
 	defer p.RUnlock()

@@ -39,7 +39,7 @@ func (e *Engine) Sweep(most int) int {
 	if op.Err != nil {
 		return 0
 	}
-	e.stats.Expired.Add(op.Result.N)
+	e.notes.Counters.Expired.Add(op.Result.N)
 	return len(ids)
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/control"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/placement"
 	"github.com/bloomery/bloomery/server/internal/status"
@@ -51,11 +52,11 @@ func aboutCluster(name, syntax, summary string, arity int, run func(*engine.Cont
 		Run: func(x *engine.Context, c *engine.Call) {
 			switch {
 			case !x.Can().Told():
-				c.Fail(engine.TextNoCluster)
+				c.Fail(control.TextNoCluster)
 			case len(c.Args) != arity:
 				c.Answer(answer.WrongArity("cluster|" + name))
 			default:
-				s, _ := x.Server().Cluster()
+				s, _ := x.Server().Cluster().Status()
 				run(x, c, &s)
 			}
 		},
@@ -76,7 +77,7 @@ func inCluster(name, summary string) engine.Command {
 		Since: "3.0.0", Complexity: "O(1)", Summary: summary,
 		Run: func(x *engine.Context, c *engine.Call) {
 			if !x.Can().Told() {
-				c.Fail(engine.TextNoCluster)
+				c.Fail(control.TextNoCluster)
 				return
 			}
 			c.Answer(answer.OK())
@@ -264,7 +265,7 @@ func runCountKeys(x *engine.Context, c *engine.Call, _ *status.Cluster) {
 // infoCluster is the section of INFO.
 func infoCluster(x *engine.Context, b *strings.Builder) {
 	line(b, "cluster_enabled", number(x.Can().Told()))
-	s, ok := x.Server().Cluster()
+	s, ok := x.Server().Cluster().Status()
 	if !ok {
 		return
 	}

@@ -4,6 +4,7 @@ package admin
 
 import (
 	"github.com/bloomery/bloomery/server/internal/answer"
+	"github.com/bloomery/bloomery/server/internal/control"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/traits"
 )
@@ -17,16 +18,16 @@ var clusterBackup = engine.Command{
 	Run: func(x *engine.Context, c *engine.Call) {
 		switch {
 		case !x.Can().Cluster:
-			c.Fail(engine.TextNoCluster)
+			c.Fail(control.TextNoCluster)
 		case !x.Server().ReadsAll():
 			c.Fail(engine.TextNoKey)
 		default:
-			c.Answer(runBackup(x.Server(), c.Args[2:]))
+			c.Answer(runBackup(x.Server().Cluster(), c.Args[2:]))
 		}
 	},
 }
 
-func runBackup(x engine.Server, args [][]byte) answer.Reply {
+func runBackup(x control.Cluster, args [][]byte) answer.Reply {
 	var numbers [4]uint64
 	given := 0
 	for ; given < len(numbers) && given+1 < len(args); given++ {

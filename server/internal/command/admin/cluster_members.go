@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/bloomery/bloomery/server/internal/answer"
+	"github.com/bloomery/bloomery/server/internal/control"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/traits"
 )
@@ -24,7 +25,7 @@ func changesCluster(name, syntax, summary string, arity int, run func(*engine.Co
 		Syntax: syntax, Complexity: "O(n), n being the number of nodes", Summary: summary,
 		Run: func(x *engine.Context, c *engine.Call) {
 			if !x.Can().Cluster {
-				c.Fail(engine.TextNoCluster)
+				c.Fail(control.TextNoCluster)
 				return
 			}
 			run(x, c)
@@ -34,7 +35,7 @@ func changesCluster(name, syntax, summary string, arity int, run func(*engine.Co
 
 // nodes reads the numbers or ids of nodes. If one is wrong it answers.
 func nodes(x *engine.Context, c *engine.Call) (list []uint32) {
-	s, _ := x.Server().Cluster()
+	s, _ := x.Server().Cluster().Status()
 	for _, arg := range c.Args[2:] {
 		number := uint32(0)
 		if n, ok := answer.ParseInt(arg); ok && n > 0 && n <= int64(len(s.Nodes)) {
@@ -61,14 +62,14 @@ func clipped(arg []byte) string {
 
 func runForget(x *engine.Context, c *engine.Call) {
 	if list := nodes(x, c); list != nil {
-		c.Answer(x.Server().Forget(list[0]))
+		c.Answer(x.Server().Cluster().Forget(list[0]))
 	}
 }
 
 func runReplaceLog(x *engine.Context, c *engine.Call) {
 	if list := nodes(x, c); list != nil {
-		c.Answer(x.Server().ReplaceLog(list[0], list[1]))
+		c.Answer(x.Server().Cluster().ReplaceLog(list[0], list[1]))
 	}
 }
 
-func runUpgrade(x *engine.Context, c *engine.Call) { c.Answer(x.Server().Upgrade()) }
+func runUpgrade(x *engine.Context, c *engine.Call) { c.Answer(x.Server().Cluster().Upgrade()) }

@@ -122,17 +122,17 @@ var parameters = []parameter{
 	serverParameter("max-transaction", 1, 1<<31-1,
 		func(x *engine.Context) int64 { return x.Settings().MaxTransaction.Load() }, func(x *engine.Context, n int64) { x.Settings().MaxTransaction.Store(n) }),
 	serverParameter("slowlog-log-slower-than", -1, 1<<62,
-		func(x *engine.Context) int64 { return x.Server().SlowLog().SlowerThan() }, func(x *engine.Context, n int64) { x.Server().SlowLog().SetSlowerThan(n) }),
+		func(x *engine.Context) int64 { return x.Server().Notes().Slow.SlowerThan() }, func(x *engine.Context, n int64) { x.Server().Notes().Slow.SetSlowerThan(n) }),
 	serverParameter("slowlog-max-len", 1, 1<<20,
-		func(x *engine.Context) int64 { return x.Server().SlowLog().MaxLen() }, func(x *engine.Context, n int64) { x.Server().SlowLog().SetMaxLen(n) }),
+		func(x *engine.Context) int64 { return x.Server().Notes().Slow.MaxLen() }, func(x *engine.Context, n int64) { x.Server().Notes().Slow.SetMaxLen(n) }),
 	serverParameter("acllog-max-len", 0, 1<<20,
 		func(x *engine.Context) int64 { return x.Users().Log.MaxLen() }, func(x *engine.Context, n int64) { x.Users().Log.SetMaxLen(n) }),
 	serverParameter("latency-monitor-threshold", 0, 1<<53,
-		func(x *engine.Context) int64 { return x.Server().Latency().Threshold() }, func(x *engine.Context, n int64) { x.Server().Latency().SetThreshold(n) }),
+		func(x *engine.Context) int64 { return x.Server().Notes().Late.Threshold() }, func(x *engine.Context, n int64) { x.Server().Notes().Late.SetThreshold(n) }),
 	{
 		name: "appendfsync",
 		get: func(x *engine.Context) string {
-			return x.Server().Disk().Mode
+			return x.Server().Disk().Status().Mode
 		},
 		set: setFsync,
 	},
@@ -159,10 +159,10 @@ func setFsync(x *engine.Context, _ *session.Defaults, v string) (func(), string)
 	if v != "always" && v != "everysec" && v != "no" {
 		return nil, "argument(s) must be one of the following: everysec, always, no"
 	}
-	if !x.Can().Disk && v != x.Server().Disk().Mode {
+	if !x.Can().Disk && v != x.Server().Disk().Status().Mode {
 		return nil, "this server keeps its data in memory only"
 	}
-	return func() { _ = x.Server().SetFsync(v) }, "" // it knows these three
+	return func() { _ = x.Server().Disk().SetFsync(v) }, "" // it knows these three
 }
 
 func invalidValue(name string) string { return "Invalid value for `" + name + "`" }

@@ -142,7 +142,7 @@ func human(n int64) string {
 
 func infoPersistence(x *engine.Context, b *strings.Builder) {
 	line(b, "loading", 0)
-	st := x.Server().Disk()
+	st := x.Server().Disk().Status()
 	if !st.Kept {
 		line(b, "rdb_bgsave_in_progress", 0)
 		line(b, "aof_enabled", 0)
@@ -198,13 +198,13 @@ func infoStats(x *engine.Context, b *strings.Builder) {
 	})
 	line(b, "total_connections_received", f.Accepted)
 	line(b, "total_commands_processed", calls)
-	line(b, "instantaneous_ops_per_sec", x.Server().Pace())
+	line(b, "instantaneous_ops_per_sec", x.Server().Notes().Pace.PerSecond())
 	line(b, "total_net_input_bytes", f.BytesIn)
 	line(b, "total_net_output_bytes", f.BytesOut)
 	line(b, "rejected_connections", f.Rejected)
-	line(b, "expired_keys", x.Server().Counters().Expired.Load())
+	line(b, "expired_keys", x.Server().Notes().Counters.Expired.Load())
 	line(b, "evicted_keys", 0)
-	hits, misses := x.Server().Counters().Found()
+	hits, misses := x.Server().Notes().Counters.Found()
 	line(b, "keyspace_hits", hits)
 	line(b, "keyspace_misses", misses)
 	line(b, "total_error_replies", rejected+failed)

@@ -23,7 +23,7 @@ var latency = engine.Command{
 			Name: "doctor", Arity: 2, Flags: latencyFlags, Categories: latencyCategories,
 			Complexity: "O(1)", Summary: "Describes what took long, for people.",
 			Run: func(x *engine.Context, c *engine.Call) {
-				c.Answer(answer.Reply{Kind: answer.Verbatim, Text: latencyReport(x.Server().Latency())})
+				c.Answer(answer.Reply{Kind: answer.Verbatim, Text: latencyReport(&x.Server().Notes().Late)})
 			},
 		},
 		{
@@ -37,7 +37,7 @@ var latency = engine.Command{
 			Syntax: "event", Complexity: "O(1)", Summary: "Returns the samples of an event.",
 			Run: func(x *engine.Context, c *engine.Call) {
 				elems := []answer.Reply{}
-				for _, e := range x.Server().Latency().Events() {
+				for _, e := range x.Server().Notes().Late.Events() {
 					for _, s := range e.Samples {
 						if e.Name == string(c.Args[2]) {
 							elems = append(elems, answer.List(answer.Integer(s.Second), answer.Integer(s.Millis)))
@@ -52,7 +52,7 @@ var latency = engine.Command{
 			Complexity: "O(1)", Summary: "Returns the latest sample of every event.",
 			Run: func(x *engine.Context, c *engine.Call) {
 				elems := []answer.Reply{}
-				for _, e := range x.Server().Latency().Events() {
+				for _, e := range x.Server().Notes().Late.Events() {
 					last := e.Samples[len(e.Samples)-1]
 					elems = append(elems, answer.List(answer.Text(e.Name), answer.Integer(last.Second), answer.Integer(last.Millis), answer.Integer(e.Most)))
 				}
@@ -67,7 +67,7 @@ var latency = engine.Command{
 				for _, a := range c.Args[2:] {
 					names = append(names, string(a))
 				}
-				c.Answer(answer.Integer(int64(x.Server().Latency().Reset(names...))))
+				c.Answer(answer.Integer(int64(x.Server().Notes().Late.Reset(names...))))
 			},
 		},
 	},

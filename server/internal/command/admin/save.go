@@ -18,7 +18,7 @@ var save = engine.Command{
 			c.Fail(textPersistence)
 			return
 		}
-		c.Answer(x.Server().Save())
+		c.Answer(x.Server().Disk().Save())
 	},
 }
 
@@ -35,7 +35,7 @@ var bgsave = engine.Command{
 			c.Fail(textPersistence)
 			return
 		}
-		c.Answer(x.Server().SaveSoon())
+		c.Answer(x.Server().Disk().SaveSoon())
 	},
 }
 
@@ -45,7 +45,7 @@ var lastSave = engine.Command{
 	Since: "1.0.0", Complexity: "O(1)", Summary: "Returns when the last snapshot was taken, or the server was started if there is none.",
 	Run: func(x *engine.Context, c *engine.Call) {
 		if x.Can().Disk {
-			c.Answer(answer.Integer(x.Server().Disk().Saved.Unix()))
+			c.Answer(answer.Integer(x.Server().Disk().Status().Saved.Unix()))
 			return
 		}
 		c.Answer(answer.Integer(x.Server().Facts().Started.Unix()))
@@ -65,7 +65,7 @@ var debug = engine.Command{
 				c.Fail(textPersistence)
 				return
 			}
-			c.Answer(x.Server().Verify())
+			c.Answer(x.Server().Disk().Verify())
 		},
 	}},
 }

@@ -26,19 +26,21 @@ var slowLog = engine.Command{
 						return
 					}
 				}
-				c.Answer(slowReply(x.Server().SlowLog().Latest(n)))
+				c.Answer(slowReply(x.Server().Notes().Slow.Latest(n)))
 			},
 		},
 		{
 			Name: "len", Arity: 2, Flags: traits.Admin | traits.Loading | traits.Stale, Categories: []string{"admin", "slow", "dangerous"},
 			Complexity: "O(1)", Summary: "Returns the number of entries.",
-			Run: func(x *engine.Context, c *engine.Call) { c.Answer(answer.Integer(int64(x.Server().SlowLog().Len()))) },
+			Run: func(x *engine.Context, c *engine.Call) {
+				c.Answer(answer.Integer(int64(x.Server().Notes().Slow.Len())))
+			},
 		},
 		{
 			Name: "reset", Arity: 2, Flags: traits.Admin | traits.Loading | traits.Stale, Categories: []string{"admin", "slow", "dangerous"},
 			Complexity: "O(n), n being the number of entries", Summary: "Removes the entries.",
 			Run: func(x *engine.Context, c *engine.Call) {
-				x.Server().SlowLog().Reset()
+				x.Server().Notes().Slow.Reset()
 				c.Answer(answer.OK())
 			},
 		},

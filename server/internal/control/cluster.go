@@ -1,0 +1,123 @@
+package control
+
+import (
+	"errors"
+
+	"github.com/bloomery/bloomery/server/internal/answer"
+	"github.com/bloomery/bloomery/server/internal/door"
+	"github.com/bloomery/bloomery/server/internal/refusal"
+	"github.com/bloomery/bloomery/server/internal/status"
+)
+
+// Cluster is the cluster that a server belongs to.
+type Cluster struct {
+	shared door.Shared
+	waits  func(what string)
+}
+
+// NewCluster returns the cluster of a door, nil if there is none. waits is called before
+// something that takes long.
+func NewCluster(shared door.Shared, waits func(what string)) Cluster { return Cluster{shared, waits} }
+
+// Status describes the cluster. It reports false if there is none.
+func (c Cluster) Status() (status.Cluster, bool) {
+	if c.shared == nil {
+		return status.Cluster{}, false
+	}
+	return c.shared.Cluster(), true
+}
+
+// TextNoCluster is the error of commands that are about a cluster, where there is none.
+const TextNoCluster = "ERR This instance has cluster support disabled"
+
+// Forget removes a node for ever.
+func (c Cluster) Forget(node uint32) answer.Reply {
+	members, ok := c.shared.(door.Members)
+	if !ok {
+		return answer.Fail(TextNoCluster)
+	}
+	return changed(members.Remove(node), answer.OK)
+}
+
+// ReplaceLog has a node keep the log in the place of another: the next step of that.
+func (c Cluster) ReplaceLog(old, with uint32) answer.Reply {
+	members, ok := c.shared.(door.Members)
+	if !ok {
+		return answer.Fail(TextNoCluster)
+	}
+	step, done, err := members.Replace(old, with)
+	return changed(err, func() answer.Reply { return answer.List(answer.Flag(done), answer.Text(step)) })
+}
+
+// Upgrade allows what all nodes can do by now.
+func (c Cluster) Upgrade() answer.Reply {
+	members, ok := c.shared.(door.Members)
+	if !ok {
+		return answer.Fail(TextNoCluster)
+	}
+	level, err := members.Upgrade()
+	return changed(err, func() answer.Reply { return answer.Integer(int64(level)) })
+}
+
+// changed answers a change of the cluster, which was not made if there is an error, or may
+// not have been.
+func changed(err error, made func() answer.Reply) answer.Reply {
+	if err == nil {
+		return made()
+	}
+	text := refusal.Cause(err)
+	switch {
+	case errors.Is(err, door.ErrNotYet):
+		return answer.Fail("TRYAGAIN nothing was changed: " + text)
+	case errors.Is(err, door.ErrUnknown):
+		return answer.Fail("UNKNOWN the change may have been made or not: send the command again (" + text + ")")
+	case errors.Is(err, door.ErrRefused):
+		return answer.Fail("CLUSTERDOWN nothing was changed (" + text + ")")
+	}
+	return answer.Fail("ERR " + text)
+}
+
+// OpenCopy makes a copy of all data of a cluster and answers its number and its files.
+// With stale it is what this node has, whatever others have acknowledged. It takes long.
+func (c Cluster) OpenCopy(stale bool) answer.Reply {
+	copier, ok := c.shared.(door.Copier)
+	if !ok {
+		return answer.Fail(TextNoCluster)
+	}
+	c.waits("copy of all data")
+	number, files, err := copier.OpenCopy(stale)
+	switch {
+	case errors.Is(err, door.ErrRefused) || errors.Is(err, door.ErrUnknown):
+		return answer.Fail("CLUSTERDOWN This node cannot find out what other nodes have acknowledged (" + refusal.Cause(err) + ")")
+	case err != nil:
+		return answer.Fail("ERR " + answer.OneLine(err))
+	}
+	rows := make([]answer.Reply, len(files))
+	for i, f := range files {
+		rows[i] = answer.List(answer.Text(f.Name), answer.Integer(f.Size))
+	}
+	return answer.List(answer.Integer(int64(number)), answer.List(rows...))
+}
+
+// ReadCopy answers a piece of a file of a copy.
+func (c Cluster) ReadCopy(number, file, offset, length uint64) answer.Reply {
+	copier, ok := c.shared.(door.Copier)
+	if !ok {
+		return answer.Fail(TextNoCluster)
+	}
+	piece, err := copier.ReadCopy(number, file, offset, length)
+	if err != nil {
+		return answer.Fail("ERR " + answer.OneLine(err))
+	}
+	return answer.Text(string(piece))
+}
+
+// CloseCopy gives a copy up.
+func (c Cluster) CloseCopy(number uint64) answer.Reply {
+	copier, ok := c.shared.(door.Copier)
+	if !ok {
+		return answer.Fail(TextNoCluster)
+	}
+	copier.CloseCopy(number)
+	return answer.OK()
+}

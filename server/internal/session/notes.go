@@ -1,0 +1,10 @@
+package session
+
+// Notes is what is noted of what clients do.
+type Notes struct {
+	Slow     SlowLog
+	Late     Latency
+	Pace     Pace
+	Counters *Counters
+	Monitors Monitors
+}
