@@ -38,6 +38,7 @@ import (
 	"github.com/bloomery/bloomery/server/internal/session"
 	"github.com/bloomery/bloomery/server/internal/status"
 	"github.com/bloomery/bloomery/server/internal/store"
+	"github.com/bloomery/bloomery/server/internal/sweep"
 )
 
 // Host is the server as commands see it.
@@ -78,9 +79,8 @@ type Engine struct {
 	runID   string
 	gate    gate.Gate
 
-	secrets  atomic.Pointer[secrets]
-	advanced atomic.Int64 // when windows were looked at, in milliseconds since 1970
-	looked   atomic.Int64 // when filters without a name were, the same way
+	secrets atomic.Pointer[secrets]
+	sweeper sweep.Sweeper
 
 	memoryLimit func(int64)
 	collect     func(int)
@@ -139,6 +139,9 @@ func New(c Config) *Engine {
 	e.filters = checkup.Filters{State: c.State, Clock: e.clock, Can: e.can}
 	e.well = e.filters.Keeper()
 	c.State.OnClear(e.well.Clear)
+	e.sweeper = sweep.Sweeper{
+		State: c.State, Door: c.Door, Shared: e.shared, Gate: &e.gate, Pause: &e.Pause, Expired: &e.notes.Counters.Expired, Clock: e.clock,
+	}
 	e.Budget.Init(c.State, c.MaxMemory, e.can.Cluster)
 	return e
 }
@@ -152,6 +155,10 @@ func (e *Engine) Sample(at time.Time) {
 	}
 	e.notes.Pace.Sample(at, e.notes.Counters.Calls())
 }
+
+// Sweep removes what is past its deadline, at most so many entries, and returns
+// how many it found.
+func (e *Engine) Sweep(most int) int { return e.sweeper.Sweep(most) }
 
 // newRunID returns 40 digits that no other run of a server has.
 func newRunID() string {

@@ -1,4 +1,4 @@
-package engine
+package sweep
 
 // Windows, for which time passes.
 
@@ -12,32 +12,24 @@ import (
 const advanceEvery = 1000
 
 // advance lets time pass for windows that nobody uses.
-func (e *Engine) advance(now int64) {
-	if last := e.advanced.Load(); now-last < advanceEvery && now >= last || !e.advanced.CompareAndSwap(last, now) {
+func (s *Sweeper) advance(now int64) {
+	if last := s.advanced.Load(); now-last < advanceEvery && now >= last || !s.advanced.CompareAndSwap(last, now) {
 		return
 	}
-	for id, entry := range e.state.Windows() {
+	for id, entry := range s.State.Windows() {
 		for i, p := range store.Parts(entry) {
 			p.RLock()
 			generation, due := p.Due(now)
 			gone := p.Gone()
 			p.RUnlock()
 			if gone {
-				e.state.ForgetWindow(id)
+				s.State.ForgetWindow(id)
 				break
 			}
 			if !due {
 				continue
 			}
-			op := &door.Op{Part: p, Record: store.Record{ID: id, Index: uint32(i), Body: &store.FilterAdvance{Generation: generation}}}
-			ops := []*door.Op{op}
-			const slot = 0
-			e.gate.Enter(slot)
-			e.door.Do(ops)
-			e.gate.Leave(slot)
-			if !op.Settled {
-				e.door.Wait(ops)
-			}
+			s.do(&door.Op{Part: p, Record: store.Record{ID: id, Index: uint32(i), Body: &store.FilterAdvance{Generation: generation}}})
 		}
 	}
 }
