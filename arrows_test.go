@@ -15,7 +15,7 @@ const module = "github.com/bloomery/bloomery"
 
 // commands is what every package of commands may import: none imports another.
 var commands = []string{
-	"internal/redisbloom", "server/internal/acl", "server/internal/answer", "server/internal/catalog", "server/internal/control", "server/internal/engine", "server/internal/glob", "server/internal/health",
+	"internal/redisbloom", "server/internal/acl", "server/internal/answer", "server/internal/catalog", "server/internal/control", "server/internal/engine", "server/internal/glob", "server/internal/health", "server/internal/maker",
 	"internal/rdb", "server/internal/refusal", "server/internal/session", "server/internal/staging", "server/internal/status", "server/internal/store", "server/internal/traits",
 }
 
@@ -85,6 +85,7 @@ var rooms = map[string][]string{
 	"server/internal/routes":              {""},
 	"server/internal/staging":             {"", "internal/redisbloom", "server/internal/answer", "server/internal/catalog", "server/internal/door", "server/internal/routes", "server/internal/store"},
 	"server/internal/engine":              {"hashing", "internal/redisbloom", "server/internal/acl", "server/internal/answer", "server/internal/budget", "server/internal/catalog", "server/internal/checkup", "server/internal/control", "server/internal/cost", "server/internal/door", "server/internal/gate", "server/internal/glob", "server/internal/health", "internal/rdb", "server/internal/refusal", "server/internal/routes", "server/internal/session", "server/internal/staging", "server/internal/status", "server/internal/store", "server/internal/sweep", "server/internal/traits"},
+	"server/internal/maker":               {"server/internal/answer", "server/internal/catalog", "server/internal/engine", "server/internal/store"},
 	"server/internal/command/bf":          commands,
 	"server/internal/command/cf":          commands,
 	"server/internal/command/filter":      append([]string{"", "bloom", "codec", "compose", "counting", "cuckoo", "hashing", "quotient", "sizing"}, commands...),

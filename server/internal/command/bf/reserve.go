@@ -1,17 +1,17 @@
 package bf
 
 import (
-	"github.com/bloomery/bloomery/server/internal/answer"
-	"github.com/bloomery/bloomery/server/internal/engine"
-
 	"github.com/bloomery/bloomery/internal/redisbloom"
+	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/maker"
 	"github.com/bloomery/bloomery/server/internal/store"
 	"github.com/bloomery/bloomery/server/internal/traits"
 )
 
 // reserve is BF.RESERVE key error capacity [EXPANSION n] [NONSCALING].
-var reserve = engine.Maker{
+var reserve = maker.Key{
 	Kind: catalog.Bloom, Late: true, Exists: answer.TextItemExists, Foreign: answer.TextWrongType, NoMemory: answer.TextNoMemory,
 	Body: func(x *engine.Context, c *engine.Call) (store.Body, string) {
 		p, text := parseReserve(c.Args, x.Settings().Bloom().Expansion)

@@ -5,13 +5,14 @@ import (
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/maker"
 	"github.com/bloomery/bloomery/server/internal/store"
 	"github.com/bloomery/bloomery/server/internal/traits"
 )
 
 // reserve is CF.RESERVE key capacity [BUCKETSIZE n] [MAXITERATIONS n]
 // [EXPANSION n].
-var reserve = engine.Maker{
+var reserve = maker.Key{
 	Kind: catalog.Cuckoo, Late: true, Exists: answer.TextItemExists, Foreign: answer.TextWrongType, NoMemory: textNoMemory,
 	Fits: func(words int) bool { return words%2 == 1 },
 	Body: func(x *engine.Context, c *engine.Call) (store.Body, string) {

@@ -9,6 +9,7 @@ import (
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/maker"
 	"github.com/bloomery/bloomery/server/internal/store"
 	"github.com/bloomery/bloomery/server/internal/traits"
 )
@@ -62,8 +63,8 @@ func byProb(args [][]byte) (p redisbloom.CountMinParams, text string) {
 
 // initBy makes a sketch of what its arguments say. Whether the key is there is asked before
 // they are.
-func initBy(read func([][]byte) (redisbloom.CountMinParams, string)) engine.Maker {
-	return engine.Maker{
+func initBy(read func([][]byte) (redisbloom.CountMinParams, string)) maker.Key {
+	return maker.Key{
 		Kind: catalog.CountMin, Exists: textExists, Foreign: textExists, NoMemory: textNoMemory,
 		Body: func(_ *engine.Context, c *engine.Call) (store.Body, string) {
 			p, text := read(c.Args)

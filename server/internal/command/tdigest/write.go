@@ -9,6 +9,7 @@ import (
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/maker"
 	"github.com/bloomery/bloomery/server/internal/store"
 	"github.com/bloomery/bloomery/server/internal/traits"
 )
@@ -17,7 +18,7 @@ import (
 const defaultCompression = 100
 
 // create is TDIGEST.CREATE key [COMPRESSION compression].
-var create = engine.Maker{
+var create = maker.Key{
 	Kind: catalog.TDigest, Exists: textExists, Foreign: answer.TextWrongType, NoMemory: textNoMemory,
 	Fits: func(words int) bool { return words == 2 || words == 4 },
 	Body: func(_ *engine.Context, c *engine.Call) (store.Body, string) { return creationOf(c) },

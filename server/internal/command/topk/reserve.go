@@ -7,12 +7,13 @@ import (
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/maker"
 	"github.com/bloomery/bloomery/server/internal/store"
 	"github.com/bloomery/bloomery/server/internal/traits"
 )
 
 // reserve is TOPK.RESERVE key k [width depth decay].
-var reserve = engine.Maker{
+var reserve = maker.Key{
 	Kind: catalog.TopK, Exists: textExists, Foreign: textExists, NoMemory: textNoMemory,
 	Fits: func(words int) bool { return words == 3 || words == 6 },
 	Body: func(_ *engine.Context, c *engine.Call) (store.Body, string) {

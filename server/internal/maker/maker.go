@@ -1,23 +1,23 @@
-package engine
-
-// Commands that make a key: BF.RESERVE and its kin.
+// Package maker is what commands have in common that make a key: BF.RESERVE and its kin.
+package maker
 
 import (
 	"errors"
 
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
-// Maker is what commands do that make a key, their first argument.
-type Maker struct {
+// Key is what commands do that make a key, their first argument.
+type Key struct {
 	Kind catalog.Kind
 	// Fits reports whether there can be so many words; nil means that the table has
 	// counted them.
 	Fits func(words int) bool
 	// Body returns the record that makes the key, or the error text.
-	Body func(x *Context, c *Call) (store.Body, string)
+	Body func(x *engine.Context, c *engine.Call) (store.Body, string)
 	// Late means that the key is looked for behind the other arguments, not before them.
 	Late bool
 	// Exists is what is answered if there is such a key, Foreign if there is one of
@@ -26,67 +26,67 @@ type Maker struct {
 }
 
 // Command returns c as the command that makes the key.
-func (m Maker) Command(c Command) Command {
-	c.Cost, c.Prepare, c.Reply = m.cost, m.prepare, m.reply
+func (k Key) Command(c engine.Command) engine.Command {
+	c.Cost, c.Prepare, c.Reply = k.cost, k.prepare, k.reply
 	return c
 }
 
-func (m Maker) fits(c *Call) bool { return m.Fits == nil || m.Fits(len(c.Args)) }
+func (k Key) fits(c *engine.Call) bool { return k.Fits == nil || k.Fits(len(c.Args)) }
 
 // taken answers if there is such a key.
-func (m Maker) taken(x *Context, c *Call) bool {
+func (k Key) taken(x *engine.Context, c *engine.Call) bool {
 	entry := x.Names().Lookup(c.Args[1])
 	switch {
 	case entry == nil:
-	case entry.Kind != m.Kind:
-		c.Fail(m.Foreign)
+	case entry.Kind != k.Kind:
+		c.Fail(k.Foreign)
 	default:
-		c.Fail(m.Exists)
+		c.Fail(k.Exists)
 	}
 	return entry != nil
 }
 
-func (m Maker) prepare(x *Context, c *Call) *Op {
-	if !m.fits(c) {
+func (k Key) prepare(x *engine.Context, c *engine.Call) *engine.Op {
+	if !k.fits(c) {
 		c.Answer(answer.WrongArity(c.Command().Name))
 		return nil
 	}
-	if !m.Late && m.taken(x, c) {
+	if !k.Late && k.taken(x, c) {
 		return nil
 	}
-	body, text := m.Body(x, c)
+	body, text := k.Body(x, c)
 	if text != "" {
 		c.Fail(text)
 		return nil
 	}
-	if m.Late && m.taken(x, c) {
+	if k.Late && k.taken(x, c) {
 		return nil
 	}
 	op, ok := x.Contents().Creation(body)
 	if !ok {
-		c.Fail(m.NoMemory)
+		c.Fail(k.NoMemory)
 		return nil
 	}
-	op.NoMemory = m.NoMemory
+	op.NoMemory = k.NoMemory
 	return op
 }
 
-func (m Maker) reply(c *Call, res *store.Result) {
+func (k Key) reply(c *engine.Call, res *store.Result) {
 	switch {
 	case res.Err == nil:
 		c.Answer(answer.OK())
 	case errors.Is(res.Err, store.ErrExists):
-		c.Fail(m.Exists)
+		c.Fail(k.Exists)
 	default:
-		c.Fail(m.NoMemory)
+		c.Fail(k.NoMemory)
 	}
 }
 
-func (m Maker) cost(x *Costs, c *Call) {
-	if !m.fits(c) {
+func (k Key) cost(x *engine.Costs, c *engine.Call) {
+	if !k.fits(c) {
 		return
 	}
-	if body, text := m.Body(x.Context(), c); text == "" {
+	if body, text := k.Body(x.Context(), c); text == "" {
 		x.Make(c.Args[1], body)
 	}
 }
