@@ -48,7 +48,7 @@ have the rate P are left out.
 On a busy machine, run it several times and use the best figures.`,
 		Example: `  bloomery bench -n 1e4
   bloomery bench --kind bloom,standard -n 1e3,1e5 -p 0.1% --time 5ms --json`,
-		Args: cobra.NoArgs,
+		Args: noArguments,
 	}
 	newShell(cmd, func(ctx context.Context, s *shell, _ []string) error { return o.run(ctx, s) })
 	f := cmd.Flags()

@@ -67,7 +67,7 @@ cluster have the same file, which nobody but its owner may read (mode 0600).
 Anyone who knows it can join the cluster, read all data and change it. The
 certificates for TLS between nodes are derived from it.`,
 		Example: `  (umask 077; bloomery cluster secret > secret)`,
-		Args:    between(0, 0, "no arguments"),
+		Args:    noArguments,
 	}
 	newShell(cmd, func(_ context.Context, s *shell, _ []string) error {
 		secret := rand.Text() + rand.Text()
@@ -105,7 +105,7 @@ no writes, a node is down or not heard from yet, or the node reports a problem;
 2 the node does not answer, is starting, or is not in a cluster.`,
 		Example: `  bloomery cluster status
   bloomery cluster status --addr 10.0.0.2:6379 --json`,
-		Args: between(0, 0, "no arguments"),
+		Args: noArguments,
 	}
 	newShell(cmd, func(ctx context.Context, s *shell, _ []string) error { return runClusterStatus(ctx, s, &o) })
 	o.bind(cmd.Flags(), "127.0.0.1:6379", "`ADDRESS` of a node: HOST:PORT, tls:HOST:PORT or unix:PATH")

@@ -44,7 +44,7 @@ the same way.
 Exit codes: 0 it can join, 1 it cannot, 2 the node does not answer.`,
 		Example: `  bloomery cluster join --addr 10.0.0.1:6379 --cluster-addr 10.0.0.4:6380 \
     --cluster-secret-file secret --client-addr 10.0.0.4:6379`,
-		Args: between(0, 0, "no arguments"),
+		Args: noArguments,
 	}
 	newShell(cmd, func(ctx context.Context, s *shell, _ []string) error { return runClusterJoin(ctx, s, &o) })
 	f := cmd.Flags()

@@ -269,7 +269,7 @@ can read; upgrade raises it. It fails if a node is down, or runs an older
 release than the others, and names that node.`,
 		Example: `  bloomery cluster upgrade
   bloomery cluster upgrade --addr 10.0.0.1:6379`,
-		Args: between(0, 0, "no arguments"),
+		Args: noArguments,
 	}
 	newShell(cmd, func(ctx context.Context, s *shell, _ []string) error {
 		n, _, err := dialCluster(ctx, s, &o)

@@ -31,7 +31,7 @@ data: the tabs that show a server need one, started with bloomery serve, whose
 Ctrl-C ends it.`,
 		Example: `  bloomery page
   bloomery page --http 127.0.0.1:9000`,
-		Args: cobra.NoArgs,
+		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return runPage(cmd.Context(), addr, cmd.OutOrStdout())
 		},

@@ -49,7 +49,7 @@ code 0.`,
 		Example: `  bloomery ping
   bloomery ping --addr db.example.com:6379 --tls --cacert ca.crt --timeout 2s
   bloomery ping --addr unix:/run/bloomery.sock`,
-		Args: cobra.NoArgs,
+		Args: noArguments,
 	}
 	newShell(cmd, func(ctx context.Context, s *shell, _ []string) error { return o.run(ctx, s) })
 	f := cmd.Flags()

@@ -74,7 +74,7 @@ once.`,
   bloomery serve --dir /var/lib/bloomery --fsync always
   bloomery serve --tls-cert server.crt --tls-key server.key --addr 0.0.0.0:6379
   BLOOMERY_PASSWORD=secret bloomery serve --addr 0.0.0.0:6379`,
-		Args: cobra.NoArgs,
+		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return runServe(cmd.Context(), cmd.Flags(), &c, &o, cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},

@@ -125,6 +125,14 @@ func between(low, high int, what string) cobra.PositionalArgs {
 	}
 }
 
+// noArguments is the check of a command that has flags alone.
+func noArguments(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	return usage(cmd, fmt.Errorf("%s takes no arguments: what is %q?", nameOf(cmd), args[0]))
+}
+
 // requireOutput makes -o a flag that must be there.
 func requireOutput(cmd *cobra.Command) {
 	run := cmd.RunE

@@ -60,7 +60,7 @@ users of the machine see it.`,
   bloomery top --addr 127.0.0.1:6380 --interval 5s --sort ops
   bloomery top --once --match 'users:*'
   bloomery top --json -n 60 --interval 1m > filters.json`,
-		Args: between(0, 0, "no arguments"),
+		Args: noArguments,
 	}
 	newShell(cmd, func(ctx context.Context, s *shell, _ []string) error { return o.run(ctx, s) })
 	f := cmd.Flags()

@@ -54,7 +54,7 @@ func newVersion() *cobra.Command {
 		Short:   "Print the version",
 		Long:    "version prints the version of bloomery, of Go, and the system it was built for.",
 		Example: "  bloomery version\n  bloomery version --json",
-		Args:    between(0, 0, "no arguments"),
+		Args:    noArguments,
 	}
 	newShell(cmd, func(_ context.Context, s *shell, _ []string) error {
 		b := thisBuild()
