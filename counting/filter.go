@@ -258,9 +258,6 @@ func (f *counted) Stats() bloomery.Stats {
 	return s
 }
 
-// Overflow returns the share of full counters. It reads the whole array.
-func (f *counted) Overflow() float64 { return f.share(len(f.blocks), f.fullPlanes) }
-
 // EstimateCount estimates the number of different keys from the set bits. It
 // reads the whole array. A full array answers math.MaxUint64: any number of
 // keys would look the same.

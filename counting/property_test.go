@@ -121,7 +121,7 @@ func (h *history) check() {
 }
 
 func (h *history) end() {
-	overflowed := h.plain.Overflow() > 0
+	overflowed := counting.Overflow(h.plain) > 0
 	if err := h.halves[0].Merge(h.halves[1]); err != nil {
 		h.t.Fatal(err)
 	}

@@ -185,7 +185,7 @@ func TestNewLeavesNothing(t *testing.T) {
 	}
 	for _, bad := range []server.Config{
 		{Addr: []string{"nonsense"}}, {Addr: []string{"unix:"}}, {MaxMemory: -1}, {MaxClients: -1}, {MaxQuery: -1}, {MaxTransaction: -1}, {IdleTimeout: -1},
-		{WriteTimeout: -1}, {ShutdownTimeout: -1}, {Fsync: "sometimes"},
+		{WriteTimeout: -1}, {ShutdownTimeout: -1}, {Fsync: 3},
 	} {
 		if s, err := server.New(t.Context(), bad); err == nil {
 			_ = s.Close()
@@ -256,13 +256,12 @@ func TestShutdownCommand(t *testing.T) {
 	}
 }
 
-// TestClock asks that keys expire by the clock of the configuration, and that
-// connections outlive its steps.
+// TestClock asks that keys expire by the clock of the configuration.
 func TestClock(t *testing.T) {
 	t.Parallel()
 	var now atomic.Int64
 	now.Store(time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC).UnixNano())
-	addr := start(t, server.Config{Now: func() time.Time { return time.Unix(0, now.Load()) }, IdleTimeout: 10 * time.Second})
+	addr := start(t, server.Config{Now: func() time.Time { return time.Unix(0, now.Load()) }})
 	c := dial(t, addr)
 	c.expect("+OK\r\n", "SET", "s", "x", "EX", "100")
 	c.expect(":100\r\n", "TTL", "s")
@@ -271,7 +270,6 @@ func TestClock(t *testing.T) {
 	now.Add(int64(time.Hour))
 	c.expect("$-1\r\n", "GET", "s")
 	now.Add(-int64(24 * time.Hour))
-	time.Sleep(2500 * time.Millisecond) // the patrol has come by
 	c.expect("+PONG\r\n", "PING")
 }
 
@@ -314,11 +312,11 @@ func TestSettings(t *testing.T) {
 		if s.Help == "" || s.Env() != "BLOOMERY_"+strings.ToUpper(strings.ReplaceAll(s.Name, "-", "_")) {
 			t.Errorf("%s: help %q, environment %s", s.Name, s.Help, s.Env())
 		}
-		if s.Kind == "string" || s.Kind == "list" {
+		if s.Kind == server.KindString || s.Kind == server.KindList {
 			continue
 		}
 		for _, bad := range []string{"", "many", "-1", "NaN"} {
-			if bad == "NaN" && s.Kind == "float" {
+			if bad == "NaN" && s.Kind == server.KindFloat {
 				continue // Check refuses it
 			}
 			if err := s.Set(&config, bad); err == nil {
@@ -340,13 +338,13 @@ func TestSettings(t *testing.T) {
 		}
 		want := s.Get(&config)
 		switch s.Kind {
-		case "bytes":
+		case server.KindBytes:
 			n, _ := answer.ParseBytes(want)
 			want = fmt.Sprint(n)
-		case "duration":
+		case server.KindDuration:
 			d, _ := time.ParseDuration(want)
 			want = fmt.Sprint(int64(d.Seconds()))
-		case "bool":
+		case server.KindBool:
 			want = map[string]string{"true": "yes", "false": "no"}[want]
 		}
 		if lines[4] != want {

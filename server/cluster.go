@@ -51,9 +51,9 @@ type Cluster struct {
 	// Timeout is how long a client waits for its write before it is told that nobody
 	// knows whether it was kept. The default is 15 s.
 	Timeout time.Duration
-	// Protocol is whether clients are told that this is a cluster: on (the default)
-	// or off. Either way every server answers every command.
-	Protocol string
+	// HideFromClients makes the server look like a single one to clients (CLUSTER
+	// SLOTS, cluster_enabled). Either way every server answers every command.
+	HideFromClients bool
 }
 
 // The defaults of a Cluster.
@@ -64,8 +64,6 @@ const (
 	defaultClusterTimeout = 15 * time.Second
 	defaultLaneSize       = 1 << 30
 	minLaneSize           = 16 << 20
-	protocolOn            = "on"
-	protocolOff           = "off"
 )
 
 // completeCluster fills in the defaults of a cluster and checks the rest. Without a
@@ -95,7 +93,6 @@ func (c Cluster) completed() Cluster {
 	setDefault(&c.Lanes, defaultLanes)
 	setDefault(&c.LaneSize, defaultLaneSize)
 	setDefault(&c.Timeout, defaultClusterTimeout)
-	setDefault(&c.Protocol, protocolOn)
 	return c
 }
 
@@ -112,9 +109,6 @@ func (c *Cluster) check() error {
 	}
 	if c.Timeout < 0 {
 		return fmt.Errorf("server: cluster-timeout: %v is negative", c.Timeout)
-	}
-	if c.Protocol != protocolOn && c.Protocol != protocolOff {
-		return fmt.Errorf("server: cluster-protocol: %q is neither on nor off", c.Protocol)
 	}
 	if err := checkHostPort("cluster-addr", c.Addr); err != nil {
 		return err

@@ -9,11 +9,11 @@ import (
 	"github.com/bloomery/bloomery/server/internal/door/cluster/nats"
 )
 
-// ReachCluster tries to reach the servers of c.Join as a server of the cluster would:
-// secret, certificates and the name of the cluster have to fit. It returns an error
-// for each of them, nil if it would let this one in. The other error is what is wrong
-// with c. Nothing is started.
-func ReachCluster(ctx context.Context, c Cluster) ([]error, error) {
+// Reach tries to reach the servers of c.Join as a server of the cluster would: secret,
+// certificates and the name of the cluster have to fit. It returns an error for each of
+// them, nil for one that would accept this server. The second result is what is wrong
+// with c itself. Nothing is started.
+func (c Cluster) Reach(ctx context.Context) ([]error, error) {
 	c = c.completed()
 	if err := c.check(); err != nil {
 		return nil, err

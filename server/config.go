@@ -11,7 +11,6 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/internal/memory"
-	"github.com/bloomery/bloomery/server/internal/door/local"
 	"github.com/bloomery/bloomery/server/internal/session"
 	"github.com/bloomery/bloomery/server/internal/web/metrics"
 )
@@ -29,9 +28,9 @@ type Config struct {
 	// bloomery serve sets it to 127.0.0.1:8379.
 	HTTP []string
 	// HTTPToken is a secret that HTTP requests can give instead of a user
-	// (Authorization: Bearer); "" means none. It has all rights. Requests of
-	// other machines in protected mode need it, and requests that change
-	// something.
+	// (Authorization: Bearer); "" means none. It has all rights. If it is set,
+	// requests that change something need it or a user, and so do requests of other
+	// machines in protected mode.
 	HTTPToken string
 	// HTTPAdmin allows HTTP requests that change something: without it HTTP is
 	// read-only.
@@ -47,9 +46,10 @@ type Config struct {
 	TLSCert, TLSKey string
 	// TLSCA is the file of the authorities that sign the certificates of clients.
 	TLSCA string
-	// TLSAuthClients is whether clients are asked for a certificate: no (the
-	// default), optional (one that is given must be good) or yes.
-	TLSAuthClients string
+	// TLSAuthClients is whether clients are asked for a certificate:
+	// tls.NoClientCert (the default), tls.VerifyClientCertIfGiven or
+	// tls.RequireAndVerifyClientCert. The last two need TLSCA.
+	TLSAuthClients tls.ClientAuthType
 	// TLS is for programs that carry the server: it takes the place of the four
 	// settings above. The server works on a copy.
 	TLS *tls.Config
@@ -87,8 +87,8 @@ type Config struct {
 	ShutdownTimeout time.Duration
 	// Dir is the folder that data is kept in; "" keeps it in memory only.
 	Dir string
-	// Fsync is when writes are durable: always, everysec (the default) or no.
-	Fsync string
+	// Fsync is when writes are durable. The default is EverySecond.
+	Fsync Fsync
 	// KeysFile is the file of the secret keys of FILTER.CREATE KEYED: lines of an
 	// id, patterns such as ~users:* of the names of filters that may have the key, = and
 	// 32 hexadecimal digits. A key without patterns is for users with the right to all
@@ -122,43 +122,6 @@ type Config struct {
 	Version, File string
 }
 
-// Defaults are the parameters of filters that are created without any, by commands
-// of RedisBloom. The zero value of Config.Defaults means RedisBloomDefaults; if one
-// field is set, all have to be.
-type Defaults struct {
-	// BloomError is the false positive rate of a BF, more than 0 and less than 1,
-	// BloomCapacity the number of items of its first layer, 1 to 2^30, and
-	// BloomExpansion the factor from layer to layer, up to 32768; 0 means that it
-	// does not grow.
-	BloomError     float64
-	BloomCapacity  int64
-	BloomExpansion int64
-	// CuckooBucket is the number of slots of a bucket of a CF, 1 to 255,
-	// CuckooCapacity the number of items of its first sub-filter, from twice that
-	// to 2^30, and CuckooKicks how often an insert moves an item before the filter
-	// grows, 1 to 65535.
-	CuckooBucket   int64
-	CuckooCapacity int64
-	CuckooKicks    int64
-	// CuckooExpansion is the factor from sub-filter to sub-filter, up to 32768; 0
-	// means that a CF does not grow. With CuckooMost sub-filters, 1 to 65536, it
-	// takes no more items.
-	CuckooExpansion int64
-	CuckooMost      int64
-}
-
-// RedisBloomDefaults returns the defaults of RedisBloom.
-func RedisBloomDefaults() Defaults { return Defaults(session.RedisBloomDefaults()) }
-
-// check returns d as the server uses it, or what is wrong with it.
-func (d Defaults) check() (Defaults, error) {
-	checked := session.Defaults(d)
-	if err := checked.Check(); err != nil {
-		return d, fmt.Errorf("server: %w", err)
-	}
-	return Defaults(checked), nil
-}
-
 // defaultMaxMemory is MaxMemory where it is not set: three quarters of the memory
 // that this process may have.
 func defaultMaxMemory() int64 { return int64(memory.Limit() / 4 * 3) }
@@ -190,7 +153,6 @@ func (c Config) completed() (Config, error) {
 	if len(c.Addr) == 0 {
 		c.Addr = []string{"127.0.0.1:6379"}
 	}
-	setDefault(&c.TLSAuthClients, authNo)
 	if err := c.checkTLS(); err != nil {
 		return c, err
 	}
@@ -207,22 +169,18 @@ func (c Config) completed() (Config, error) {
 	if c.MaxMemory == 0 {
 		c.MaxMemory = defaultMaxMemory()
 	}
-	setDefault(&c.Fsync, "everysec")
 	setDefault(&c.MaxClients, 10_000)
 	setDefault(&c.MaxQuery, 512<<20)
 	setDefault(&c.MaxTransaction, session.DefaultMaxTransaction)
 	setDefault(&c.MetricsFilters, metrics.DefaultFilters)
 	setDefault(&c.WriteTimeout, time.Minute)
 	setDefault(&c.ShutdownTimeout, 10*time.Second)
-	if c.Defaults == (Defaults{}) {
-		c.Defaults = RedisBloomDefaults()
-	}
 	var err error
-	if c.Defaults, err = c.Defaults.check(); err != nil {
+	if c.Defaults, err = c.Defaults.completed(); err != nil {
 		return c, err
 	}
-	if _, err := local.ParseFsync(c.Fsync); err != nil {
-		return c, fmt.Errorf("server: %w", err)
+	if c.Fsync > Never {
+		return c, fmt.Errorf("server: fsync: %v is not Always, EverySecond or Never", c.Fsync)
 	}
 	if err := c.completeCluster(); err != nil {
 		return c, err

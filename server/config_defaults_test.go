@@ -13,7 +13,7 @@ func TestClusterDefaults(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := c.Cluster; got.Addr != "127.0.0.1:6380" || got.Lanes != 8 || got.LaneSize != 1<<30 || got.Timeout != 15*time.Second || got.Protocol != "on" {
+	if got := c.Cluster; got.Addr != "127.0.0.1:6380" || got.Lanes != 8 || got.LaneSize != 1<<30 || got.Timeout != 15*time.Second || got.HideFromClients {
 		t.Errorf("defaults: %+v", got)
 	}
 	for addr, want := range map[string]bool{

@@ -12,14 +12,12 @@ import (
 // TestConfigErrors asks that all errors of a Config wrap the sentinel, without its
 // words: the text starts with the package and names the setting.
 func TestConfigErrors(t *testing.T) {
-	few := server.RedisBloomDefaults()
-	few.CuckooBucket = 0
 	for name, c := range map[string]server.Config{
 		"addr":           {Addr: []string{"nowhere"}},
 		"http":           {HTTP: []string{"nowhere"}},
 		"negative":       {MaxClients: -1},
-		"fsync":          {Fsync: "perhaps"},
-		"cf-bucket-size": {Defaults: few},
+		"fsync":          {Fsync: 3},
+		"cf-bucket-size": {Defaults: server.Defaults{CuckooBucket: 256}},
 		"cluster":        {Dir: "data", Cluster: &server.Cluster{Name: "a b"}},
 		"tls":            {TLSCert: "one.pem"},
 	} {

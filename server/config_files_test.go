@@ -22,7 +22,7 @@ func TestCheckFiles(t *testing.T) {
 		t.Error(err)
 	}
 	for want, c := range map[string]Config{
-		"fsync":                {Fsync: "sometimes"},
+		"fsync":                {Fsync: 3},
 		"32 hexadecimal":       {KeysFile: users},
 		"acl-file: " + keys:    {ACLFile: keys},
 		"acl-file: " + "/none": {ACLFile: "/none"},

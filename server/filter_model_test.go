@@ -21,7 +21,7 @@ func TestFilterModel(t *testing.T) {
 			continue // Stable forgets, which is its law
 		}
 		t.Run(k.Name, func(t *testing.T) {
-			m := model{t: t, kind: k, rng: rand.New(rand.NewPCG(uint64(i), 9)), counts: map[string]int{}, config: server.Config{Dir: t.TempDir(), Fsync: "no"}}
+			m := model{t: t, kind: k, rng: rand.New(rand.NewPCG(uint64(i), 9)), counts: map[string]int{}, config: server.Config{Dir: t.TempDir(), Fsync: server.Never}}
 			m.connect()
 			m.create()
 			for range 60 {

@@ -9,6 +9,6 @@ import (
 )
 
 // Page returns the page without a server: the calculator, which sizes filters, and the
-// lessons on how they work. What shows a server says that there is none; that is the
-// page of [Server.Handler].
+// lessons on how they work. Its tabs that show a server say that there is none;
+// [Server.Handler] has the whole page.
 func Page() http.Handler { return web.New(web.Config{}) }

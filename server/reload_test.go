@@ -129,10 +129,10 @@ func TestBadTLSSettings(t *testing.T) {
 		"tls-cert needs tls-key":                 {TLSCert: i.certFile},
 		"need tls-cert":                          {TLSKey: i.keyFile},
 		"need tls-cert, ":                        {TLSCA: i.certFile},
-		"need tls-cert, the":                     {TLSAuthClients: "yes"},
-		"tls-auth-clients yes needs tls-ca":      {TLSCert: i.certFile, TLSKey: i.keyFile, TLSAuthClients: "yes"},
-		"tls-auth-clients optional needs tls-ca": {TLSCert: i.certFile, TLSKey: i.keyFile, TLSAuthClients: "optional"},
-		`tls-auth-clients "maybe"`:               {TLSCert: i.certFile, TLSKey: i.keyFile, TLSCA: i.certFile, TLSAuthClients: "maybe"},
+		"need tls-cert, the":                     {TLSAuthClients: tls.RequireAndVerifyClientCert},
+		"tls-auth-clients yes needs tls-ca":      {TLSCert: i.certFile, TLSKey: i.keyFile, TLSAuthClients: tls.RequireAndVerifyClientCert},
+		"tls-auth-clients optional needs tls-ca": {TLSCert: i.certFile, TLSKey: i.keyFile, TLSAuthClients: tls.VerifyClientCertIfGiven},
+		"tls-auth-clients: RequestClientCert":    {TLSCert: i.certFile, TLSKey: i.keyFile, TLSCA: i.certFile, TLSAuthClients: tls.RequestClientCert},
 		"tls-ca: " + i.keyFile:                   {TLSCert: i.certFile, TLSKey: i.keyFile, TLSCA: i.keyFile},
 		"tls-ca: stat ":                          {TLSCert: i.certFile, TLSKey: i.keyFile, TLSCA: filepath.Join(dir, "none")},
 	} {
@@ -224,7 +224,7 @@ func TestReloadAuthorities(t *testing.T) {
 	a, next := newAuthority(t, "authority"), newAuthority(t, "next")
 	i := a.issue(t, dir, "server", time.Hour)
 	ca := a.file(t, dir, "ca.crt")
-	s := open0(t, server.Config{Addr: []string{"127.0.0.1:0"}, TLSCert: i.certFile, TLSKey: i.keyFile, TLSCA: ca, TLSAuthClients: "yes"})
+	s := open0(t, server.Config{Addr: []string{"127.0.0.1:0"}, TLSCert: i.certFile, TLSKey: i.keyFile, TLSCA: ca, TLSAuthClients: tls.RequireAndVerifyClientCert})
 	go func() { _ = s.Serve(context.Background()) }()
 	old := a.trusted(a.issue(t, dir, "old", time.Hour))
 	old.ClientSessionCache = tls.NewLRUClientSessionCache(10)

@@ -71,14 +71,17 @@ func (s *Server) rewriteConfig() error {
 func (s *Server) inForce() Config {
 	c := s.config
 	c.Password = s.settings.Password()
-	c.Defaults = Defaults(*s.settings.Defaults())
+	c.Defaults = defaultsOf(*s.settings.Defaults())
 	c.MaxMemory = s.engine.Budget.Max()
 	c.MaxClients = int(s.settings.MaxClients.Load())
+	c.MaxTransaction = int(s.settings.MaxTransaction.Load())
 	if seconds := s.settings.Timeout.Load(); seconds != int64(c.IdleTimeout/time.Second) {
 		c.IdleTimeout = time.Duration(seconds) * time.Second
 	}
 	if st := s.door.Status(); st.Kept {
-		c.Fsync = st.Mode
+		if mode, err := ParseFsync(st.Mode); err == nil {
+			c.Fsync = mode
+		}
 	}
 	return c
 }
@@ -141,9 +144,8 @@ func behindValue(rest string) string {
 }
 
 // tomlValue writes a value of some kind as TOML does.
-func tomlValue(kind, value string) (string, error) {
-	switch kind {
-	case "bool", "int", "float":
+func tomlValue(kind Kind, value string) (string, error) {
+	if kind.bare() {
 		return value, nil
 	}
 	if !utf8.ValidString(value) {

@@ -40,7 +40,8 @@ func TestConfigRewrite(t *testing.T) {
 	c := dial(t, start(t, server.Config{Addr: []string{"127.0.0.1:0"}, Dir: t.TempDir(), File: link, MaxMemory: 64 << 20, MaxClients: 77}))
 	c.expect("+OK\r\n", "CONFIG", "REWRITE")
 	check("nothing changed", before)
-	c.expect("+OK\r\n", "CONFIG", "SET", "maxmemory", "128mb", "cf-bucket-size", "3", "timeout", "90", "appendfsync", "always", "bf-error-rate", "0.001")
+	c.expect("+OK\r\n", "CONFIG", "SET", "maxmemory", "128mb", "cf-bucket-size", "3", "timeout", "90", "appendfsync", "always", "bf-error-rate", "0.001",
+		"max-transaction", "1000", "cf-expansion-factor", "0")
 	c.expect("+OK\r\n", "CONFIG", "SET", "requirepass", "x\"\\\t#y")
 	c.expect("+OK\r\n", "CONFIG", "REWRITE")
 	after := "# our server\n" +
@@ -51,8 +52,10 @@ func TestConfigRewrite(t *testing.T) {
 		"password = \"x\\\"\\\\\\u0009#y\" # shared\r\n" +
 		"log-level = \"warn\"\n" +
 		"fsync = \"always\"\n" +
+		"max-transaction = 1000\n" +
 		"idle-timeout = \"1m30s\"\n" +
-		"bf-error-rate = 0.001\n"
+		"bf-error-rate = 0.001\n" +
+		"cf-expansion-factor = 0\n"
 	check("settings changed", after)
 	c.expect("+OK\r\n", "CONFIG", "SET", "maxmemory", "64mb")
 	c.expect("+OK\r\n", "CONFIG", "REWRITE")
@@ -80,7 +83,7 @@ func TestConfigRewrite(t *testing.T) {
 // TestFsyncIsLive changes when writes are durable and counts the fsyncs of the
 // log.
 func TestFsyncIsLive(t *testing.T) {
-	c := dial(t, start(t, server.Config{Addr: []string{"127.0.0.1:0"}, Dir: t.TempDir(), Fsync: "no"}))
+	c := dial(t, start(t, server.Config{Addr: []string{"127.0.0.1:0"}, Dir: t.TempDir(), Fsync: server.Never}))
 	syncs := func() int {
 		n, err := strconv.Atoi(regexp.MustCompile(`log_fsyncs:(\d+)`).FindStringSubmatch(c.do("INFO", "persistence"))[1])
 		if err != nil {

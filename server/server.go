@@ -116,7 +116,7 @@ func New(ctx context.Context, c Config) (*Server, error) {
 	s := &Server{
 		config: c, log: c.Log, state: state, started: c.Now(), conns: map[int64]*conn{},
 		ended: make(chan struct{}), done: make(chan struct{}),
-		settings: session.NewSettings(session.Defaults(c.Defaults), c.Password), quiet: quiet,
+		settings: session.NewSettings(c.Defaults.inUse(), c.Password), quiet: quiet,
 		// One processor is left for others: a handshake takes a thousand
 		// times as long as a command.
 		computing: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)-1)),
@@ -165,7 +165,7 @@ func (s *Server) load(ctx context.Context, secrets map[string][]string) (err err
 	s.engine = engine.New(engine.Config{
 		Commands: command.All(), State: s.state, Door: s.door, Keeper: s.door, Host: host{s}, Settings: s.settings, Clock: c.Now,
 		MaxMemory: c.MaxMemory, SetMaxMemory: s.setMaxMemory, Collect: s.collect, Users: s.userFile(), SecretNames: secrets,
-		Plain: c.Cluster != nil && c.Cluster.Protocol == protocolOff,
+		Plain: c.Cluster != nil && c.Cluster.HideFromClients,
 	})
 	if err := s.complete(ctx); err != nil {
 		return errors.Join(err, s.door.Close())
@@ -214,15 +214,11 @@ func openDoor(c *Config, state *store.State, stop func() error) (*local.Door, er
 	if c.Dir == "" {
 		return local.Open(dc)
 	}
-	var err error
-	if dc.Fsync, err = local.ParseFsync(c.Fsync); err != nil {
-		return nil, err
-	}
 	disk, err := folder.OpenDisk(c.Dir)
 	if err != nil {
 		return nil, err
 	}
-	dc.Files = disk
+	dc.Files, dc.Fsync = disk, local.Fsync(c.Fsync)
 	return local.Open(dc)
 }
 

@@ -3,6 +3,7 @@ package server
 // The table of all settings.
 
 import (
+	"crypto/tls"
 	"fmt"
 	"net"
 	"strconv"
@@ -21,9 +22,8 @@ import (
 type Setting struct {
 	// Name is that of the flag and of the line in the file: max-memory.
 	Name string
-	// Kind is what values look like: string, list (with commas), bool, int,
-	// float, bytes (512MiB) or duration (1m30s).
-	Kind string
+	// Kind is what values look like.
+	Kind Kind
 	// Default is the value that bloomery serve starts with.
 	Default string
 	// Help describes it in a line.
@@ -57,7 +57,7 @@ func (s Setting) Env() string {
 
 // Settings returns the settings of a server, in the order of their documentation.
 func Settings() []Setting {
-	d := RedisBloomDefaults()
+	d := session.RedisBloomDefaults()
 	return []Setting{
 		listSetting("addr", "127.0.0.1:6379", "where clients connect: HOST:PORT (with TLS if there is a certificate), plain:HOST:PORT (without) or unix:PATH, several with commas",
 			func(c *Config) *[]string { return &c.Addr }),
@@ -68,16 +68,16 @@ func Settings() []Setting {
 		text("tls-cert", "", "file of the certificate for TLS and its chain, PEM; read again on SIGHUP", func(c *Config) *string { return &c.TLSCert }).redis("tls-cert-file").file(),
 		text("tls-key", "", "file of its private key, PEM", func(c *Config) *string { return &c.TLSKey }).redis("tls-key-file").file(),
 		text("tls-ca", "", "file of the authorities that sign the certificates of clients, PEM", func(c *Config) *string { return &c.TLSCA }).redis("tls-ca-cert-file").file(),
-		text("tls-auth-clients", authNo, "ask clients for a certificate: no, optional (one that is given must be good) or yes",
-			func(c *Config) *string { return &c.TLSAuthClients }).redis("tls-auth-clients").oneOf(authNo, authOptional, authYes),
+		oneOf("tls-auth-clients", "ask clients for a certificate: no, optional (one that is given must be good) or yes",
+			func(c *Config) *tls.ClientAuthType { return &c.TLSAuthClients }, clientAuth...),
 		text("password", "", "password of the user default; better in BLOOMERY_PASSWORD or the file", func(c *Config) *string { return &c.Password }).
 			redis("requirepass").live().secret(),
 		text("acl-file", "", "file of users and their rights, lines as ACL LIST shows them; read at the start, by ACL LOAD and on SIGHUP", func(c *Config) *string { return &c.ACLFile }).
 			redis("aclfile").file(),
 		boolSetting("protected-mode", true, "without a password, refuse clients of other machines", func(c *Config) *bool { return &c.ProtectedMode }).redis("protected-mode"),
 		text("dir", "bloomery-data", "folder for data, made if it is not there; \"\" keeps data in memory only", func(c *Config) *string { return &c.Dir }).redis("dir"),
-		text("fsync", "everysec", "when writes are on disk: always, everysec or no", func(c *Config) *string { return &c.Fsync }).
-			redis("appendfsync").live().oneOf("always", "everysec", "no"),
+		oneOf("fsync", "when writes are on disk: always, everysec or no", func(c *Config) *Fsync { return &c.Fsync },
+			word[Fsync]{"always", Always}, word[Fsync]{"everysec", EverySecond}, word[Fsync]{"no", Never}).redis("appendfsync").live(),
 		text("keys", "", "file of secret keys for FILTER.CREATE KEYED, lines of ID ~PATTERN = 32 hexadecimal digits, mode 0600; filters whose names match may have the key", func(c *Config) *string { return &c.KeysFile }).file(),
 		bytesSetting("max-memory", defaultMaxMemory(), "memory for data and for what clients have under way; commands that need more are refused",
 			func(c *Config) *int64 { return &c.MaxMemory }).redis("maxmemory").live(),
@@ -109,19 +109,21 @@ func Settings() []Setting {
 		text("nats", "", "URL of a NATS cluster with JetStream that keeps the streams; \"\" if the log nodes keep them", func(c *Config) *string { return &c.Cluster.NATS }).ofCluster(),
 		durationSetting("cluster-timeout", defaultClusterTimeout, "how long a write waits for its acknowledgement before the reply is UNKNOWN: it may be kept or not",
 			func(c *Config) *time.Duration { return &c.Cluster.Timeout }).ofCluster(),
-		text("cluster-protocol", protocolOn, "let clients see a cluster (CLUSTER SLOTS, cluster_enabled): on or off",
-			func(c *Config) *string { return &c.Cluster.Protocol }).oneOf(protocolOn, protocolOff).ofCluster(),
+		oneOf("cluster-protocol", "let clients see a cluster (CLUSTER SLOTS, cluster_enabled): on or off",
+			func(c *Config) *bool { return &c.Cluster.HideFromClients }, word[bool]{"on", false}, word[bool]{"off", true}).ofCluster(),
 		intSetting("metrics-filters", metrics.DefaultFilters, "filters that /metrics shows by name; the others are summed up",
 			func(c *Config) *int { return &c.MetricsFilters }).redis("metrics-filters"),
 		floatSetting("bf-error-rate", d.BloomError, "error rate of a BF that is created without one", func(c *Config) *float64 { return &c.Defaults.BloomError }).
-			redis("bf-error-rate").live(),
-		defaultOf("bf-initial-size", d.BloomCapacity, "capacity of a BF that is created without one", func(d *Defaults) *int64 { return &d.BloomCapacity }),
-		defaultOf("bf-expansion-factor", d.BloomExpansion, "growth of a BF that is created without one; 0 for none", func(d *Defaults) *int64 { return &d.BloomExpansion }),
-		defaultOf("cf-bucket-size", d.CuckooBucket, "bucket size of a CF that is created without one", func(d *Defaults) *int64 { return &d.CuckooBucket }),
-		defaultOf("cf-initial-size", d.CuckooCapacity, "capacity of a CF that is created without one", func(d *Defaults) *int64 { return &d.CuckooCapacity }),
-		defaultOf("cf-max-iterations", d.CuckooKicks, "kicks before a CF grows", func(d *Defaults) *int64 { return &d.CuckooKicks }),
-		defaultOf("cf-expansion-factor", d.CuckooExpansion, "growth of a CF that is created without one; 0 for none", func(d *Defaults) *int64 { return &d.CuckooExpansion }),
-		defaultOf("cf-max-expansions", d.CuckooMost, "sub-filters at which a CF takes no more items", func(d *Defaults) *int64 { return &d.CuckooMost }),
+			redis("bf-error-rate").live().positive(),
+		defaultOf("bf-initial-size", d.BloomCapacity, "capacity of a BF that is created without one", func(d *Defaults) *int64 { return &d.BloomCapacity }).positive(),
+		expansionOf("bf-expansion-factor", d.BloomExpansion, "growth of a BF that is created without one; 0 for none",
+			func(d *Defaults) (*int64, *bool) { return &d.BloomExpansion, &d.BloomNonScaling }),
+		defaultOf("cf-bucket-size", d.CuckooBucket, "bucket size of a CF that is created without one", func(d *Defaults) *int64 { return &d.CuckooBucket }).positive(),
+		defaultOf("cf-initial-size", d.CuckooCapacity, "capacity of a CF that is created without one", func(d *Defaults) *int64 { return &d.CuckooCapacity }).positive(),
+		defaultOf("cf-max-iterations", d.CuckooKicks, "kicks before a CF grows", func(d *Defaults) *int64 { return &d.CuckooKicks }).positive(),
+		expansionOf("cf-expansion-factor", d.CuckooExpansion, "growth of a CF that is created without one; 0 for none",
+			func(d *Defaults) (*int64, *bool) { return &d.CuckooExpansion, &d.CuckooNonScaling }),
+		defaultOf("cf-max-expansions", d.CuckooMost, "sub-filters at which a CF takes no more items", func(d *Defaults) *int64 { return &d.CuckooMost }).positive(),
 	}
 }
 
@@ -142,6 +144,21 @@ func (s Setting) secret() Setting {
 
 func (s Setting) file() Setting {
 	s.File = true
+	return s
+}
+
+// positive makes 0, which in a Config stands for the default, no value of the setting.
+func (s Setting) positive() Setting {
+	set := s.set
+	s.set = func(c *Config, text string) error {
+		before := *c
+		err := set(c, text)
+		if err == nil && s.get(c) == "0" {
+			*c = before
+			err = fmt.Errorf("%s is too small", text)
+		}
+		return err
+	}
 	return s
 }
 
@@ -167,112 +184,6 @@ func (s Setting) ofCluster() Setting {
 		return err
 	}
 	return s
-}
-
-// oneOf lists the words that the setting takes.
-func (s Setting) oneOf(words ...string) Setting {
-	s.Values = words
-	return s
-}
-
-// setting makes a setting of a field, with a way to write and to read values.
-func setting[T any](name, kind string, value T, help string, field func(*Config) *T, format func(T) string, parse func(string) (T, error)) Setting {
-	return Setting{
-		Name: name, Redis: name, Kind: kind, Default: format(value), Help: help,
-		get: func(c *Config) string { return format(*field(c)) },
-		set: func(c *Config, text string) error {
-			v, err := parse(text)
-			if err == nil {
-				*field(c) = v
-			}
-			return err
-		},
-	}
-}
-
-func text(name, value, help string, field func(*Config) *string) Setting {
-	return setting(name, "string", value, help, field, func(s string) string { return s }, func(s string) (string, error) { return s, nil })
-}
-
-func listSetting(name, value, help string, field func(*Config) *[]string) Setting {
-	split := func(s string) ([]string, error) {
-		return strings.FieldsFunc(s, func(r rune) bool { return r == ',' || r == ' ' }), nil
-	}
-	first, _ := split(value)
-	return setting(name, "list", first, help, field, func(s []string) string { return strings.Join(s, ",") }, split)
-}
-
-func boolSetting(name string, value bool, help string, field func(*Config) *bool) Setting {
-	return setting(name, "bool", value, help, field, strconv.FormatBool, func(s string) (bool, error) {
-		v, err := strconv.ParseBool(s)
-		if err != nil {
-			err = fmt.Errorf("%q is neither true nor false", s)
-		}
-		return v, err
-	})
-}
-
-func intSetting[T int | int64](name string, value T, help string, field func(*Config) *T) Setting {
-	return setting(name, "int", value, help, field, func(v T) string { return strconv.FormatInt(int64(v), 10) }, func(s string) (T, error) {
-		v, err := strconv.ParseInt(s, 10, 64)
-		if err != nil || int64(T(v)) != v {
-			return 0, fmt.Errorf("%q is not a number", s)
-		}
-		return T(v), notNegative(v, s)
-	})
-}
-
-func defaultOf(name string, value int64, help string, field func(*Defaults) *int64) Setting {
-	return intSetting(name, value, help, func(c *Config) *int64 { return field(&c.Defaults) }).redis(name).live()
-}
-
-func floatSetting(name string, value float64, help string, field func(*Config) *float64) Setting {
-	return setting(name, "float", value, help, field, func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }, func(s string) (float64, error) {
-		v, err := strconv.ParseFloat(s, 64)
-		if err != nil {
-			return 0, fmt.Errorf("%q is not a number", s)
-		}
-		return v, notNegative(v, s)
-	})
-}
-
-func durationSetting(name string, value time.Duration, help string, field func(*Config) *time.Duration) Setting {
-	return setting(name, "duration", value, help, field, time.Duration.String, func(s string) (time.Duration, error) {
-		v, err := time.ParseDuration(s)
-		if err != nil {
-			return 0, fmt.Errorf("%q is not a duration (10s, 5m, 1h30m)", s)
-		}
-		return v, notNegative(v, s)
-	})
-}
-
-func bytesSetting[T int | int64](name string, value T, help string, field func(*Config) *T) Setting {
-	return setting(name, "bytes", value, help, field, func(v T) string { return formatBytes(int64(v)) }, func(s string) (T, error) {
-		v, ok := answer.ParseBytes(s)
-		if !ok || int64(T(v)) != v {
-			return 0, fmt.Errorf("%q is not an amount of memory (512MiB, 2GB, 1000000)", s)
-		}
-		return T(v), nil
-	})
-}
-
-func notNegative[T int64 | float64 | time.Duration](v T, text string) error {
-	if v < 0 {
-		return fmt.Errorf("%s is negative", text)
-	}
-	return nil
-}
-
-// formatBytes writes an amount of memory in the largest unit that it is a whole
-// number of.
-func formatBytes(n int64) string {
-	units := []string{"", "KiB", "MiB", "GiB", "TiB"}
-	unit := 0
-	for n > 0 && n%1024 == 0 && unit < len(units)-1 {
-		n /= 1024
-		unit++
-	}
-	return strconv.FormatInt(n, 10) + units[unit]
 }
 
 // parameters are the settings that CONFIG GET shows and CONFIG SET cannot change.
@@ -313,13 +224,13 @@ func redisValue(s Setting, c *Config) string {
 		return traits.Redacted(v)
 	}
 	switch s.Kind {
-	case "bytes":
+	case KindBytes:
 		n, _ := answer.ParseBytes(v)
 		return strconv.FormatInt(n, 10)
-	case "duration":
+	case KindDuration:
 		d, _ := time.ParseDuration(v)
 		return strconv.FormatInt(int64(d/time.Second), 10)
-	case "bool":
+	case KindBool:
 		if v == "true" {
 			return "yes"
 		}

@@ -16,12 +16,8 @@ import (
 	"time"
 )
 
-// Values of Config.TLSAuthClients.
-const (
-	authNo       = "no"
-	authOptional = "optional"
-	authYes      = "yes"
-)
+// clientAuth are the values of Config.TLSAuthClients, and how a setting has them.
+var clientAuth = []word[tls.ClientAuthType]{{"no", tls.NoClientCert}, {"optional", tls.VerifyClientCertIfGiven}, {"yes", tls.RequireAndVerifyClientCert}}
 
 // maxPEM bounds a file of certificates or of a key.
 const maxPEM = 1 << 20
@@ -44,18 +40,18 @@ func (c *Config) hasTLS() bool { return c.TLS != nil || c.TLSCert != "" }
 
 // checkTLS reports settings of TLS that do not go together. It opens nothing.
 func (c *Config) checkTLS() error {
-	files := c.TLSCert != "" || c.TLSKey != "" || c.TLSCA != "" || c.TLSAuthClients != authNo
+	files := c.TLSCert != "" || c.TLSKey != "" || c.TLSCA != "" || c.TLSAuthClients != tls.NoClientCert
 	switch {
-	case !slices.Contains([]string{authNo, authOptional, authYes}, c.TLSAuthClients):
-		return fmt.Errorf("server: tls-auth-clients %q: want no, optional or yes", c.TLSAuthClients)
+	case !slices.ContainsFunc(clientAuth, func(w word[tls.ClientAuthType]) bool { return w.value == c.TLSAuthClients }):
+		return fmt.Errorf("server: tls-auth-clients: %v is not NoClientCert, VerifyClientCertIfGiven or RequireAndVerifyClientCert", c.TLSAuthClients)
 	case c.TLS != nil && files:
 		return errors.New("server: tls: Config.TLS and settings of TLS exclude each other")
 	case c.TLSCert != "" && c.TLSKey == "":
 		return errors.New("server: tls-cert needs tls-key, the file of its private key")
 	case c.TLSCert == "" && files:
 		return errors.New("server: tls-key, tls-ca and tls-auth-clients need tls-cert, the file of the certificate")
-	case c.TLSAuthClients != authNo && c.TLSCA == "":
-		return fmt.Errorf("server: tls-auth-clients %s needs tls-ca, the file of the authorities that sign the certificates of clients", c.TLSAuthClients)
+	case c.TLSAuthClients != tls.NoClientCert && c.TLSCA == "":
+		return fmt.Errorf("server: tls-auth-clients %s needs tls-ca, the file of the authorities that sign the certificates of clients", written(clientAuth, c.TLSAuthClients))
 	}
 	return nil
 }
@@ -98,17 +94,14 @@ func (c *Config) loadTLS(now time.Time) (*certificates, error) {
 		return nil, err
 	}
 	made.doubt("tls-ca", c.TLSCA, now, authorities...)
-	if c.TLSAuthClients == authNo {
+	if c.TLSAuthClients == tls.NoClientCert {
 		return made, nil
 	}
 	made.config.ClientCAs = x509.NewCertPool()
 	for _, a := range authorities {
 		made.config.ClientCAs.AddCert(a)
 	}
-	made.config.ClientAuth = tls.VerifyClientCertIfGiven
-	if c.TLSAuthClients == authYes {
-		made.config.ClientAuth = tls.RequireAndVerifyClientCert
-	}
+	made.config.ClientAuth = c.TLSAuthClients
 	return made, nil
 }
 

@@ -247,10 +247,10 @@ func TestTLSClientCertificates(t *testing.T) {
 	a, stranger := newAuthority(t, "authority"), newAuthority(t, "stranger")
 	cert := a.issue(t, dir, "server", time.Hour)
 	good, bad, late := a.issue(t, dir, "good", time.Hour), stranger.issue(t, dir, "bad", time.Hour), a.issue(t, dir, "late", -time.Minute)
-	for auth, want := range map[string]map[string]bool{ // who is served
-		"no":       {"none": true, "good": true, "bad": true, "late": true},
-		"optional": {"none": true, "good": true},
-		"yes":      {"good": true},
+	for auth, want := range map[tls.ClientAuthType]map[string]bool{ // who is served
+		tls.NoClientCert:               {"none": true, "good": true, "bad": true, "late": true},
+		tls.VerifyClientCertIfGiven:    {"none": true, "good": true},
+		tls.RequireAndVerifyClientCert: {"good": true},
 	} {
 		addr := start(t, server.Config{TLSCert: cert.certFile, TLSKey: cert.keyFile, TLSCA: a.file(t, dir, "ca.crt"), TLSAuthClients: auth})
 		for who, show := range map[string][]*issued{"none": nil, "good": {good}, "bad": {bad}, "late": {late}} {
@@ -270,10 +270,10 @@ func TestTLSClientCertificates(t *testing.T) {
 					_, err = readRaw(nil, c.r)
 				}
 				if served := err == nil; served != want[who] {
-					t.Errorf("tls-auth-clients %s, %s, version %x: %v", auth, who, version, err)
+					t.Errorf("%v, %s, version %x: %v", auth, who, version, err)
 				}
 				if err != nil && !strings.Contains(err.Error(), "tls: ") {
-					t.Errorf("tls-auth-clients %s, %s, version %x: the client does not learn why: %v", auth, who, version, err)
+					t.Errorf("%v, %s, version %x: the client does not learn why: %v", auth, who, version, err)
 				}
 			}
 		}
@@ -547,7 +547,7 @@ func TestTLSProtected(t *testing.T) {
 	cert, known := a.issue(t, dir, "server", time.Hour), a.issue(t, dir, "known", time.Hour)
 	addr := start(t, server.Config{
 		Addr: []string{"0.0.0.0:0"}, ProtectedMode: true,
-		TLSCert: cert.certFile, TLSKey: cert.keyFile, TLSCA: a.file(t, dir, "ca.crt"), TLSAuthClients: "optional",
+		TLSCert: cert.certFile, TLSKey: cert.keyFile, TLSCA: a.file(t, dir, "ca.crt"), TLSAuthClients: tls.VerifyClientCertIfGiven,
 	})
 	_, port, _ := net.SplitHostPort(addr)
 	outside := net.JoinHostPort(ip, port)

@@ -95,7 +95,7 @@ func runClusterJoin(ctx context.Context, s *shell, o *joinOptions) error {
 	}
 	o.own.Name, j.Join = c.Name, strings.Split(settings["join"], ",")
 	o.own.Join = j.Join
-	reached, err := server.ReachCluster(ctx, o.own)
+	reached, err := o.own.Reach(ctx)
 	if err != nil {
 		return worded{err, withoutPackage(err)}
 	}

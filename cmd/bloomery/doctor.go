@@ -201,8 +201,8 @@ func verdict(f *datadir.FileReport) string {
 		return "unneeded"
 	case f.Torn >= 0:
 		return "torn"
-	case f.Kind == "unknown", f.Kind == "set aside":
-		return f.Kind
+	case f.Kind == datadir.Unknown, f.Kind == datadir.SetAside:
+		return string(f.Kind)
 	}
 	return "ok"
 }
@@ -220,7 +220,7 @@ type doctorLineJSON struct {
 
 func doctorJSON(s *shell, r *datadir.Report) error {
 	for _, f := range r.Files {
-		l := doctorLineJSON{File: f.Name, Kind: f.Kind, Bytes: f.Size, Verdict: verdict(&f), Detail: f.Detail}
+		l := doctorLineJSON{File: f.Name, Kind: string(f.Kind), Bytes: f.Size, Verdict: verdict(&f), Detail: f.Detail}
 		if f.Err != nil {
 			l.Error = f.Err.Error()
 		}

@@ -191,7 +191,7 @@ func (o *pingOptions) own(lookup func(string) (string, bool)) (ownServer, error)
 	}
 	// Its certificate is for the name that others know it by.
 	own.config = &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: true} //nolint:gosec // it is this machine
-	if pair, err := tls.LoadX509KeyPair(c.TLSCert, c.TLSKey); err == nil && c.TLSAuthClients != "no" {
+	if pair, err := tls.LoadX509KeyPair(c.TLSCert, c.TLSKey); err == nil && c.TLSAuthClients != tls.NoClientCert {
 		own.config.Certificates = []tls.Certificate{pair}
 	}
 	return own, nil

@@ -90,7 +90,7 @@ func settingFlag(f *pflag.FlagSet, c *server.Config, s server.Setting) {
 	if s.Name == "max-memory" { // it depends on the machine
 		flag.DefValue = "three quarters of the memory"
 	}
-	if s.Kind == "bool" {
+	if s.Kind == server.KindBool {
 		flag.NoOptDefVal = "true"
 	}
 	if s.Secret {
@@ -133,4 +133,4 @@ func (v *settingValue) String() string {
 }
 
 // Type implements pflag.Value.
-func (v *settingValue) Type() string { return v.setting.Kind }
+func (v *settingValue) Type() string { return v.setting.Kind.String() }

@@ -60,7 +60,7 @@ func TestConfigCheck(t *testing.T) {
 		"max-clients = 7\ntls-cert = \"/dev/null\"\n":     ":2: tls-cert: ",
 		"addr = \"unix:\"\n":                              ":1: addr: \"unix:\": no path\n",
 		"fsync = \"sometimes\"\n":                         ":1: fsync: \"sometimes\": want always, everysec or no\n",
-		"cf-bucket-size = 0\n":                            ":1: cf-bucket-size: 0 is not in the range [1, 255]\n",
+		"cf-bucket-size = 0\n":                            ":1: cf-bucket-size: 0 is too small\n",
 		"bf-error-rate = 2\n":                             ":1: bf-error-rate: 2 is not in the range (0, 1)\n",
 		"bf-error-rate = nan\n":                           ":1: bf-error-rate: NaN is not in the range (0, 1)\n",
 		"log-level = \"loud\"\n":                          ":1: log-level: log level \"loud\": want debug, info, warn or error\n",

@@ -14,21 +14,27 @@ type Bloom struct {
 	m *machine.Bloom
 }
 
-// BloomConfig is what BF.RESERVE asks for.
+// BloomConfig is what BF.RESERVE asks for. ErrorRate and Capacity must be set; Expansion
+// has RedisBloom's default if it is 0.
 type BloomConfig struct {
 	// ErrorRate is the false positive rate asked for, in (0, 1).
 	ErrorRate float64
 	// Capacity is the number of items of the first filter of the chain.
 	Capacity uint64
-	// Expansion is the factor from one filter to the next; 0 makes one that refuses
-	// items when it is full. RedisBloom's default is 2.
+	// Expansion is the factor from one filter to the next; the default is 2.
 	Expansion uint32
+	// NonScaling makes a filter that refuses items when it is full: Expansion does not
+	// count.
+	NonScaling bool
 }
 
 // NewBloom returns an empty filter. The error wraps bloomery.ErrParameter or
 // bloomery.ErrTooLarge.
 func NewBloom(c BloomConfig) (*Bloom, error) {
-	m, err := machine.NewBloom(machine.BloomParams{ErrorRate: c.ErrorRate, Capacity: c.Capacity, Expansion: c.Expansion})
+	if c.Expansion == 0 {
+		c.Expansion = 2
+	}
+	m, err := machine.NewBloom(machine.BloomParams{ErrorRate: c.ErrorRate, Capacity: c.Capacity, Expansion: c.Expansion, NonScaling: c.NonScaling})
 	if err != nil {
 		return nil, err
 	}

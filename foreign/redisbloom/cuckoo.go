@@ -14,7 +14,8 @@ type Cuckoo struct {
 	m *machine.Cuckoo
 }
 
-// CuckooConfig is what CF.RESERVE asks for; a field that is 0 has RedisBloom's default.
+// CuckooConfig is what CF.RESERVE asks for. Capacity must be set; another field that is 0
+// has RedisBloom's default.
 type CuckooConfig struct {
 	// Capacity is the number of items of the first filter of the list.
 	Capacity uint64

@@ -256,3 +256,39 @@ func FuzzOpen(f *testing.F) {
 		}
 	})
 }
+
+// TestBloomConfig asks for RedisBloom's expansion where none is given, and for a filter
+// that refuses items when it is full.
+func TestBloomConfig(t *testing.T) {
+	usual, err1 := redisbloom.NewBloom(redisbloom.BloomConfig{ErrorRate: 0.01, Capacity: 100})
+	given, err2 := redisbloom.NewBloom(redisbloom.BloomConfig{ErrorRate: 0.01, Capacity: 100, Expansion: 2})
+	fixed, err3 := redisbloom.NewBloom(redisbloom.BloomConfig{ErrorRate: 0.01, Capacity: 100, Expansion: 2, NonScaling: true})
+	if err := errors.Join(err1, err2, err3); err != nil {
+		t.Fatal(err)
+	}
+	var full error
+	for i := range 500 {
+		item := fmt.Appendf(nil, "item %d", i)
+		_, err1 := usual.Add(item)
+		_, err2 := given.Add(item)
+		if err := errors.Join(err1, err2); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := fixed.Add(item); err != nil {
+			full = err
+		}
+	}
+	a, err1 := usual.MarshalBinary()
+	b, err2 := given.MarshalBinary()
+	if err := errors.Join(err1, err2); err != nil || !bytes.Equal(a, b) {
+		t.Errorf("the default of Expansion is not 2: %v", err)
+	}
+	if !errors.Is(full, bloomery.ErrFull) {
+		t.Errorf("a filter that does not grow: %v, want ErrFull", full)
+	}
+	for _, c := range []redisbloom.BloomConfig{{Capacity: 100}, {ErrorRate: 0.01}, {ErrorRate: 1, Capacity: 100}} {
+		if _, err := redisbloom.NewBloom(c); !errors.Is(err, bloomery.ErrParameter) {
+			t.Errorf("%+v: %v", c, err)
+		}
+	}
+}

@@ -35,8 +35,7 @@ type Report struct {
 type FileReport struct {
 	Name string
 	Size int64
-	// Kind is manifest, part, log, set aside (by Drop) or unknown.
-	Kind string
+	Kind FileKind
 	// Detail describes the contents in a line.
 	Detail string
 	// Err is what is wrong with the file, nil if nothing is. It wraps
@@ -51,6 +50,18 @@ type FileReport struct {
 	// describes what is in it, is damaged or missing.
 	Unchecked bool
 }
+
+// FileKind is what a file of a data folder is.
+type FileKind string
+
+// The kinds of files.
+const (
+	Manifest FileKind = "manifest"  // the list of what the last snapshot holds
+	Part     FileKind = "part"      // contents
+	Log      FileKind = "log"       // writes after the snapshot
+	SetAside FileKind = "set aside" // by Drop
+	Unknown  FileKind = "unknown"   // not a file of a server
+)
 
 // LostName is a name whose contents cannot be read.
 type LostName struct {
@@ -68,7 +79,10 @@ func reportOf(found *local.Report) *Report {
 		r.Saved = time.UnixMilli(found.Saved)
 	}
 	for _, f := range found.Files {
-		r.Files = append(r.Files, FileReport(f))
+		r.Files = append(r.Files, FileReport{
+			Name: f.Name, Size: f.Size, Kind: FileKind(f.Kind), Detail: f.Detail, Err: f.Err,
+			Torn: f.Torn, Orphan: f.Orphan, Unchecked: f.Unchecked,
+		})
 	}
 	for _, l := range found.Lost {
 		r.Lost = append(r.Lost, LostName(l))

@@ -24,18 +24,18 @@ func TestReportOfAFolder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	kinds := map[string]int{}
+	kinds := map[datadir.FileKind]int{}
 	for _, f := range r.Files {
 		kinds[f.Kind]++
 		if f.Err != nil || f.Torn != -1 {
 			t.Errorf("%s: %v, torn at %d", f.Name, f.Err, f.Torn)
 		}
 	}
-	if kinds["log"] == 0 || r.Damaged() || r.Droppable() {
+	if kinds[datadir.Log] == 0 || r.Damaged() || r.Droppable() {
 		t.Errorf("files %v, damaged %v, droppable %v", kinds, r.Damaged(), r.Droppable())
 	}
-	if kinds["manifest"] > 0 == r.Saved.IsZero() {
-		t.Errorf("%d manifests, saved %v", kinds["manifest"], r.Saved)
+	if kinds[datadir.Manifest] > 0 == r.Saved.IsZero() {
+		t.Errorf("%d manifests, saved %v", kinds[datadir.Manifest], r.Saved)
 	}
 	if err := datadir.Repair(dir, r); err != nil {
 		t.Errorf("Repair: %v", err)

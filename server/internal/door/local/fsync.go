@@ -26,8 +26,13 @@ func ParseFsync(name string) (Fsync, error) {
 			return Fsync(i), nil
 		}
 	}
-	return 0, fmt.Errorf("local: fsync %q: want always, everysec or no", name)
+	return 0, fmt.Errorf("fsync %q: want always, everysec or no", name)
 }
 
 // String returns the name of the mode.
-func (f Fsync) String() string { return fsyncNames[f] }
+func (f Fsync) String() string {
+	if int(f) >= len(fsyncNames) {
+		return fmt.Sprintf("Fsync(%d)", uint8(f))
+	}
+	return fsyncNames[f]
+}
