@@ -6,14 +6,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/bloomery/bloomery/internal/figures"
+	"github.com/bloomery/bloomery/internal/question"
 	"github.com/bloomery/bloomery/sizing"
 )
 
@@ -65,7 +63,7 @@ published: whoever tries all N possible keys finds K times as many as are in the
 filter, so each real key hides among K.
 
 --needs lists what the set must be able to do, or what is true of it:
-` + strings.Join(needNames(), ", ") + `.`,
+` + strings.Join(question.Needs(), ", ") + `.`,
 		Example: `  bloomery plan n=1e6 p=0.1%
   bloomery plan -n 1e6 -p 0.1%
   bloomery plan m=64KiB n=1e5
@@ -92,32 +90,9 @@ filter, so each real key hides among K.
 	f.Float64Var(&o.anonymity, "anonymity", 0, "choose the rate so that each key of a published filter hides among `K`; needs --universe")
 	f.Var(&o.universe, "universe", "number of possible keys, for --anonymity: 1e8")
 	f.BoolVar(&o.plot, "plot", false, "draw the false positive rate as keys are added")
-	completeList(cmd, "needs", needNames()...)
+	completeList(cmd, "needs", question.Needs()...)
 	cmd.ValidArgsFunction = cobra.FixedCompletions([]string{"n=", "p=", "m=", "k=", "bits="}, cobra.ShellCompDirectiveNoFileComp|cobra.ShellCompDirectiveNoSpace)
 	return cmd
-}
-
-// needFields are what can be needed, and where it is written down.
-var needFields = []struct {
-	name string
-	set  func(*sizing.Needs)
-}{
-	{"growth", func(n *sizing.Needs) { n.Growth = true }},
-	{"deletes", func(n *sizing.Needs) { n.Deletes = true }},
-	{"counts", func(n *sizing.Needs) { n.Counts = true }},
-	{"expiry", func(n *sizing.Needs) { n.Expiry = true }},
-	{"immutable", func(n *sizing.Needs) { n.Immutable = true }},
-	{"writers", func(n *sizing.Needs) { n.Writers = true }},
-	{"parquet", func(n *sizing.Needs) { n.Parquet = true }},
-	{"adversary", func(n *sizing.Needs) { n.Adversary = true }},
-}
-
-func needNames() []string {
-	var names []string
-	for _, f := range needFields {
-		names = append(names, f.name)
-	}
-	return names
 }
 
 func (o *planOptions) run(s *shell, args []string) error {
@@ -209,11 +184,9 @@ func (o *planOptions) sizingNeeds(q sizing.Params) (sizing.Needs, error) {
 		Absent: o.absent.value, Memory: uint64(o.memory.value), Sets: o.sets,
 	}
 	for _, need := range o.needs {
-		i := slices.Index(needNames(), strings.TrimSpace(need))
-		if i < 0 {
-			return n, hinted{fmt.Errorf("--needs: unknown need %q", need), "one of " + strings.Join(needNames(), ", ")}
+		if !question.Need(&n, strings.TrimSpace(need)) {
+			return n, hinted{fmt.Errorf("--needs: unknown need %q", need), "one of " + strings.Join(question.Needs(), ", ")}
 		}
-		needFields[i].set(&n)
 	}
 	return n, nil
 }
@@ -221,82 +194,46 @@ func (o *planOptions) sizingNeeds(q sizing.Params) (sizing.Needs, error) {
 // usualRate is the rate that is taken where none is given.
 const usualRate = 0.01
 
-// assumedKeys is the number of keys where it does not matter.
-const assumedKeys = 1_000_000
-
-// mostBitsPerKey is more than any filter has use for.
-const mostBitsPerKey = 1000
-
 // parseParams reads arguments of the form n=1e6. It reports whether it assumed
 // the number of keys.
 func parseParams(args []string) (q sizing.Params, assumed bool, err error) {
-	q, bits, err := parseFigures(args)
-	if err != nil {
+	f, err := parseFigures(args)
+	switch {
+	case err != nil:
 		return q, false, err
+	case f.PerKey > 0 && (f.M != 0 || f.P != 0):
+		return q, false, errors.New("bits= stands for m= beside n=, and excludes m= and p=")
+	case f.PerKey > 0:
+		if assumed, err = f.SpreadPerKey(); err != nil {
+			err = fmt.Errorf("bits=: %w", err)
+		}
+	case f.K != 0 && known(f.Params) == 0:
+		if err = f.RateOfHashes(); err != nil {
+			err = fmt.Errorf("k=: %w", err)
+		}
+		f.N, assumed = question.AssumedKeys, true
 	}
-	if bits > 0 {
-		if q.M != 0 || q.P != 0 {
-			return q, false, errors.New("bits= stands for m= beside n=, and excludes m= and p=")
-		}
-		if assumed = q.N == 0; assumed {
-			q.N = assumedKeys
-		}
-		m := math.Ceil(bits * float64(q.N))
-		if m >= 1<<63 {
-			return q, false, fmt.Errorf("bits=%v and n=%d are too many bits", bits, q.N)
-		}
-		q.M = uint64(m)
-		return q, assumed, nil
-	}
-	if q.K != 0 && known(q) == 0 { // the rate that it is the best for
-		if q.P = math.Ldexp(1, -q.K); q.P == 0 {
-			return q, false, fmt.Errorf("%d bits for a key are too many", q.K)
-		}
-		q.N = assumedKeys
-		return q, true, nil
-	}
-	return q, false, nil
+	return f.Params, assumed, err
 }
 
-// parseFigures reads the arguments as they are; bits is the number per key.
-func parseFigures(args []string) (q sizing.Params, bits float64, err error) {
+// parseFigures reads the arguments as they are.
+func parseFigures(args []string) (f question.Figures, err error) {
 	seen := map[string]bool{}
 	for _, arg := range args {
 		name, value, ok := strings.Cut(arg, "=")
 		name = strings.ToLower(strings.TrimSpace(name))
-		if !ok || !slices.Contains([]string{"n", "p", "m", "k", "bits"}, name) {
-			return q, 0, hinted{fmt.Errorf("%q is not n=, p=, m=, k= or bits=", arg), "as in: bloomery plan n=1e6 p=0.1%"}
+		if !ok || !slices.Contains(question.Names(), name) {
+			return f, hinted{fmt.Errorf("%q is not n=, p=, m=, k= or bits=", arg), "as in: bloomery plan n=1e6 p=0.1%"}
 		}
 		if seen[name] {
-			return q, 0, fmt.Errorf("%s= is given twice", name)
+			return f, fmt.Errorf("%s= is given twice", name)
 		}
 		seen[name] = true
-		switch name {
-		case "n":
-			q.N, err = figures.Count(value)
-		case "p":
-			q.P, err = figures.Rate(value)
-		case "m":
-			q.M, err = figures.Bits(value)
-		case "k":
-			var k uint64
-			if k, err = figures.Count(value); k > 1<<20 {
-				err = fmt.Errorf("%d bits for a key are too many", k)
-			}
-			q.K = int(k)
-		case "bits":
-			if bits, err = strconv.ParseFloat(value, 64); err != nil || !(bits > 0 && bits <= mostBitsPerKey) {
-				err = fmt.Errorf("%q is not a number of bits per key, above 0 and up to %d", value, mostBitsPerKey)
-			}
-		}
-		if err == nil && (name == "n" && q.N == 0 || name == "m" && q.M == 0 || name == "k" && q.K == 0) {
-			err = errors.New("must be at least 1")
-		}
-		if err != nil {
-			return q, 0, fmt.Errorf("%s=: %w", name, err)
+		if err := f.Set(name, value); err != nil {
+			return f, fmt.Errorf("%s=: %w", name, err)
 		}
 	}
-	return q, bits, nil
+	return f, nil
 }
 
 // known counts which of n, p and m are given.

@@ -83,13 +83,13 @@ func Solve(query url.Values) (*Answer, QueryError) {
 	if faults != nil {
 		return nil, faults
 	}
-	solved, err := sizing.Solve(q.params)
+	solved, err := sizing.Solve(q.Params)
 	if err != nil {
 		return nil, q.blame(err)
 	}
 	a := &Answer{Assumed: append([]string{}, q.assumed...), Textbook: figuresOf(solved), Warnings: []Warning{}}
-	if q.params.K != 0 {
-		free := q.params
+	if q.K != 0 {
+		free := q.Params
 		free.K = 0
 		if best, err := sizing.Solve(free); err == nil && best.K != solved.K {
 			f := figuresOf(best)
@@ -125,7 +125,7 @@ func (a *Answer) usual() string {
 }
 
 // blame finds the field that an error of sizing is about: one that was given.
-func (q *question) blame(err error) QueryError {
+func (q *query) blame(err error) QueryError {
 	for _, field := range []string{"k", "bits", "m", "p", "n"} {
 		if q.given[field] {
 			return QueryError{field: cause(err)}
@@ -147,7 +147,7 @@ func cause(err error) string {
 
 // filter returns the filter of a layout: in m bits if these are given, otherwise
 // the smallest that keeps p.
-func (q *question) filter(solved sizing.Params, layout sizing.Layout) Candidate {
+func (q *query) filter(solved sizing.Params, layout sizing.Layout) Candidate {
 	f := Candidate{Name: layout.String(), Make: "bloom.NewStandard"}
 	if layout == sizing.Blocked {
 		f.Name, f.Make = "bloom", "bloom.New"
@@ -163,11 +163,11 @@ func (q *question) filter(solved sizing.Params, layout sizing.Layout) Candidate 
 	return f
 }
 
-func (q *question) shape(solved sizing.Params, layout sizing.Layout) (sizing.Shape, error) {
-	if !q.given["m"] && !q.given["bits"] && q.params.K == 0 {
+func (q *query) shape(solved sizing.Params, layout sizing.Layout) (sizing.Shape, error) {
+	if !q.given["m"] && !q.given["bits"] && q.K == 0 {
 		return layout.Size(solved.N, solved.P)
 	}
-	s := sizing.Shape{Layout: layout, Bits: solved.M, K: q.params.K}
+	s := sizing.Shape{Layout: layout, Bits: solved.M, K: q.K}
 	if s.Bits > sizing.MaxBits-layout.Unit() {
 		s.Bits -= s.Bits % layout.Unit()
 	}

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/bloomery/bloomery/internal/question"
 	"github.com/bloomery/bloomery/sizing"
 )
 
@@ -92,7 +93,7 @@ var recipes = map[string]recipe{
 }
 
 // snippets returns what to copy for a kind.
-func (q *question) snippets(kind string, solved sizing.Params, filters []Candidate) []Snippet {
+func (q *query) snippets(kind string, solved sizing.Params, filters []Candidate) []Snippet {
 	r := recipes[kind]
 	solved.P = q.short(solved.P)
 	s := sizes{n: underscored(solved.N), p: plain(solved.P)}
@@ -184,7 +185,7 @@ func (r recipe) redis(kind string, solved sizing.Params, width int) Snippet {
 }
 
 // shell is the commands of bloomery.
-func (r recipe) shell(kind string, q *question, solved sizing.Params) Snippet {
+func (r recipe) shell(kind string, q *query, solved sizing.Params) Snippet {
 	v := Snippet{ID: "shell", Title: "Command line"}
 	plan := []string{"bloomery", "plan"}
 	arg := func(field, value string) {
@@ -203,7 +204,7 @@ func (r recipe) shell(kind string, q *question, solved sizing.Params) Snippet {
 		if !q.given["n"] && !slices.Contains(q.assumed, "n") { // it came from m
 			plan = append(plan, "n="+strconv.FormatUint(solved.N, 10))
 		}
-		arg("bits", strconv.FormatFloat(q.perKey, 'g', -1, 64))
+		arg("bits", strconv.FormatFloat(q.PerKey, 'g', -1, 64))
 	}
 	arg("k", strconv.Itoa(solved.K))
 	if words := q.words(); len(words) > 0 {
@@ -223,12 +224,11 @@ func (r recipe) shell(kind string, q *question, solved sizing.Params) Snippet {
 }
 
 // words returns the needs by their names.
-func (q *question) words() []string {
+func (q *query) words() []string {
 	var all []string
-	for _, w := range needWords {
-		with := q.needs
-		if w.set(&with); with == q.needs {
-			all = append(all, w.name)
+	for _, word := range question.Needs() {
+		if with := q.needs; question.Need(&with, word) && with == q.needs {
+			all = append(all, word)
 		}
 	}
 	return all
@@ -236,7 +236,7 @@ func (q *question) words() []string {
 
 // short rounds a rate that was solved to four digits: nobody wants to read all of
 // them. One that was given stays as it is.
-func (q *question) short(p float64) float64 {
+func (q *query) short(p float64) float64 {
 	if q.given["p"] || slices.Contains(q.assumed, "p") {
 		return p
 	}

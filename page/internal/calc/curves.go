@@ -42,7 +42,7 @@ const (
 	mostK       = 40
 )
 
-func (q *question) curves(solved sizing.Params, filters []Candidate) Curves {
+func (q *query) curves(solved sizing.Params, filters []Candidate) Curves {
 	return Curves{N: overKeys(solved, filters), K: overHashes(solved, filters), M: q.overBits(solved, filters)}
 }
 
@@ -99,7 +99,7 @@ func overHashes(solved sizing.Params, filters []Candidate) Curve {
 
 // overBits is the rate in arrays from a fourth to four times the size, with the
 // best k for each, or with the one that was given.
-func (q *question) overBits(solved sizing.Params, filters []Candidate) Curve {
+func (q *query) overBits(solved sizing.Params, filters []Candidate) Curve {
 	n, m := float64(solved.N), float64(solved.M)
 	c := Curve{Mark: m}
 	for i := range curvePoints + 1 {
@@ -109,7 +109,7 @@ func (q *question) overBits(solved sizing.Params, filters []Candidate) Curve {
 		}
 	}
 	c.series(filters, func(f Candidate, x float64) (float64, bool) {
-		s := sizing.Shape{Layout: f.shape.Layout, Bits: uint64(x), K: q.params.K}
+		s := sizing.Shape{Layout: f.shape.Layout, Bits: uint64(x), K: q.K}
 		s.Bits += -s.Bits % s.Layout.Unit()
 		switch {
 		case s.K == 0 && s.Layout == sizing.Standard:

@@ -40,7 +40,7 @@ var variants = []func(*sizing.Needs){
 
 // advise puts the advice for the needs into the answer, and the memory of every
 // kind.
-func (q *question) advise(a *Answer, solved sizing.Params) error {
+func (q *query) advise(a *Answer, solved sizing.Params) error {
 	if solved.P >= 1 {
 		a.Kinds, a.Take = []Choice{}, "no filter"
 		a.Warnings = append(a.Warnings, Warning{"full", "With so few bits per key every answer is yes. Take more bits, or fewer keys."})
@@ -73,7 +73,7 @@ func (q *question) advise(a *Answer, solved sizing.Params) error {
 }
 
 // addRefused adds the kinds that do not serve, with their memory if they had to.
-func (q *question) addRefused(a *Answer, advice sizing.Advice, solved sizing.Params) {
+func (q *query) addRefused(a *Answer, advice sizing.Advice, solved sizing.Params) {
 	reasons := map[string]string{}
 	for _, r := range advice.Refused {
 		reasons[r.Name] = r.Reason

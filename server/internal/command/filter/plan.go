@@ -4,7 +4,9 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
+	"github.com/bloomery/bloomery/internal/question"
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/traits"
@@ -18,20 +20,6 @@ var plan = engine.Command{
 	Summary: "Ranks the kinds of filters for a number of keys and a false positive rate. A need is growth, deletes, counts, expiry, immutable, parquet or adversary.",
 	Cost:    engine.BySlow,
 	Run:     runPlan,
-}
-
-// needs are the words of NEEDS.
-var needs = []struct {
-	word string
-	set  func(*sizing.Needs)
-}{
-	{"adversary", func(n *sizing.Needs) { n.Adversary = true }},
-	{"counts", func(n *sizing.Needs) { n.Counts = true }},
-	{"deletes", func(n *sizing.Needs) { n.Deletes = true }},
-	{"expiry", func(n *sizing.Needs) { n.Expiry = true }},
-	{"growth", func(n *sizing.Needs) { n.Growth = true }},
-	{"immutable", func(n *sizing.Needs) { n.Immutable = true }},
-	{"parquet", func(n *sizing.Needs) { n.Parquet = true }},
 }
 
 func parsePlan(args [][]byte) (n sizing.Needs, text string) {
@@ -51,16 +39,9 @@ func parsePlan(args [][]byte) (n sizing.Needs, text string) {
 		return n, answer.TextSyntax
 	}
 	for _, word := range args[4:] {
-		i := slices.IndexFunc(needs, func(v struct {
-			word string
-			set  func(*sizing.Needs)
-		}) bool {
-			return answer.Is(word, v.word)
-		})
-		if i < 0 {
+		if answer.Is(word, "writers") || !question.Need(&n, strings.ToLower(string(word))) { // a server has one way to write
 			return n, "ERR NEEDS takes adversary, counts, deletes, expiry, growth, immutable and parquet"
 		}
-		needs[i].set(&n)
 	}
 	return n, ""
 }
