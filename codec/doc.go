@@ -1,6 +1,6 @@
 // Package codec opens, moves and compares filters of every kind. It is the one
 // package that imports all families: code that does not care which filter it
-// has, a server or a tool, begins here.
+// has, a server or a tool, starts here.
 //
 //	f, err := codec.Open(data)                   // of whatever kind
 //	info, err := codec.Inspect(file)             // what is it, is it sound?
@@ -26,5 +26,5 @@
 // [Decompress] work in memory; [Writer] and [Reader] need the same small memory
 // for every size. docs/format.md has the bytes.
 //
-// Files are the matter of package codec/file.
+// Package codec/file keeps filters in files.
 package codec

@@ -78,8 +78,8 @@ func (i Info) Err() error {
 
 // Inspect reads one filter or patch from r, in any form and of any kind, and
 // returns what is in its header and what is damaged. It needs no hash key, and
-// keeps less than 1 MiB of memory for a filter of any size. Bytes behind the
-// end are damage; one of them is read.
+// keeps less than 1 MiB of memory for a filter of any size. Bytes after the
+// end are damage, of which it reads one.
 //
 // The error is for what cannot be inspected: it wraps ErrCorrupt if the header
 // is damaged or is not that of a filter, ErrVersion if it is of an unknown version, or

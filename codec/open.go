@@ -187,8 +187,8 @@ func ended(err error) bool {
 	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
 }
 
-// View returns a view of data, the plain encoding of a filter of any kind. Of c
-// Alloc must not be set. Errors are those of Open; a transport form and a
+// View returns a view of data, the plain encoding of a filter of any kind. Alloc
+// must not be set. Errors are those of Open; a transport form and a
 // compose.Striped cannot be viewed, which is ErrIncompatible.
 func (c Config) View(data []byte) (bloomery.View, error) {
 	if c.Alloc != nil {

@@ -35,7 +35,7 @@ const (
 // Seal appends to dst data, encrypted and authenticated under key. data is as a
 // rule the encoding of a filter, plain or in the transport form; a sealed filter
 // does not show what it is, how full it is or how it was hashed, only its size.
-// It takes 64 bytes, and 16 for every 64 KiB, more than data. Two calls give
+// It is longer than data by 64 bytes, and 16 for every 64 KiB. Two calls give
 // different bytes for the same data. All bytes of key must be random: a password
 // is not a key.
 func Seal(dst, data []byte, key [32]byte) ([]byte, error) {

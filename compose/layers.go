@@ -39,8 +39,8 @@ type Layers struct {
 	passed  atomic.Uint64
 }
 
-// NewLayers returns Layers over different filters that are asked in this order, of
-// the same hash, as a rule empty. exact reports whether a key is really in the set;
+// NewLayers returns Layers that ask these filters in their order. They must be
+// different filters with the same hash, and are as a rule empty. exact reports whether a key is really in the set;
 // nil means that there is no such function, and a key that passes all filters
 // counts as found. Errors wrap ErrParameter or ErrIncompatible.
 func NewLayers(exact func(key []byte) bool, layers ...bloomery.Hashed) (*Layers, error) {
@@ -74,7 +74,8 @@ func layerHash(h uint64, i int) uint64 {
 	return bloomery.Salted(h, uint64(i))
 }
 
-// Contains reports whether key is in the set: with an exact function for certain.
+// Contains reports whether key is in the set. With an exact function the answer is
+// certain; without one, true may be a false positive.
 func (l *Layers) Contains(key []byte) bool {
 	if len(l.layers) == 0 {
 		return false

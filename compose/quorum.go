@@ -218,7 +218,7 @@ func (q *Quorum) made() {
 }
 
 // InsertHashes inserts hs in order and stops at the first failure; n is how many
-// are in.
+// were inserted.
 func (q *Quorum) InsertHashes(hs []uint64) (n int, err error) {
 	for i, h := range hs {
 		if err := q.InsertHash(h); err != nil {

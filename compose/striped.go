@@ -148,7 +148,7 @@ func newStriped(members []bloomery.Hashed) (*Striped, error) {
 // at returns the stripe of h.
 func (s *Striped) at(h uint64) *stripe { return &s.stripes[bloomery.Route(h, s.bits)] }
 
-// Stripes returns how many there are.
+// Stripes returns the number of stripes.
 func (s *Striped) Stripes() int { return len(s.stripes) }
 
 // Hash returns the filter's hash of key.

@@ -46,7 +46,7 @@ type Config struct {
 
 	// CounterBits is the width of the counters: 2, 4, 8 or 16 for a Filter,
 	// 8, 16 or 32 for a Spectral, 1, 2, 4 or 8 for a Stable. 0 stands for what
-	// Copies and Overflow need in a Filter, for 32 and for 2.
+	// Copies and Overflow need in a Filter, for 32 in a Spectral and 2 in a Stable.
 	CounterBits int
 	// Copies is how often each key of a Filter is there at the same time, 0
 	// stands for 1; if keys differ much, take the largest number.

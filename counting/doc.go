@@ -38,6 +38,6 @@
 //
 // Keys that are never removed need a fifth of the memory in package bloom.
 // Where deletes are all that is needed, and inserts may fail with ErrFull, a
-// cuckoo or a quotient filter takes a quarter. For keys that expire by time,
+// cuckoo or a quotient filter takes a fifth, too. For keys that expire by time,
 // not by number, take a compose.Window.
 package counting

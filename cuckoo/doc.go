@@ -39,6 +39,6 @@
 //
 // Sets that only grow are faster and, above 0.4%, smaller in package bloom,
 // which is never full. Sets of unknown size, or that are to be united or
-// listed, belong into package quotient. Keys that come more than 8 times belong
-// into package counting.
+// listed, belong in package quotient. Keys that come more than 8 times belong in
+// package counting.
 package cuckoo

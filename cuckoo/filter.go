@@ -111,9 +111,8 @@ func (f *Filter) full() error {
 
 // Delete removes one occurrence of key. It reports false, and changes nothing,
 // if the key is certainly absent. Only keys that were inserted may be deleted:
-// for another that Contains takes for present, with probability the false
-// positive rate, the fingerprint of some inserted key would go, which is then a
-// false negative.
+// another one is a false positive at the false positive rate, and deleting it
+// removes the fingerprint of an inserted key, which is then a false negative.
 func (f *Filter) Delete(key []byte) bool { return f.DeleteHash(f.hasher.Hash(key)) }
 
 // DeleteString is Delete for a string.

@@ -148,8 +148,8 @@ func (p *plan[T]) needAll(n uint64, b uint, workers int) uint64 {
 }
 
 // Build returns a filter that holds the keys with these hashes, which must be
-// well mixed; it may reorder them. Duplicates are allowed, and found out only
-// if there are any. The filter follows from the set of hashes: their order,
+// well mixed; it may reorder them. Duplicates are allowed; they are looked
+// for only when the build fails without that. The filter follows from the set of hashes: their order,
 // duplicates among up to 134 million, and the number of CPUs make no
 // difference.
 //

@@ -148,7 +148,7 @@ func (h Hasher) HashStrings(dst []uint64, keys []string) int {
 	return n
 }
 
-// HashBatch is HashKeys or HashStrings, as the keys are.
+// HashBatch is HashKeys or HashStrings, by the type of the keys.
 func HashBatch[K []byte | string](h Hasher, dst []uint64, keys []K) int {
 	switch keys := any(keys).(type) {
 	case [][]byte:

@@ -28,11 +28,11 @@ var (
 // 9.2. A fingerprint that is a prefix of a key's hash is that key to it: delete
 // only what was inserted, and no key is ever lost.
 //
-// It does not shrink. Deleted keys leave the memory to keys to come, and of the
-// oldest keys, whose fingerprints have no bits left, copies that are found until the
-// filter grows again: grown from 1 key to a million at 1%, with all of them deleted,
-// it takes what it took and finds 0.08% of absent keys. Stats shows both, and Clear
-// starts small again.
+// It does not shrink: the memory of deleted keys is for keys to come. Of the oldest
+// keys, whose fingerprints have no bits left, some copies stay after a delete and are
+// found until the filter grows again. Grown from 1 key to a million at 1%, with all of
+// them deleted, it takes the memory that it took and finds 0.08% of absent keys. Stats
+// shows both, and Clear starts small again.
 //
 // Make one with NewGrowing or Config.NewGrowing; for a zero Growing see Filter.
 //
@@ -214,9 +214,9 @@ func (g *Growing) Delete(key []byte) bool { return g.DeleteHash(g.hasher.Hash(ke
 // DeleteString is Delete for a string.
 func (g *Growing) DeleteString(key string) bool { return g.DeleteHash(g.hasher.HashString(key)) }
 
-// DeleteHash is Delete for a key whose hash is h. The longest fingerprint that
-// is a prefix of h goes: if it is another key's, the shorter one that stays is
-// a prefix of that key's hash, too.
+// DeleteHash is Delete for a key whose hash is h. It removes the longest
+// fingerprint that is a prefix of h: if that is another key's, the shorter one that
+// stays is a prefix of that key's hash, too.
 func (g *Growing) DeleteHash(h uint64) bool {
 	s := g.writable(h)
 	spot := s.longest(s.locate(h))

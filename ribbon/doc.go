@@ -10,7 +10,7 @@
 //	f.ContainsString("alice")            // true if it was there, else false with probability 99%
 //
 // It takes any false positive rate from 1/2 to 2^-32 and keeps it exactly:
-// rates between the powers of two are mixed of two neighbours. A lookup reads
+// rates between powers of two are a mix of the two beside them. A lookup reads
 // one row of bits, two or three cache lines that lie together, and takes two to
 // four times as long as in package fuse; in 5% of cases it reads a second one.
 // The build takes about 200 ns per key and CPU, and never fails.

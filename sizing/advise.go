@@ -35,8 +35,8 @@ type Advice struct {
 type Choice struct {
 	Name string // as in bloomery.Stats, or what it is called elsewhere
 	Make string // what to type, as "bloom.New"
-	// Bytes is its memory, 0 if the number of keys is not known; BitsPerKey
-	// is over the keys that are expected, and then over a million keys.
+	// Bytes is its memory, BitsPerKey that over the keys that are expected. If their
+	// number is not known, Bytes is 0 and BitsPerKey is that of a million keys.
 	Bytes      uint64
 	BitsPerKey float64
 	// ErrorRate is the rate with the keys that are expected.

@@ -123,7 +123,7 @@ func (g Growing) Rate(doublings int) float64 {
 }
 
 // Steps returns the numbers of slots that blocks have between two doublings.
-func (g Growing) Steps() [growingSteps]int {
+func (g Growing) Steps() [3]int {
 	var s [growingSteps]int
 	for i := range s {
 		s[i] = int(math.Ceil(float64(g.Slots)*math.Exp2(float64(i+1-growingSteps)/growingSteps) - 1e-9))

@@ -37,6 +37,7 @@ const (
 // Layout is where the bits of a key lie.
 type Layout uint8
 
+// The layouts.
 const (
 	// Standard is the textbook layout: k independent bits anywhere.
 	Standard Layout = iota

@@ -52,8 +52,8 @@ func RibbonSize(p float64, width int) (Ribbon, error) {
 // Rate returns the false positive rate.
 func (r Ribbon) Rate() float64 { return math.Ldexp(1-r.Share/2, -r.Columns) }
 
-// RibbonShardKeys is how many keys a ribbon filter has in a shard at most, on
-// average. A shard costs some hundred slots, which are nothing beside two
+// RibbonShardKeys is the most keys that a shard of a ribbon filter has on average. A
+// shard costs some hundred slots, which are nothing beside two
 // million, and sets that take seconds to build have several.
 const RibbonShardKeys = 4 << 20
 
@@ -71,7 +71,7 @@ var ribbonTraits = map[int]ribbonTrait{
 }
 
 // Bits returns about how many bits the filter takes with n keys, its directory
-// included: the builder's luck with n = 100,000 makes 0.3%, with more keys less.
+// included. Sets of 100,000 keys differ from it by up to 0.3%, larger ones by less.
 func (r Ribbon) Bits(n uint64) uint64 {
 	const entry = 640 // bits of a shard in the directory
 	t := ribbonTraits[r.Width]

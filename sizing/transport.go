@@ -86,7 +86,7 @@ func (q request) sizeWith(k int, guess, mostBits uint64) (Shape, bool) {
 
 // TransportBytes returns the expected length of the transport form (package
 // codec) of a filter that holds n distinct keys, in bytes. It is that of
-// independent bits; filters of both layouts keep to it within some 0.1%.
+// independent bits; filters of all layouts keep to it within some 0.1%.
 func (s Shape) TransportBytes(n float64) float64 {
 	fill := s.Fill(n)
 	fill = min(fill, 1-fill)

@@ -37,5 +37,5 @@
 //	url         bloom          0.91%       1.01%       1.02%
 //	url         standard       0.97%       1.02%       0.95%
 //
-// FNV1aMixed puts a finalizer upon it and keeps 1% in every row.
+// FNV1aMixed adds a finalizer and keeps 1% in every row.
 package named

@@ -16,7 +16,7 @@ type Hash struct {
 	Name string
 	// Description is a sentence: what it is, and which systems use it.
 	Description string
-	// Weakness is what it breaks, empty if it breaks nothing here.
+	// Weakness describes what it is not fit for, empty if there is nothing.
 	Weakness string
 	// Secret reports whether Hasher needs a secret.
 	Secret bool
@@ -47,7 +47,7 @@ var table = []Hash{
 		hasher:   plain(FNV1a),
 	},
 	{
-		Name: "fnv1a-mixed", Description: "FNV-1a with the finalizer of Murmur3 upon it: fit for filters.",
+		Name: "fnv1a-mixed", Description: "FNV-1a with the finalizer of Murmur3: fit for filters.",
 		Weakness: guessable, hasher: plain(FNV1aMixed),
 	},
 	{

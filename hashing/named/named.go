@@ -32,8 +32,8 @@ func Murmur3() hashing.Hasher {
 // elsewhere. Take FNV1aMixed for filters.
 func FNV1a() hashing.Hasher { return hashing.Func(fnv1a) }
 
-// FNV1aMixed returns FNV-1a with the finalizer of Murmur3 upon it, which
-// spreads over all bits what FNV-1a leaves in the low ones.
+// FNV1aMixed returns FNV-1a with the finalizer of Murmur3, which spreads over all
+// bits what FNV-1a leaves in the low ones.
 func FNV1aMixed() hashing.Hasher {
 	return hashing.Func(func(key []byte) uint64 { return murmurFinish(fnv1a(key)) })
 }
