@@ -593,6 +593,8 @@ func TestHotPathDoesNotAllocate(t *testing.T) {
 	b.line("FILTER.CREATE f bloom CAPACITY 100000")
 	b.line("FILTER.CREATE g quotient CAPACITY 100000")
 	b.line("FILTER.CREATE p bloom CAPACITY 100000 PARTS 4")
+	b.line("FILTER.CREATE r bloom CAPACITY 100000 PARTS 4")
+	b.line("FILTER.REBUILD r BEGIN")
 	t.Run("user=default", func(t *testing.T) { hotPath(t, b) })
 	b.line("ACL SETUSER bob on >pw +@all -@dangerous %R~x* ~[a-z] addrate=1000000000")
 	b.login(t, "bob")
@@ -603,6 +605,7 @@ func hotPath(t *testing.T, b *bench) {
 	for _, cmd := range []string{
 		"FILTER.HAS f item", "FILTER.ADD f item", "FILTER.HAS f x y z", "FILTER.HAS g item", "FILTER.ADD g item", "FILTER.DEL g item", "FILTER.HAS p item",
 		"BF.EXISTS b item", "BF.ADD b item", "CF.EXISTS c item", "CF.ADD c item", "CF.DEL c item", "BF.MEXISTS b x y z", "PING",
+		"FILTER.REBUILD r FEED item", "FILTER.REBUILD r FEED x y z",
 	} {
 		var args [][]byte
 		for w := range strings.FieldsSeq(cmd) {

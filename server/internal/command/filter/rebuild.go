@@ -37,12 +37,13 @@ var verbs = map[string]func(*engine.Context, *engine.Call){
 }
 
 func runRebuild(x *engine.Context, c *engine.Call) {
-	verb := verbs[answer.Lower(c.Args[2])]
-	if verb == nil {
-		c.Fail(answer.TextSyntax + ": '" + clip(c.Args[2]) + "' is not BEGIN, FEED, COMMIT, ABORT or STATUS")
-		return
+	for word, verb := range verbs {
+		if answer.Is(c.Args[2], word) {
+			verb(x, c)
+			return
+		}
 	}
-	verb(x, c)
+	c.Fail(answer.TextSyntax + ": '" + clip(c.Args[2]) + "' is not BEGIN, FEED, COMMIT, ABORT or STATUS")
 }
 
 const textRebuilding = "ERR the filter is being rebuilt: FILTER.REBUILD key COMMIT or ABORT first"
