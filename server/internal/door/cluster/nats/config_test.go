@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -86,6 +87,9 @@ func TestNodeFile(t *testing.T) {
 	want := node{Cluster: "c", Server: "n1-x", Store: true, Formed: true}
 	if err := keep(dir, want); err != nil {
 		t.Fatal(err)
+	}
+	if info, err := os.Stat(filepath.Join(dir, nodeFile)); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
+		t.Errorf("the mode of the file is %v, %v, want 0600", info.Mode(), err)
 	}
 	if n, err := remembered(dir); err != nil || n != want {
 		t.Errorf("read back %+v, %v, want %+v", n, err, want)

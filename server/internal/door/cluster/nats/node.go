@@ -158,11 +158,20 @@ func remembered(dir string) (n node, err error) {
 	return n, nil
 }
 
+// ownFolder is a folder whose new files nobody but their owner reads, as those of the
+// streams beside them.
+type ownFolder struct{ folder.Disk }
+
+// Create implements folder.Files.
+func (d ownFolder) Create(name string) (folder.File, error) {
+	return os.OpenFile(filepath.Join(string(d.Disk), name), os.O_WRONLY|os.O_CREATE|os.O_TRUNC|os.O_APPEND, 0o600)
+}
+
 // keep writes the file of a node so that it survives a power cut.
 func keep(dir string, n node) error {
 	b, err := json.Marshal(n)
 	if err == nil {
-		err = folder.Replace(folder.Disk(dir), nodeFile, append(b, '\n'))
+		err = folder.Replace(ownFolder{folder.Disk(dir)}, nodeFile, append(b, '\n'))
 	}
 	if err != nil {
 		return fmt.Errorf("cluster: node file: %w", err)
