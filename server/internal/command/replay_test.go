@@ -40,99 +40,109 @@ func (h *history) next() []string {
 		return h.sketch()
 	}
 	k, item := h.name(), fmt.Sprint("item", h.rng.IntN(400))
-	switch h.rng.IntN(65) {
-	case 0:
+	all := 0
+	for _, m := range moves {
+		all += m.weight
+	}
+	n := h.rng.IntN(all)
+	for _, m := range moves {
+		if n -= m.weight; n < 0 {
+			return m.words(h, k, item)
+		}
+	}
+	panic("the weights are not those of before")
+}
+
+// fixed is a command whose words are known; "k" is the name, "item" the item and "other" another
+// name.
+func fixed(words ...string) func(h *history, k, item string) []string {
+	return func(h *history, k, item string) []string {
+		made := make([]string, len(words))
+		for i, w := range words {
+			switch w {
+			case "k":
+				w = k
+			case "item":
+				w = item
+			case "other":
+				w = h.name()
+			}
+			made[i] = w
+		}
+		return made
+	}
+}
+
+// moves are the commands of a history, and how often each comes.
+var moves = []struct {
+	weight int
+	words  func(h *history, k, item string) []string
+}{
+	{1, func(h *history, k, _ string) []string {
 		return []string{"BF.RESERVE", k, "0.01", strconv.Itoa(1 + h.rng.IntN(50)), "EXPANSION", strconv.Itoa(1 + h.rng.IntN(3))}
-	case 1:
+	}},
+	{1, func(h *history, k, _ string) []string {
 		return []string{"BF.RESERVE", k, "0.02", strconv.Itoa(1 + h.rng.IntN(50)), "NONSCALING"}
-	case 2, 3, 4:
-		return []string{"BF.ADD", k, item}
-	case 5, 6:
-		return h.items("BF.MADD", k)
-	case 7:
+	}},
+	{3, fixed("BF.ADD", "k", "item")},
+	{2, func(h *history, k, _ string) []string { return h.items("BF.MADD", k) }},
+	{1, func(h *history, k, _ string) []string {
 		return h.items("BF.INSERT", k, "CAPACITY", "20", "ERROR", "0.1", "ITEMS")
-	case 8:
+	}},
+	{1, func(h *history, k, _ string) []string {
 		return []string{"CF.RESERVE", k, strconv.Itoa(4 + h.rng.IntN(60)), "EXPANSION", strconv.Itoa(h.rng.IntN(4))}
-	case 9, 10, 11:
-		return []string{"CF.ADD", k, item}
-	case 12:
-		return []string{"CF.ADDNX", k, item}
-	case 13, 14:
-		return h.items("CF.INSERT", k, "CAPACITY", "16", "ITEMS")
-	case 15:
-		return h.items("CF.INSERTNX", k, "ITEMS")
-	case 16, 17, 18:
-		return []string{"CF.DEL", k, item}
-	case 19:
-		return []string{"CF.COMPACT", k}
-	case 20:
-		return []string{"DEL", k, h.name()}
-	case 21:
-		return []string{"RENAME", k, h.name()}
-	case 22:
+	}},
+	{3, fixed("CF.ADD", "k", "item")},
+	{1, fixed("CF.ADDNX", "k", "item")},
+	{2, func(h *history, k, _ string) []string { return h.items("CF.INSERT", k, "CAPACITY", "16", "ITEMS") }},
+	{1, func(h *history, k, _ string) []string { return h.items("CF.INSERTNX", k, "ITEMS") }},
+	{3, fixed("CF.DEL", "k", "item")},
+	{1, fixed("CF.COMPACT", "k")},
+	{1, fixed("DEL", "k", "other")},
+	{1, fixed("RENAME", "k", "other")},
+	{1, func(h *history, k, _ string) []string {
 		return []string{"PEXPIRE", k, strconv.Itoa(1 + h.rng.IntN(200))}
-	case 23:
-		return []string{"PERSIST", k}
-	case 24:
+	}},
+	{1, fixed("PERSIST", "k")},
+	{1, func(h *history, k, item string) []string {
 		return []string{"SET", k, item, "PX", strconv.Itoa(1 + h.rng.IntN(100))}
-	case 25:
-		return []string{"APPEND", k, "xyz"}
-	case 26:
-		return []string{"SETRANGE", k, "3", "abc"}
-	case 27:
-		return []string{"INCRBY", k, "7"}
-	case 28:
-		return []string{"SET", k, "5", "NX"}
-	case 29:
-		return []string{"EXPIRE", k, "100", "GT"}
-	case 30:
+	}},
+	{1, fixed("APPEND", "k", "xyz")},
+	{1, fixed("SETRANGE", "k", "3", "abc")},
+	{1, fixed("INCRBY", "k", "7")},
+	{1, fixed("SET", "k", "5", "NX")},
+	{1, fixed("EXPIRE", "k", "100", "GT")},
+	{1, func(h *history, k, _ string) []string {
 		if h.rng.IntN(20) == 0 {
 			return []string{"FLUSHALL"}
 		}
 		return []string{"RENAMENX", k, h.name()}
-	case 31:
-		return []string{"MULTI"}
-	case 32:
-		return []string{"EXEC"}
-	case 36:
-		return []string{"MSET", k, item, h.name(), "7", h.name(), ""}
-	case 37:
-		return []string{"GETDEL", k}
-	case 38:
+	}},
+	{1, fixed("MULTI")},
+	{1, fixed("EXEC")},
+	{1, fixed("COPY", "k", "other", "REPLACE")},
+	{2, fixed("BF.EXISTS", "k", "item")},
+	{1, fixed("MSET", "k", "item", "other", "7", "other", "")},
+	{1, fixed("GETDEL", "k")},
+	{1, func(h *history, k, _ string) []string {
 		return []string{"GETEX", k, "PX", strconv.Itoa(1 + h.rng.IntN(200))}
-	case 39:
-		return []string{"GETEX", k, "PERSIST"}
-	case 40:
-		return []string{"GETSET", k, "8"}
-	case 41, 42, 43:
-		return h.filter(k)
-	case 44, 45, 46:
-		return []string{"FILTER.ADD", k, item}
-	case 47, 48:
-		return h.items("FILTER.ADD", k)
-	case 49, 50:
-		return h.items("FILTER.DEL", k)
-	case 51:
+	}},
+	{1, fixed("GETEX", "k", "PERSIST")},
+	{1, fixed("GETSET", "k", "8")},
+	{3, func(h *history, k, _ string) []string { return h.filter(k) }},
+	{3, fixed("FILTER.ADD", "k", "item")},
+	{2, func(h *history, k, _ string) []string { return h.items("FILTER.ADD", k) }},
+	{2, func(h *history, k, _ string) []string { return h.items("FILTER.DEL", k) }},
+	{1, func(h *history, k, _ string) []string {
 		return []string{"FILTER.ADDHASH", k, strconv.FormatUint(h.rng.Uint64(), 10), "0xff"}
-	case 52:
-		return []string{"FILTER.CLEAR", k}
-	case 53:
-		return []string{"FILTER.HAS", k, item}
-	case 54, 55:
-		return []string{"FILTER.UNION", k, h.name(), h.name()}
-	case 56:
-		return []string{"FILTER.INTERSECT", k, h.name(), h.name()}
-	case 58:
-		return []string{"FILTER.GROW", k}
-	case 57:
-		return []string{"FILTER.FOLD", k}
-	case 59, 60, 61, 62, 63, 64:
-		return h.rebuild(k)
-	case 33:
-		return []string{"COPY", k, h.name(), "REPLACE"}
-	default:
-		return []string{"BF.EXISTS", k, item}
-	}
+	}},
+	{1, fixed("FILTER.CLEAR", "k")},
+	{1, fixed("FILTER.HAS", "k", "item")},
+	{2, fixed("FILTER.UNION", "k", "other", "other")},
+	{1, fixed("FILTER.INTERSECT", "k", "other", "other")},
+	{1, fixed("FILTER.FOLD", "k")},
+	{1, fixed("FILTER.GROW", "k")},
+	{6, func(h *history, k, _ string) []string { return h.rebuild(k) }},
 }
 
 // sketch is a command on a sketch. They have names of their own half of the time,

@@ -58,6 +58,14 @@ func newNodeOf(t *testing.T, log *memlog.Log, c cluster.Config) (*bench, *cluste
 	return b, d, node
 }
 
+// upgrade allows the records of this release in a cluster of one node.
+func upgrade(t *testing.T, d *cluster.Door) {
+	t.Helper()
+	if level, err := d.Upgrade(); level != cluster.Level || err != nil {
+		t.Fatalf("Upgrade() = %d, %v", level, err)
+	}
+}
+
 // TestNoReplyHidesALostQuorum runs every command that writes on a node of a cluster
 // that loses its quorum right before: the reply is that nobody knows; and some time
 // after: it is that the cluster is down. There is no other reply.
@@ -73,6 +81,7 @@ func TestNoReplyHidesALostQuorum(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				log := memlog.New(1, memlog.Faults{Answer: time.Second})
 				b, d, _ := newNode(t, log)
+				upgrade(t, d)
 				values := setup(b)
 				log.SetDown(true)
 				if got := b.do(words(line, values)...); !strings.HasPrefix(got, "-UNKNOWN") && !strings.HasPrefix(got, "-CLUSTERDOWN") {
@@ -104,7 +113,8 @@ func TestNoTransactionHidesALostQuorum(t *testing.T) {
 		for _, line := range lines {
 			synctest.Test(t, func(t *testing.T) {
 				log := memlog.New(1, memlog.Faults{Answer: time.Second})
-				b, _, _ := newNode(t, log)
+				b, d, _ := newNode(t, log)
+				upgrade(t, d)
 				values := setup(b)
 				log.SetDown(true)
 				b.line("MULTI")

@@ -8,6 +8,7 @@ import (
 
 	"github.com/bloomery/bloomery/server/internal/command"
 	"github.com/bloomery/bloomery/server/internal/door"
+	"github.com/bloomery/bloomery/server/internal/door/cluster"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/session"
 	"github.com/bloomery/bloomery/server/internal/status"
@@ -40,7 +41,7 @@ var _ door.Shared = (*sharedDoor)(nil)
 func newShared(tb testing.TB, maxMemory int64) (*bench, *sharedDoor) {
 	tb.Helper()
 	b := newBench(tb, maxMemory)
-	d := &sharedDoor{testDoor: b.door, most: 900 << 10, groups: map[*door.Op]bool{}}
+	d := &sharedDoor{testDoor: b.door, most: 900 << 10, groups: map[*door.Op]bool{}, status: status.Cluster{Level: cluster.Level}}
 	b.engine = engine.New(engine.Config{
 		Commands: command.All(), State: b.state, Door: d, Keeper: b.door.Door, Host: b, MaxMemory: maxMemory,
 		Clock: b.clock, Settings: session.NewSettings(session.RedisBloomDefaults(), ""),

@@ -86,8 +86,23 @@ var records = []store.Record{
 	{At: 5, Body: &store.Leave{Node: 3}},
 	{At: 5, Body: &store.Session{Node: 3, Nonce: -5, Last: 17}},
 	{At: 5, Body: &store.Level{Level: 2}},
+	{At: 5, Body: &store.Found{ID: 1<<64 - 1}},
 	{Body: &store.Begin{}},
 	{Body: &store.Commit{}},
+	{Body: &store.Rollback{}},
+}
+
+// TestRecordsAreOfAllOperations asks that no row of the table lacks a record above.
+func TestRecordsAreOfAllOperations(t *testing.T) {
+	seen := map[store.Op]bool{}
+	for _, r := range records {
+		seen[r.Op()] = true
+	}
+	for _, op := range store.Operations() {
+		if !seen[op] {
+			t.Errorf("no record of %v", op)
+		}
+	}
 }
 
 func TestRecordsRoundTrip(t *testing.T) {
