@@ -144,7 +144,7 @@ func TestShutdownUnderLoad(t *testing.T) {
 		_, _ = dial(t, addr).nc.Write(bytes.Repeat(request("GET", "s"), 20))
 		_, _ = dial(t, addr).nc.Write([]byte("*2\r\n$4\r\nECHO\r\n$100\r\nhal"))
 	}
-	done := make(chan struct{})
+	done, busy := make(chan struct{}), make(chan struct{}, 1000)
 	var wg sync.WaitGroup
 	for range 4 {
 		wg.Go(func() {
@@ -152,6 +152,7 @@ func TestShutdownUnderLoad(t *testing.T) {
 				select {
 				case <-done:
 					return
+				case busy <- struct{}{}:
 				default:
 				}
 				nc, err := net.DialTimeout("tcp", addr, time.Second)
@@ -165,7 +166,9 @@ func TestShutdownUnderLoad(t *testing.T) {
 			}
 		})
 	}
-	time.Sleep(200 * time.Millisecond)
+	for range 100 { // that many clients have come
+		<-busy
+	}
 	endsWithin(t, 30*time.Second, stop)
 	close(done)
 	wg.Wait()

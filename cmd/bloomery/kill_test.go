@@ -51,12 +51,44 @@ func TestMain(m *testing.M) {
 type child struct {
 	cmd  *exec.Cmd
 	addr string
-	log  *bytes.Buffer
+	log  *bytes.Buffer // until it was ready
+	said chan string   // what it has logged since, as far as there is room
+}
+
+// says waits until the child logs a text.
+func (c *child) says(t *testing.T, text string) {
+	t.Helper()
+	late := time.After(time.Minute)
+	for {
+		select {
+		case line, ok := <-c.said:
+			if strings.Contains(line, text) {
+				return
+			}
+			if !ok {
+				t.Fatalf("the server has ended, and did not log %q", text)
+			}
+		case <-late:
+			t.Fatalf("the server does not log %q", text)
+		}
+	}
+}
+
+// listen reads what the child logs, so that it never waits for a reader.
+func (c *child) listen(lines *bufio.Scanner, pipe io.Reader) {
+	defer close(c.said)
+	for lines.Scan() {
+		select {
+		case c.said <- lines.Text():
+		default:
+		}
+	}
+	_, _ = io.Copy(io.Discard, pipe) // behind a line that is too long
 }
 
 func startChild(t *testing.T, args ...string) *child {
 	t.Helper()
-	c := &child{cmd: exec.CommandContext(t.Context(), os.Args[0], append([]string{"serve", "--addr", "127.0.0.1:0", "--log-format", "json"}, args...)...), log: new(bytes.Buffer)}
+	c := &child{cmd: exec.CommandContext(t.Context(), os.Args[0], append([]string{"serve", "--addr", "127.0.0.1:0", "--log-format", "json"}, args...)...), log: new(bytes.Buffer), said: make(chan string, 1000)}
 	c.cmd.Env = append(os.Environ(), childEnv+"=1")
 	pipe, err := c.cmd.StderrPipe()
 	if err != nil {
@@ -71,7 +103,7 @@ func startChild(t *testing.T, args ...string) *child {
 		var line struct{ Msg, Addr string }
 		if json.Unmarshal(lines.Bytes(), &line) == nil && line.Msg == "ready" {
 			c.addr = line.Addr
-			go func() { _, _ = io.Copy(io.Discard, pipe) }()
+			go c.listen(lines, pipe)
 			return c
 		}
 	}

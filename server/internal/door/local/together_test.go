@@ -3,6 +3,7 @@ package local_test
 import (
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/bloomery/bloomery/server/internal/door"
@@ -13,7 +14,9 @@ import (
 
 // TestSyncedGoOn asks that a writer whose records a sync has made durable goes on when
 // that has ended, although another one came before it that needs the next sync.
-func TestSyncedGoOn(t *testing.T) {
+func TestSyncedGoOn(t *testing.T) { synctest.Test(t, syncedGoOn) }
+
+func syncedGoOn(t *testing.T) {
 	disk := powercut.New(1)
 	var held atomic.Bool
 	began, goOn := make(chan struct{}, 10), make(chan struct{})
@@ -44,10 +47,10 @@ func TestSyncedGoOn(t *testing.T) {
 	<-began // the first writer syncs a
 	set("b")
 	next := sync()
-	time.Sleep(50 * time.Millisecond) // it waits now
+	synctest.Wait() // until it waits
 	covered := make(chan error, 1)
 	go func() { covered <- d.SyncTo(position) }()
-	time.Sleep(50 * time.Millisecond)
+	synctest.Wait()
 	goOn <- struct{}{}
 	for _, done := range []chan error{first, covered} {
 		select {
