@@ -155,19 +155,25 @@ func (f array[T]) parseShard(items, entry uint64) (shard[T], error) {
 		return shard[T]{}, fmt.Errorf("%d segments", segments)
 	}
 	shape := sizing.FuseShard{Arity: f.arity, Log: uint(entry >> segmentBits & (1<<logBits - 1)), Segments: int(segments)}
-	longest := uint(sizing.MaxFuseLog3)
-	if f.arity == 4 {
-		longest = sizing.MaxFuseLog4
-	}
 	empty := shape == sizing.FuseShard{Arity: f.arity} && items == 0
 	switch {
 	case empty:
-	case shape.Log < sizing.MinFuseLog || shape.Log > longest || shape.Segments < f.arity || shape.Slots() > math.MaxUint32:
+	case !possible(shape):
 		return shard[T]{}, fmt.Errorf("%d segments of 2^%d slots", shape.Segments, shape.Log)
 	case items > shape.Slots():
 		return shard[T]{}, fmt.Errorf("%d keys in %d slots", items, shape.Slots())
 	}
 	return newShard[T](shape, uint32(entry>>(segmentBits+logBits)), items), nil
+}
+
+// possible reports whether an array can have this shape, which is not empty.
+func possible(shape sizing.FuseShard) bool {
+	longest := uint(sizing.MaxFuseLog3)
+	if shape.Arity == 4 {
+		longest = sizing.MaxFuseLog4
+	}
+	return shape.Log >= sizing.MinFuseLog && shape.Log <= longest &&
+		shape.Segments >= shape.Arity && shape.Slots() <= math.MaxUint32
 }
 
 // opening returns the part of c that opens filters.

@@ -1,6 +1,10 @@
 package fuse
 
-import "math/bits"
+import (
+	"math/bits"
+
+	"github.com/bloomery/bloomery/sizing"
+)
 
 // A word of the build holds, for one slot, what its keys are together:
 //
@@ -44,6 +48,20 @@ type place struct {
 	mask   uint32 // length - 1
 	log    uint32 // binary logarithm of length
 	arity  int    // slots of a key
+}
+
+// placeIn returns where keys lie in an array of this shape.
+func placeIn(shape sizing.FuseShard) place {
+	if shape.Segments == 0 {
+		return place{arity: shape.Arity} // no slot is in any array, and no key is found
+	}
+	return place{
+		starts: uint64(shape.Segments-shape.Arity+1) << shape.Log,
+		length: 1 << shape.Log,
+		mask:   1<<shape.Log - 1,
+		log:    uint32(shape.Log),
+		arity:  shape.Arity,
+	}
 }
 
 // The bits of the hash that the second, third and fourth offset begin at. With

@@ -21,17 +21,7 @@ type shard[T Fingerprint] struct {
 
 // newShard returns a shard without its array.
 func newShard[T Fingerprint](shape sizing.FuseShard, seed uint32, items uint64) shard[T] {
-	s := shard[T]{shape: shape, seed: seed, salt: saltOf(seed), items: items}
-	if shape.Segments > 0 { // else no slot is in any array, and no key is found
-		s.place = place{
-			starts: uint64(shape.Segments-shape.Arity+1) << shape.Log,
-			length: 1 << shape.Log,
-			mask:   1<<shape.Log - 1,
-			log:    uint32(shape.Log),
-		}
-	}
-	s.arity = shape.Arity
-	return s
+	return shard[T]{place: placeIn(shape), shape: shape, seed: seed, salt: saltOf(seed), items: items}
 }
 
 // saltOf returns what hashes are mixed with after so many failures. The first

@@ -64,10 +64,15 @@ func (w *width) blocks(n int) int {
 //	       word j has bit j of the 64 slots of the block
 //	codes  2 bits for each bucket: which of the keys that begin in it are here
 type layer struct {
+	span
+	cols  []uint64
+	codes []uint64
+}
+
+// span is what a layer is beside its memory.
+type span struct {
 	starts uint64 // rows begin at slots below this, so that they end within the table
 	narrow int    // blocks that have r columns; those behind have one more
-	cols   []uint64
-	codes  []uint64
 }
 
 // shape is the size of a layer.
@@ -78,6 +83,9 @@ func (s shape) colWords(r int) int { return s.blocks*r + s.blocks - s.narrow }
 
 // words returns how many words the layer takes.
 func (s shape) words(w *width, r int) int { return s.colWords(r) + codeWordsFor(s.blocks, w) }
+
+// span returns what is the same in all layers of this shape.
+func (s shape) span(w *width) span { return span{startsOf(s.blocks, w), s.narrow} }
 
 // startsOf returns the number of slots that a row can begin at.
 func startsOf(blocks int, w *width) uint64 { return uint64(blocks)*blockSlots - uint64(w.bits) }
@@ -95,27 +103,30 @@ func codeWordsFor(blocks int, w *width) int {
 func newLayer(s shape, r int, w *width, words []uint64) (layer, []uint64) {
 	c, d := s.colWords(r), codeWordsFor(s.blocks, w)
 	return layer{
-		starts: startsOf(s.blocks, w),
-		narrow: s.narrow,
-		cols:   words[:c:c],
-		codes:  words[c : c+d : c+d],
+		span:  s.span(w),
+		cols:  words[:c:c],
+		codes: words[c : c+d : c+d],
 	}, words[c+d:]
 }
 
 // at returns where the columns of a block begin in a table of r columns.
-func (l *layer) at(block, r int) int { return block*r + max(0, block-l.narrow) }
+func (s *span) at(block, r int) int { return block*r + max(0, block-s.narrow) }
 
 // columns returns how many columns a block has in a table of r columns. It has
 // no branches.
-func (l *layer) columns(block, r int) int {
-	return r + int(uint64(int64(l.narrow)-1-int64(block))>>63)
+func (s *span) columns(block, r int) int {
+	return r + int(uint64(int64(s.narrow)-1-int64(block))>>63)
 }
 
 // keeps reports whether keys that begin at start are in this layer. It has no
 // branches.
 func (l *layer) keeps(start uint64, w *width) bool {
-	bucket := start >> (w.bucket & 63)
-	return start&(1<<(w.bucket&63)-1) >= w.bound(codeOf(l.codes, bucket))
+	return w.keeps(start, codeOf(l.codes, start>>(w.bucket&63)))
+}
+
+// keeps reports whether a bucket with this code keeps the keys that begin at start.
+func (w *width) keeps(start, code uint64) bool {
+	return start&(1<<(w.bucket&63)-1) >= w.bound(code)
 }
 
 // codeOf returns the code of a bucket.
