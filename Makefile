@@ -21,7 +21,7 @@ DESTDIR ?=
 SHARE    = $(DESTDIR)$(PREFIX)/share
 
 .DEFAULT_GOAL := help
-.PHONY: help run cluster torture build test stages check unit race purego tiers cross cross-vet vet-modules narrow golden fuzz fuzz-short lint fmt generate clean-tree bench bench-compare bench-peers bench-lookups bench-hashes bench-cli bench-server bench-cluster clients rules redis-cli bench-test mutants scale soak gate chaos-debug ui screenshots bench-door promises install uninstall packages package-test reproduce
+.PHONY: help run cluster torture build test stages check unit race purego tiers cross cross-vet vet-modules contrib contrib-figures narrow golden fuzz fuzz-short lint fmt generate clean-tree bench bench-compare bench-peers bench-lookups bench-hashes bench-cli bench-server bench-cluster clients rules redis-cli bench-test mutants scale soak gate chaos-debug ui screenshots bench-door promises install uninstall packages package-test reproduce
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -79,6 +79,7 @@ check: test ## test, and lint, 32 bits, other systems, benchmarks, a clean tree 
 	@$(STAGE) narrow   $(MAKE) -s narrow
 	@$(STAGE) cross    $(MAKE) -s cross-vet
 	@$(STAGE) modules  $(MAKE) -s vet-modules
+	@$(STAGE) contrib  $(MAKE) -s contrib
 	@$(STAGE) rules    $(MAKE) -s rules
 	@$(STAGE) bench    $(MAKE) -s bench-test
 	@$(STAGE) generate $(MAKE) -s clean-tree
@@ -133,9 +134,21 @@ cross-vet: ## compile and vet all, assembly too, for 32 bits, macOS on arm64 and
 	GOOS=darwin GOARCH=arm64 go vet -asmdecl ./...
 	GOOS=windows go vet -asmdecl ./...
 
-vet-modules: ## vet the modules of the tests with clients and with a browser
+vet-modules: ## vet the modules of the tests with clients and with a browser, and of the plug-ins
 	cd server/clienttest && go vet ./...
 	cd server/uitest && go vet ./...
+	cd contrib/pebble && go vet ./...
+	cd contrib/goleveldb && go vet ./...
+
+contrib: ## the plug-ins in their databases, which are downloaded: Pebble and goleveldb
+	cd contrib/pebble && go test -vet=off ./...
+	cd contrib/goleveldb && go test -vet=off ./...
+
+contrib-figures: ## the figures of docs/databases.md, with a million paths of Debian's packages (10 minutes)
+	scripts/corpora.sh
+	cd contrib/pebble && go run ./figures -data ../../corpora/paths.txt && go run ./sstable -data ../../corpora/paths.txt
+	cd contrib/goleveldb && go run ./blocks -data ../../corpora/paths.txt
+	go test ./contrib/admission -count=1 -run Popularity -v
 
 # Addresses of 32 bits end at 4 GB: what tests leave behind is collected well before.
 narrow: ## the tests with integers and pointers of 32 bits, statistics left out

@@ -124,6 +124,7 @@ var rooms = map[string][]string{
 	"examples/embedded": {"server"},
 	"examples/hello":    {"bloom"},
 	"examples/tour":     {"", "bloom", "codec", "codec/file", "cuckoo", "fuse", "hashing"},
+	"contrib/admission": {"compose", "hashing"},
 	"contrib/packaging": {},
 	"contrib/platforms": {},
 	"examples/words":    {"bloom"},
