@@ -59,16 +59,13 @@ func OpenBare(data []byte) (Bare, error) {
 		return Bare{}, errBare
 	}
 	b := Bare{data[:body], data[body:n], r}
-	left := uint64(body / 8)
+	words, sound := list, true
 	for at := 0; at < len(b.shapes); at += bareWord {
 		blocks, narrow := b.shape(at)
-		words, ok := bareWords(blocks, narrow, r, left)
-		if !ok {
-			return Bare{}, errBare
-		}
-		left -= words
+		words += bareColumns(blocks, narrow, r) + bareCodes(blocks)
+		sound = sound && blocks > 1 && narrow <= blocks && (narrow == blocks || r < sizing.MaxRibbonColumns)
 	}
-	if left != list {
+	if !sound || words != uint64(body/8) {
 		return Bare{}, errBare
 	}
 	return b, nil
@@ -80,31 +77,27 @@ func (b *Bare) shape(at int) (blocks, narrow uint64) {
 	return word & math.MaxUint32, word >> 32
 }
 
-// bareWords returns how many words a layer takes, and false if it cannot be or there are
-// not as many.
-func bareWords(blocks, narrow uint64, r int, left uint64) (uint64, bool) {
-	if blocks <= 1 || narrow > blocks || narrow < blocks && r == sizing.MaxRibbonColumns || blocks*uint64(r) > left {
-		return 0, false
-	}
-	words := uint64(shape{int(blocks), int(narrow)}.words(&widths[1], r))
-	return words, words <= left
-}
+// bareColumns is shape.colWords. With more narrow blocks than blocks it may wrap: OpenBare refuses
+// those, whatever the sum is.
+func bareColumns(blocks, narrow uint64, r int) uint64 { return blocks*uint64(r+1) - narrow }
+
+// bareCodes is codeWordsFor, for rows of 64: there is a bucket for each two blocks.
+func bareCodes(blocks uint64) uint64 { return (blocks/2 + perCodes - 1) / perCodes }
 
 // ContainsHash reports whether the key with hash h may be in the set. False is certain.
 func (b *Bare) ContainsHash(h uint64) bool {
 	w, body := &widths[1], b.body
 	for at := 0; at < len(b.shapes); at += bareWord {
 		blocks, narrow := b.shape(at)
-		s := shape{int(blocks), int(narrow)}
-		l := s.span(w)
+		l := span{(blocks - 1) * blockSlots, int(narrow)}
 		start := startOf(h, l.starts)
-		codes := 8 * s.colWords(b.r)
+		codes := 8 * bareColumns(blocks, narrow, b.r)
 		bucket := start >> w.bucket
-		code := uint64(body[uint64(codes)+bucket/4]) >> (bucket % 4 * codeBits) & 3
+		code := uint64(body[codes+bucket/4]) >> (bucket % 4 * codeBits) & 3
 		if w.keeps(start, code) {
 			return l.matchBare(body, h, start, b.r)
 		}
-		body = body[codes+8*codeWordsFor(s.blocks, w):]
+		body = body[codes+8*bareCodes(blocks):]
 		h = bump(h)
 	}
 	return listed(body, h)
