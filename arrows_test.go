@@ -15,8 +15,8 @@ const module = "github.com/bloomery/bloomery"
 
 // commands is what every package of commands may import: none imports another.
 var commands = []string{
-	"internal/redisbloom", "server/internal/acl", "server/internal/answer", "server/internal/catalog", "server/internal/control", "server/internal/engine", "server/internal/glob", "server/internal/health", "server/internal/maker",
-	"internal/rdb", "server/internal/refusal", "server/internal/session", "server/internal/staging", "server/internal/status", "server/internal/store", "server/internal/traits",
+	"internal/redisbloom", "server/internal/acl", "server/internal/answer", "server/internal/bundle", "server/internal/catalog", "server/internal/control", "server/internal/engine", "server/internal/glob", "server/internal/health", "server/internal/maker",
+	"internal/rdb", "server/internal/refusal", "server/internal/scratch", "server/internal/session", "server/internal/staging", "server/internal/status", "server/internal/store", "server/internal/traits",
 }
 
 // rooms lists, for each package of the module, which others it may import.
@@ -81,11 +81,13 @@ var rooms = map[string][]string{
 	"server/internal/refusal":             {"server/internal/answer", "server/internal/door", "server/internal/store"},
 	"server/internal/control":             {"server/internal/answer", "server/internal/door", "server/internal/refusal", "server/internal/status"},
 	"server/internal/gate":                {"server/internal/order", "server/internal/session"},
+	"server/internal/scratch":             {"internal/redisbloom", "server/internal/answer", "server/internal/routes", "server/internal/store"},
 	"server/internal/sweep":               {"server/internal/door", "server/internal/gate", "server/internal/session", "server/internal/store"},
 	"server/internal/checkup":             {"", "server/internal/catalog", "server/internal/health", "server/internal/status", "server/internal/store"},
 	"server/internal/routes":              {""},
 	"server/internal/staging":             {"", "internal/redisbloom", "server/internal/answer", "server/internal/catalog", "server/internal/door", "server/internal/routes", "server/internal/store"},
-	"server/internal/engine":              {"hashing", "internal/redisbloom", "server/internal/acl", "server/internal/answer", "server/internal/budget", "server/internal/catalog", "server/internal/checkup", "server/internal/control", "server/internal/cost", "server/internal/door", "server/internal/gate", "server/internal/glob", "server/internal/health", "internal/rdb", "server/internal/refusal", "server/internal/routes", "server/internal/session", "server/internal/staging", "server/internal/status", "server/internal/store", "server/internal/sweep", "server/internal/traits"},
+	"server/internal/engine":              {"hashing", "server/internal/acl", "server/internal/answer", "server/internal/budget", "server/internal/catalog", "server/internal/checkup", "server/internal/control", "server/internal/cost", "server/internal/door", "server/internal/gate", "server/internal/glob", "server/internal/health", "internal/rdb", "server/internal/refusal", "server/internal/scratch", "server/internal/session", "server/internal/staging", "server/internal/status", "server/internal/store", "server/internal/sweep", "server/internal/traits"},
+	"server/internal/bundle":              {"server/internal/answer", "server/internal/catalog", "server/internal/door", "server/internal/engine", "server/internal/health", "server/internal/refusal", "server/internal/routes", "server/internal/scratch", "server/internal/store"},
 	"server/internal/maker":               {"server/internal/answer", "server/internal/catalog", "server/internal/engine", "server/internal/store"},
 	"server/internal/command/bf":          commands,
 	"server/internal/command/cf":          commands,

@@ -27,7 +27,7 @@ func (e *Engine) account(s *Session, calls []Call, took time.Duration) {
 			i++
 			continue
 		}
-		asks := m != nil && cmd.work == health.Has
+		asks := m != nil && cmd.bundling.Work == health.Has
 		for i < len(calls) && calls[i].cmd == cmd {
 			if r := &calls[i].Reply; r.Kind == answer.Error {
 				failed++
@@ -38,7 +38,7 @@ func (e *Engine) account(s *Session, calls []Call, took time.Duration) {
 			i++
 		}
 		if m != nil {
-			m.Note(s.Slot, cmd.work, each*time.Duration(i-from), i-from, asked, no)
+			m.Note(s.Slot, cmd.bundling.Work, each*time.Duration(i-from), i-from, asked, no)
 		}
 		e.notes.Counters.Of(&s.Client, cmd.index).Add(i-from, each, failed)
 	}

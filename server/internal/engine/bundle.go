@@ -5,30 +5,50 @@ package engine
 import (
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/door"
+	"github.com/bloomery/bloomery/server/internal/health"
 	"github.com/bloomery/bloomery/server/internal/traits"
 )
 
-// bundled is what is left to a kind of command that is run in bundles: [OnFilter] and
-// [OnSketch]. Everything around it is the same for both: calls are gathered, what their
-// key stands for is looked up inside the gate, their records are put in order, and calls
-// of very many items are run in pieces.
-type bundled interface {
-	// unfit answers a call whose key stands for nothing, or for something else than the
+// Bundled is what is left to a kind of command that is run in bundles: package bundle has
+// those on filters and on sketches. Everything around it is the same for both: calls are
+// gathered, what their key stands for is looked up inside the gate, and their records are
+// put in order.
+type Bundled interface {
+	// Bundling says what the engine has to know of the command. It is asked once.
+	Bundling() Bundling
+	// Cost adds what a call costs in a transaction.
+	Cost(x *Costs, c *Call)
+	// Unfit answers a call whose key stands for nothing, or for something else than the
 	// command is for; or it makes what the key is to stand for.
-	unfit(e *Engine, s *Session, c *Call, entry *catalog.Entry)
-	// run answers calls on an entry, or puts their records in order. Those that it leaves
+	Unfit(t Turn, c *Call, entry *catalog.Entry)
+	// Run answers calls on an entry, or puts their records in order. Those that it leaves
 	// without an answer are run again.
-	run(e *Engine, s *Session, entry *catalog.Entry, calls []Call)
-	// begin makes room for the answers of a call that is run in pieces. It reports false
-	// if it has answered.
-	begin(e *Engine, s *Session, c *Call, v *pieces) bool
-	// piece runs the next piece of a call.
-	piece(e *Engine, s *Session, entry *catalog.Entry, calls []Call, v *pieces)
-	// finish answers a call of which no piece is left, or one has failed.
-	finish(w *Workspace, c *Call, v *pieces)
-	// settled answers calls from the result of their record. Those that it leaves without
+	Run(t Turn, entry *catalog.Entry, calls []Call)
+	// RunPieces runs one call, of which something is done already, or which has more than
+	// Most items.
+	RunPieces(t Turn, calls []Call)
+	// Settled answers calls from the result of their record. Those that it leaves without
 	// an answer are run again.
-	settled(e *Engine, w *Workspace, v span)
+	Settled(t Turn, v Span)
+}
+
+// Bundling is what the engine has to know of a command that is run in bundles.
+type Bundling struct {
+	Family *Family
+	// Parse, if there is one, sets the items of a call, or answers; without one they are
+	// all arguments behind the key.
+	Parse func(*Context, *Call)
+	// Early, if there is one, answers if the arguments are wrong. It is called once,
+	// however often the call is run.
+	Early func(*Call)
+	// Stride is how many arguments an item has, Most how many items are run at once.
+	Stride, Most int
+	// Joins reports that calls of other commands of the family may be in one bundle.
+	Joins   bool
+	Single  bool // it is answered by a single value
+	Records bool // its calls make records
+	Adds    bool // it adds items
+	Work    health.Work
 }
 
 // gather returns how many calls, from the first on, make one bundle.
@@ -68,58 +88,50 @@ func (e *Engine) joins(s *Session, c, next *Call) bool {
 		next.cmd = c.cmd
 		return c.cmd.Takes(len(next.Args))
 	}
-	if c.cmd.Filter == nil {
+	if !c.cmd.bundling.Joins {
 		return false
 	}
 	cmd := e.table.Lookup(next.Args[0])
 	next.cmd = cmd
-	if cmd == nil || cmd.Filter == nil || !cmd.Takes(len(next.Args)) {
+	if cmd == nil || !cmd.bundling.Joins || !cmd.Takes(len(next.Args)) {
 		return false
 	}
 	if cmd != c.cmd && !s.Rights().All() && !cmd.allowed(s.Rights(), next.Args) {
 		return false // it is refused on its own
 	}
-	return cmd.family == c.cmd.family && cmd.records == c.cmd.records &&
+	return cmd.bundling.Family == c.cmd.bundling.Family && cmd.bundling.Records == c.cmd.bundling.Records &&
 		cmd.Flags&(traits.Heavy|traits.DenyOOM) == c.cmd.Flags&(traits.Heavy|traits.DenyOOM)
 }
 
 // runBundle runs a bundle: calls of one kind on one key, all reading or all writing.
 func (e *Engine) runBundle(s *Session, calls []Call) {
 	for i := range calls {
-		if c := &calls[i]; c.cmd.Filter != nil && c.cmd.Filter.Parse != nil {
-			c.cmd.Filter.Parse(&s.ctx, c)
+		if c := &calls[i]; c.cmd.bundling.Parse != nil {
+			c.cmd.bundling.Parse(&s.ctx, c)
 		} else {
 			c.Items = c.Args[2:]
 		}
 	}
 	if s.Rights().AddRate() > 0 {
 		for i := range calls {
-			if c := &calls[i]; !c.answered && c.cmd.adds {
-				e.charge(s, c, c.count())
+			if c := &calls[i]; !c.answered && c.cmd.bundling.Adds {
+				e.charge(s, c, c.Count())
 			}
 		}
 	}
-	if k := calls[0].cmd.Sketch; k != nil && k.Early != nil {
+	if early := calls[0].cmd.bundling.Early; early != nil {
 		for i := range calls {
 			if c := &calls[i]; !c.answered {
-				k.Early(c)
+				early(c)
 			}
 		}
 	}
 	e.runCalls(s, calls)
 }
 
-// count returns the number of items of a call.
-func (c *Call) count() int {
-	if c.cmd.Sketch != nil {
-		return c.cmd.Sketch.count(c)
-	}
-	return len(c.Items)
-}
-
 // runCalls runs the calls of a bundle that are not answered and not waiting.
 func (e *Engine) runCalls(s *Session, calls []Call) {
-	most := calls[0].cmd.most
+	most := calls[0].cmd.bundling.Most
 	for i := 0; i < len(calls); {
 		if calls[i].answered || calls[i].waiting {
 			i++
@@ -128,7 +140,7 @@ func (e *Engine) runCalls(s *Session, calls []Call) {
 		n := i + 1
 		for items := len(calls[i].Items); n < len(calls); n++ {
 			c := &calls[n]
-			if items += len(c.Items); c.answered || c.waiting || c.pieces != nil || items > most {
+			if items += len(c.Items); c.answered || c.waiting || c.Pieces != nil || items > most {
 				break
 			}
 		}
@@ -143,17 +155,13 @@ func (e *Engine) runSpan(s *Session, calls []Call) {
 	if len(s.w.pending) > 0 && s.w.touched(c) {
 		e.settle(s)
 	}
-	switch {
-	case c.pieces != nil:
-		e.runPieces(s, calls[:1], c.pieces)
-		return
-	case len(c.Items) > c.cmd.most:
-		e.runPieces(s, calls[:1], &pieces{})
+	if c.Pieces != nil || len(c.Items) > c.cmd.bundling.Most {
+		c.cmd.On.RunPieces(Turn{e, s}, calls[:1])
 		return
 	}
 	e.enter(s)
 	if entry := e.find(s, c); entry != nil {
-		c.cmd.on.run(e, s, entry, calls)
+		c.cmd.On.Run(Turn{e, s}, entry, calls)
 	}
 }
 
@@ -161,35 +169,14 @@ func (e *Engine) runSpan(s *Session, calls []Call) {
 // kind, it returns nil: the call is answered, or run again.
 func (e *Engine) find(s *Session, c *Call) *catalog.Entry {
 	entry := e.state.Names.Lookup(c.Args[1], s.ms)
-	if !c.cmd.records {
+	if !c.cmd.bundling.Records {
 		e.notes.Counters.Looked(&s.Client, entry != nil, 1)
 	}
-	if entry == nil || entry.Kind != c.cmd.family.Kind {
-		c.cmd.on.unfit(e, s, c, entry)
+	if entry == nil || entry.Kind != c.cmd.bundling.Family.Kind {
+		c.cmd.On.Unfit(Turn{e, s}, c, entry)
 		return nil
 	}
 	return entry
-}
-
-// order puts the records of spans in order and answers the calls of those that are
-// settled. The others wait.
-func (e *Engine) order(s *Session, spans []span) {
-	w := s.w
-	w.refs = w.refs[:0]
-	for i := range spans {
-		w.refs = append(w.refs, &spans[i].op.Op)
-	}
-	e.do(s, w.refs)
-	for _, v := range spans {
-		if v.op.Settled {
-			v.calls[0].cmd.on.settled(e, w, v)
-			continue
-		}
-		for i := range v.calls {
-			v.calls[i].waiting = !v.calls[i].answered
-		}
-		w.pending = append(w.pending, v)
-	}
 }
 
 // doAndWait puts ops in order and waits for them, outside the gate if that takes time.

@@ -1,6 +1,9 @@
 package engine
 
-import "github.com/bloomery/bloomery/server/internal/answer"
+import (
+	"github.com/bloomery/bloomery/server/internal/answer"
+	"github.com/bloomery/bloomery/server/internal/scratch"
+)
 
 // Call: a command on its way.
 
@@ -21,17 +24,22 @@ type Call struct {
 	// Option is what a command keeps from one step to the next.
 	Option any
 
+	// First, Rooms, Single and Pieces are kept for those who run bundles: where the digests
+	// of the items begin in the memory, how often a record of it had too little room, that
+	// its record is its own since together there was no memory, and what was done of it
+	// before.
+	First  int
+	Pieces *scratch.Pieces
+	Rooms  uint8
+	Single bool
+
+	answered bool // Reply is final
+	queued   bool // it is for EXEC to run
+	waiting  bool // for a record that is on its way
+	barred   bool // its user had no right to it when EXEC began
+	own      bool // Args are its own: nobody uses their memory for something else
 	cmd      *Command
-	answered bool                // Reply is final
-	queued   bool                // it is for EXEC to run
-	waiting  bool                // for a record that is on its way
-	barred   bool                // its user had no right to it when EXEC began
-	own      bool                // Args are its own: nobody uses their memory for something else
-	single   bool                // its record is its own: together there was no memory
-	rooms    uint8               // how often a record of it had too little room
-	pieces   *pieces             // what was done of it before
 	made     *made               // what it will store
-	first    int                 // of the items' digests in the workspace
 	finish   func() answer.Reply // makes the reply when the gate is left
 }
 
@@ -47,8 +55,22 @@ func (c *Call) Answer(r answer.Reply) {
 	c.answered = true
 }
 
-// answerList makes an array the reply.
-func (c *Call) answerList(elems []answer.Reply) {
+// Probe returns a call of the same arguments that nobody waits for.
+func (c *Call) Probe() Call { return Call{Args: c.Args, Items: c.Args[2:], cmd: c.cmd} }
+
+// Count returns the number of items.
+func (c *Call) Count() int {
+	if c.cmd.bundling.Stride == 2 {
+		return len(c.Items) / 2
+	}
+	return len(c.Items)
+}
+
+// Conclude says that Reply is the answer, or will be in a moment.
+func (c *Call) Conclude() { c.answered = true }
+
+// AnswerList makes an array the reply.
+func (c *Call) AnswerList(elems []answer.Reply) {
 	c.Reply.Kind, c.Reply.Text, c.Reply.Elems = answer.Array, "", elems
 	c.answered = true
 }
@@ -70,7 +92,7 @@ func (c *Call) AnswerLater(f func() answer.Reply) {
 func (c *Call) AnswerBools(v []bool) {
 	c.answered = true
 	c.Reply.Text = ""
-	if c.cmd.Filter.Single {
+	if c.cmd.bundling.Single {
 		c.Reply.Kind, c.Reply.N = answer.Bool, 0
 		if v[0] {
 			c.Reply.N = 1

@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/bloomery/bloomery/server/internal/bundle"
 	"github.com/bloomery/bloomery/server/internal/command"
 	"github.com/bloomery/bloomery/server/internal/door/cluster"
 	"github.com/bloomery/bloomery/server/internal/door/cluster/memlog"
@@ -196,7 +197,8 @@ func TestOthersLackRoom(t *testing.T) {
 				want, got := reply(line, 1<<30), reply(line, 0)
 				// An insert into a CF may always need another sub-filter. The memory of
 				// replies is used again: an equal one can be that of an earlier command.
-				insert := c.Filter != nil && c.Filter.Write != nil && c.Filter.Write.Grows && strings.HasPrefix(c.Name, "cf.")
+				f, ok := c.On.(*bundle.OnFilter)
+				insert := ok && f.Write != nil && f.Write.Grows && strings.HasPrefix(c.Name, "cf.")
 				if got == want && !insert {
 					continue
 				}

@@ -3,7 +3,6 @@ package engine
 // Command: what the table has of each command.
 
 import (
-	"github.com/bloomery/bloomery/server/internal/health"
 	"github.com/bloomery/bloomery/server/internal/store"
 	"github.com/bloomery/bloomery/server/internal/traits"
 )
@@ -14,9 +13,9 @@ import (
 //
 //   - Run answers at once: it looks at names and settings and changes no data;
 //   - Prepare makes an Op, and Reply answers when that is settled;
-//   - Filter is Prepare and Reply for commands on the items of one filter: those
-//     that follow each other are hashed together and make one record. Sketch is
-//     the same for sketches.
+//   - On is Prepare and Reply for commands on the items of one filter or sketch: calls
+//     that follow each other are run together and make one record. Package bundle has
+//     both.
 type Command struct {
 	// Name is in lower case.
 	Name string
@@ -42,7 +41,7 @@ type Command struct {
 
 	// Cost says what a call of the command touches, besides its arguments, in a
 	// transaction. It looks at the arguments alone. Nil is right for commands with
-	// Filter or Sketch, whose arguments are items, and for those that have nothing to
+	// On, whose arguments are items, and for those that have nothing to
 	// do with data.
 	Cost func(*Costs, *Call)
 
@@ -63,23 +62,17 @@ type Command struct {
 	// Reply answers when the record is settled. A call that it leaves without
 	// an answer is prepared again.
 	Reply func(*Call, *store.Result)
-	// Filter is how a command on one filter runs, Sketch one on a sketch.
-	Filter *OnFilter
-	Sketch *OnSketch
+	// On is how a command on items runs.
+	On Bundled
 
 	full  string // the name with its container: "client|list"
 	quick bool   // Run is all
 	gated bool   // it has to do with data: it runs inside the gate
 	sub   bool   // of a container
 	index int    // of its counters
-	work  health.Work
 	subs  map[string]*Command
 
-	on      bundled // Filter or Sketch
-	family  *Family
-	most    int  // items of a bundle, before what they are on is known
-	records bool // its calls make records
-	adds    bool // it adds items
+	bundling Bundling // of On
 }
 
 // writes reports whether the command may change data.

@@ -13,6 +13,7 @@ import (
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/cost"
 	"github.com/bloomery/bloomery/server/internal/door"
+	"github.com/bloomery/bloomery/server/internal/scratch"
 	"github.com/bloomery/bloomery/server/internal/session"
 	"github.com/bloomery/bloomery/server/internal/status"
 	"github.com/bloomery/bloomery/server/internal/store"
@@ -180,9 +181,8 @@ func (x *Context) Alone() bool { return x.s.alone }
 // stand before it have not run yet.
 func (x Transaction) Queued() bool { return x.s.multi && !x.s.alone }
 
-// Workspace returns the memory of digests: those of a call's items begin at
-// First.
-func (x *Context) Workspace() *Workspace { return x.s.w }
+// Memory returns the memory of digests: those of a call's items begin at First.
+func (x *Context) Memory() *scratch.Memory { return &x.s.w.Memory }
 
 // AnswerChunk answers a piece of a dump, which is a part of the contents of p,
 // and the iterator of the next. Large ones are copied outside the gate, a little

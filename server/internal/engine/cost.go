@@ -4,7 +4,6 @@ package engine
 
 import (
 	"github.com/bloomery/bloomery/server/internal/cost"
-	"github.com/bloomery/bloomery/server/internal/health"
 	"github.com/bloomery/bloomery/server/internal/traits"
 )
 
@@ -34,69 +33,12 @@ func (x *Costs) call(cmd *Command, c *Call) {
 	switch {
 	case cmd.Cost != nil:
 		cmd.Cost(x, c)
-	case cmd.Filter != nil:
-		x.onFilter(c)
-	case cmd.Sketch != nil:
-		x.onSketch(c)
+	case cmd.On != nil:
+		cmd.On.Cost(x, c)
 	case !cmd.gated && cmd.Flags&traits.Fast == 0:
 		x.Slow()
 	}
 	c.cmd = before
-}
-
-// onFilter adds what a command on the items of a filter costs. Options among the
-// arguments count as items.
-func (x *Costs) onFilter(c *Call) {
-	f, key, n := c.cmd.Filter, c.Args[1], max(len(c.Args)-2, 0)
-	x.Hashed(c.Args[2:])
-	x.Items(key, n)
-	switch {
-	case f.Read != nil:
-		x.Visit(key)
-	case f.Write == nil:
-	case c.cmd.work == health.Delete:
-		x.Delete(key, n)
-	default:
-		hashes := 0
-		if f.Hash != nil {
-			hashes = n
-		}
-		x.Insert(key, n, hashes)
-		if f.Write.Create != nil && (f.Parse != nil || !x.Makes(key)) {
-			x.created(c)
-		}
-	}
-}
-
-// created notes what a command makes where there is no such name.
-func (x *Costs) created(c *Call) {
-	f, probe := c.cmd.Filter, Call{Args: c.Args, Items: c.Args[2:], cmd: c.cmd}
-	if f.Parse != nil {
-		f.Parse(x.ctx, &probe)
-	}
-	if !probe.answered {
-		x.Make(c.Args[1], f.Write.Create(x.ctx, &probe))
-	}
-}
-
-// onSketch adds what a command on the items of a sketch costs.
-func (x *Costs) onSketch(c *Call) {
-	k, key := c.cmd.Sketch, c.Args[1]
-	x.Hashed(c.Args[2:])
-	if k.Look != nil {
-		x.Look(key)
-		return
-	}
-	n := k.items(len(c.Args) - 2)
-	if x.Items(key, n); k.Body != nil {
-		x.Count(key, n)
-	}
-	for i := 2; i < len(c.Args); i += max(k.Stride, 1) {
-		x.Row(key, uint64(len(c.Args[i])))
-	}
-	if k.Tries != nil {
-		x.Try(key, k.Tries(c.Args[2:]))
-	}
 }
 
 // ByWords is the cost of a command that touches little besides its arguments, which are

@@ -23,7 +23,7 @@ func TestEveryCommandHasACost(t *testing.T) {
 		if len(c.Subcommands) > 0 || c.Flags&(traits.NoMulti|traits.Immediate) != 0 || !data {
 			return
 		}
-		if c.Cost == nil && c.Filter == nil && c.Sketch == nil {
+		if c.Cost == nil && c.On == nil {
 			t.Errorf("%s has no cost", c.FullName())
 		}
 	})

@@ -128,7 +128,7 @@ func (e *Engine) step(s *Session, calls []Call) int {
 		s.note(c)
 		return 1
 	}
-	if c.cmd.on == nil {
+	if c.cmd.On == nil {
 		return e.runPlain(s, calls)
 	}
 	n := e.gather(s, calls)

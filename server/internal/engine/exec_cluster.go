@@ -128,7 +128,7 @@ func (e *Engine) tryGroup(s *Session, c *Call, calls []Call, watches map[string]
 		e.answer(s, v)
 	}
 	for _, v := range pending {
-		e.again(s, v.calls)
+		e.again(s, v.Calls)
 	}
 	e.settle(s)
 	return true
@@ -147,7 +147,7 @@ func (e *Engine) changed(s *Session, before map[string]watched) bool {
 // dropPending gives up what was prepared.
 func (e *Engine) dropPending(s *Session) {
 	for _, v := range s.w.pending {
-		e.Budget.Release(v.op.Cost)
+		e.Budget.Release(v.Op.Cost)
 	}
 	s.w.pending = nil
 }

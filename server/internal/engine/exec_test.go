@@ -9,7 +9,6 @@ import (
 
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/catalog"
-	"github.com/bloomery/bloomery/server/internal/health"
 	"github.com/bloomery/bloomery/server/internal/session"
 	"github.com/bloomery/bloomery/server/internal/store"
 	"github.com/bloomery/bloomery/server/internal/traits"
@@ -140,15 +139,26 @@ func TestWeightLeavesTheGate(t *testing.T) {
 	}
 }
 
-// TestJoins asks which calls make one group.
+// fake is a command on items that is described and never run.
+type fake Bundling
+
+func (f fake) Bundling() Bundling              { return Bundling(f) }
+func (fake) Cost(*Costs, *Call)                {}
+func (fake) Unfit(Turn, *Call, *catalog.Entry) {}
+func (fake) Run(Turn, *catalog.Entry, []Call)  {}
+func (fake) RunPieces(Turn, []Call)            {}
+func (fake) Settled(Turn, Span)                {}
+
+// TestJoins asks which calls make one bundle.
 func TestJoins(t *testing.T) {
 	f, g := &Family{Kind: catalog.Bloom}, &Family{Kind: catalog.Cuckoo}
-	add := &Writing{}
+	adds, has := fake{Family: f, Joins: true, Records: true}, fake{Family: f, Joins: true}
 	e, s := small(
-		Command{Name: "add", Arity: -3, Filter: &OnFilter{Family: f, Write: add}}, Command{Name: "put", Arity: 3, Filter: &OnFilter{Family: f, Write: add}},
-		Command{Name: "grow", Arity: 3, Flags: traits.DenyOOM, Filter: &OnFilter{Family: f, Write: add}},
-		Command{Name: "has", Arity: -3, Filter: &OnFilter{Family: f}}, Command{Name: "dump", Arity: 3, Flags: traits.Heavy, Filter: &OnFilter{Family: f}},
-		Command{Name: "other", Arity: -3, Filter: &OnFilter{Family: g}}, Command{Name: "get", Arity: -2},
+		Command{Name: "add", Arity: -3, On: adds}, Command{Name: "put", Arity: 3, On: adds},
+		Command{Name: "grow", Arity: 3, Flags: traits.DenyOOM, On: adds},
+		Command{Name: "has", Arity: -3, On: has}, Command{Name: "dump", Arity: 3, Flags: traits.Heavy, On: has},
+		Command{Name: "other", Arity: -3, On: fake{Family: g, Joins: true}}, Command{Name: "get", Arity: -2},
+		Command{Name: "count", Arity: -3, On: fake{Family: f}}, Command{Name: "ask", Arity: -3, On: fake{Family: f}},
 	)
 	for _, c := range []struct {
 		first, next string
@@ -159,33 +169,12 @@ func TestJoins(t *testing.T) {
 		{"has k x", "other k x", false}, {"has k x", "dump k x", false}, {"dump k x", "dump k x", false}, {"dump k x", "has k x", false},
 		{"add k x", "grow k x", false}, {"grow k x", "grow k y", true}, {"add k x", "add k", false}, {"add k x", "add", false},
 		{"add k x", "put k y z", false}, {"add k x", "get k", false}, {"add k x", "none k y", false},
+		{"count k x", "count k y", true}, {"count k x", "ask k x", false}, {"has k x", "count k x", false},
 	} {
 		first, next := callOf(nil, strings.Fields(c.first)...), callOf(nil, strings.Fields(c.next)...)
 		first.cmd = e.table.Lookup(first.Args[0])
 		if got := e.joins(s, &first, &next); got != c.want {
 			t.Errorf("%s joins %s: %v, want %v", c.next, c.first, got, c.want)
-		}
-	}
-}
-
-// TestWorkOfCommands asks as what the calls of a command are measured.
-func TestWorkOfCommands(t *testing.T) {
-	parse := func(*Context, *Call) {}
-	for _, c := range []struct {
-		filter *OnFilter
-		want   health.Work
-	}{
-		{nil, health.Other},
-		{&OnFilter{Contains: true}, health.Has},
-		{&OnFilter{Contains: true, Parse: parse}, health.Has},
-		{&OnFilter{}, health.Count},
-		{&OnFilter{Parse: parse}, health.Other},
-		{&OnFilter{Write: &Writing{}}, health.Add},
-		{&OnFilter{Write: &Writing{}, Parse: parse}, health.Add},
-		{&OnFilter{Write: &Writing{Deletes: true}}, health.Delete},
-	} {
-		if got := workOf(&Command{Filter: c.filter}); got != c.want {
-			t.Errorf("%+v is measured as %v, want %v", c.filter, got, c.want)
 		}
 	}
 }

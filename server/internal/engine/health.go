@@ -32,24 +32,6 @@ func (e *Engine) born(op *door.Op) {
 	}
 }
 
-// workOf returns what calls of a command do to a filter.
-func workOf(c *Command) health.Work {
-	f := c.Filter
-	switch {
-	case f == nil:
-		return health.Other
-	case f.Contains:
-		return health.Has
-	case f.Write == nil && f.Parse == nil:
-		return health.Count
-	case f.Write == nil:
-		return health.Other
-	case f.Write.Deletes:
-		return health.Delete
-	}
-	return health.Add
-}
-
 // touchEvery is after how many bundles of calls, on average, one is noted for who
 // is busiest.
 const touchEvery = 64
@@ -59,7 +41,7 @@ const touchEvery = 64
 func (e *Engine) meter(s *Session, cmd *Command) *health.Meter {
 	id := s.filter
 	s.filter = 0
-	if id == 0 || cmd == nil || cmd.Filter == nil {
+	if id == 0 || cmd == nil || cmd.On == nil {
 		return nil
 	}
 	if s.touch == 0 {

@@ -21,7 +21,8 @@ type Op struct {
 	// NoMemory is what is answered if there is not so much; "" for OOM.
 	NoMemory string
 
-	scratch store.Scratch // for the record of a write to a filter or a sketch
+	// Scratch is for the record of a write to a filter or a sketch.
+	Scratch store.Scratch
 }
 
 // put puts the op of calls[0] in order. If it is not settled then the call waits,
@@ -59,7 +60,7 @@ func (e *Engine) put(s *Session, calls []Call, op *Op) {
 		return
 	}
 	c.waiting = true
-	w.pending = append(w.pending, span{calls, op})
+	w.pending = append(w.pending, Span{calls, op})
 }
 
 // conclude answers a call whose op is settled, unless it has to be prepared
@@ -96,34 +97,34 @@ func (e *Engine) settle(s *Session) {
 		w.pending = nil
 		refs := make([]*door.Op, len(pending))
 		for i := range pending {
-			refs[i] = &pending[i].op.Op
+			refs[i] = &pending[i].Op.Op
 		}
 		e.door.Wait(refs)
 		for i := range pending {
 			e.answer(s, pending[i])
 		}
 		for i := range pending {
-			e.again(s, pending[i].calls)
+			e.again(s, pending[i].Calls)
 		}
 	}
 }
 
 // answer answers the calls of a span that waited.
-func (e *Engine) answer(s *Session, v span) {
-	for i := range v.calls {
-		v.calls[i].waiting = false
+func (e *Engine) answer(s *Session, v Span) {
+	for i := range v.Calls {
+		v.Calls[i].waiting = false
 	}
-	if on := v.calls[0].cmd.on; on != nil {
-		on.settled(e, s.w, v)
+	if on := v.Calls[0].cmd.On; on != nil {
+		on.Settled(Turn{e, s}, v)
 		return
 	}
-	e.conclude(&v.calls[0], v.op)
+	e.conclude(&v.Calls[0], v.Op)
 }
 
 // again runs the calls of a span that were left without an answer.
 func (e *Engine) again(s *Session, calls []Call) {
 	switch {
-	case calls[0].cmd.on != nil:
+	case calls[0].cmd.On != nil:
 		e.runCalls(s, calls)
 	case !calls[0].answered:
 		e.perform(s, calls)
@@ -145,8 +146,8 @@ func (w *Workspace) touched(c *Call) bool {
 	return hit
 }
 
-func (v *span) touches(key []byte) bool {
-	c := &v.calls[0]
+func (v *Span) touches(key []byte) bool {
+	c := &v.Calls[0]
 	if len(c.cmd.Keys) == 0 {
 		return true
 	}

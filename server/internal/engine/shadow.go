@@ -1,59 +1,12 @@
 package engine
 
-// Writes to a filter that is being rebuilt.
+// Contents: shadows, secret keys and families, as commands see them.
 
 import (
-	"slices"
-
 	"github.com/bloomery/bloomery/hashing"
 	"github.com/bloomery/bloomery/server/internal/catalog"
-	"github.com/bloomery/bloomery/server/internal/door"
-	"github.com/bloomery/bloomery/server/internal/routes"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
-
-// shadowOf returns the shadow that a write to a filter has to do with, nil if there is
-// none.
-func (e *Engine) shadowOf(f *OnFilter, entry *catalog.Entry) *store.Shadow {
-	if f.Write == nil || f.Write.Deletes || entry.Kind != catalog.Filter {
-		return nil
-	}
-	if sh := e.state.ShadowOf(entry.ID); sh != nil && !sh.Broken() {
-		return sh
-	}
-	return nil
-}
-
-// hashSecond hashes items, whose hashes begin at first, for the shadow as well. Hashes
-// that a client has sent are those of both: Check refuses them if the hash differs.
-func (w *Workspace) hashSecond(items [][]byte, first int) {
-	n := len(w.Hashes)
-	w.seconds = slices.Grow(w.seconds[:min(len(w.seconds), first)], n)[:n]
-	h, _ := w.shadow.Hasher() // Check has asked for the key
-	if w.shadow.Same() {
-		copy(w.seconds[first:], w.Hashes[first:])
-	} else {
-		h.HashKeys(w.seconds[first:], items)
-	}
-}
-
-// secondParts puts the hashes for the shadow into the ops of parts, whose hashes are
-// sorted in routes.
-func (w *Workspace) secondParts(ops []*door.Op, first, n int) {
-	if w.shadow == nil {
-		return
-	}
-	r := &w.routes
-	w.second = routes.Resize(w.second, n)
-	for i, at := range r.Place {
-		w.second[at] = w.seconds[first+i]
-	}
-	for _, op := range ops {
-		from, to := r.Of(int(op.Record.Index))
-		o := op.Record.Body.(*store.FilterAdd)
-		o.Shadow, o.Second = w.shadow.Entry.ID, w.second[from:to]
-	}
-}
 
 // Shadow returns the shadow of a filter, nil if it has none.
 func (x Contents) Shadow(entry *catalog.Entry) *store.Shadow { return x.e.state.ShadowOf(entry.ID) }

@@ -3,7 +3,6 @@ package engine
 // Table: the commands by name.
 
 import (
-	"math"
 	"slices"
 	"strings"
 
@@ -71,8 +70,8 @@ func (t *Table) add(c Command) {
 			cmd.subs[s.Name] = s
 		}
 	}
-	if cmd.family != nil {
-		t.families[cmd.family.Kind] = cmd.family
+	if f := cmd.bundling.Family; f != nil {
+		t.families[f.Kind] = f
 	}
 	t.list = append(t.list, cmd)
 	t.byName[c.Name] = cmd
@@ -84,14 +83,9 @@ func (t *Table) number(c *Command) {
 	c.quick = c.Run != nil && c.Before == nil && c.Flags&(traits.Outside|traits.Alone) == 0
 	c.gated = len(c.Keys) > 0 || c.Flags&traits.ReadOnly != 0 || c.writes()
 	c.index = t.count
-	c.work = workOf(c)
-	switch {
-	case c.Filter != nil:
-		c.on, c.family, c.most = c.Filter, c.Filter.Family, maxRun
-		c.records, c.adds = c.Filter.Write != nil, c.work == health.Add
-	case c.Sketch != nil:
-		c.on, c.family, c.most = c.Sketch, c.Sketch.Family, math.MaxInt
-		c.records, c.adds = c.Sketch.Body != nil, c.Sketch.Encode != nil
+	c.bundling.Work = health.Other
+	if c.On != nil {
+		c.bundling = c.On.Bundling()
 	}
 	c.Keys = c.Keys.For(c.Flags)
 	t.count++

@@ -7,6 +7,7 @@ import (
 
 	"github.com/bloomery/bloomery/internal/redisbloom"
 	"github.com/bloomery/bloomery/server/internal/answer"
+	"github.com/bloomery/bloomery/server/internal/bundle"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/refusal"
 	"github.com/bloomery/bloomery/server/internal/store"
@@ -19,7 +20,7 @@ var add = engine.Command{
 	Categories: []string{"write", "bloom"}, Group: traits.GroupBloom, Since: "1.0.0",
 	Syntax: "key item", Complexity: "O(k), k being the number of hash functions",
 	Summary: "Adds an item to a Bloom filter, which is created if it is not there.",
-	Filter:  &engine.OnFilter{Family: family, Single: true, Write: adding},
+	On:      &bundle.OnFilter{Family: family, Single: true, Write: adding},
 }
 
 // mAdd is BF.MADD key item [item ...].
@@ -28,11 +29,11 @@ var mAdd = engine.Command{
 	Categories: []string{"write", "bloom"}, Group: traits.GroupBloom, Since: "1.0.0",
 	Syntax: "key item [item ...]", Complexity: "O(k · n), k hash functions and n items",
 	Summary: "Adds items to a Bloom filter, which is created if it is not there.",
-	Filter:  &engine.OnFilter{Family: family, Write: adding},
+	On:      &bundle.OnFilter{Family: family, Write: adding},
 }
 
 // adding is what all commands do that add to a Bloom filter.
-var adding = &engine.Writing{Body: body, Merge: true, Grows: true, Reply: replyAdd, Create: create}
+var adding = &bundle.Writing{Body: body, Merge: true, Grows: true, Reply: replyAdd, Create: create}
 
 // create makes the record that creates a missing Bloom filter: as the options
 // say, and as configured where they say nothing.
@@ -53,7 +54,7 @@ func create(x *engine.Context, c *engine.Call) store.Body {
 	return &store.MakeBloom{Name: c.Args[1], Params: p}
 }
 
-func body(m *store.Scratch, _ engine.Terms) store.Items {
+func body(m *store.Scratch, _ bundle.Terms) store.Items {
 	m.BloomAdd = store.BloomAdd{}
 	return &m.BloomAdd
 }
@@ -72,7 +73,7 @@ func replyAdd(c *engine.Call, res *store.Result) {
 	case errors.Is(res.Err, redisbloom.ErrFull):
 		text = textFull
 	}
-	if c.Command().Filter.Single {
+	if bundle.Of(c).Single {
 		c.Fail(text)
 		return
 	}

@@ -3,6 +3,7 @@ package bf
 // BF.EXISTS and BF.MEXISTS.
 
 import (
+	"github.com/bloomery/bloomery/server/internal/bundle"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/traits"
 )
@@ -13,7 +14,7 @@ var exists = engine.Command{
 	Categories: []string{"read", "bloom"}, Group: traits.GroupBloom, Since: "1.0.0",
 	Syntax: "key item", Complexity: "O(k), k being the number of hash functions",
 	Summary: "Reports whether an item may have been added to a Bloom filter.",
-	Filter:  &engine.OnFilter{Family: family, Contains: true, Single: true, Absent: engine.NoneOf, Foreign: engine.NoneOf},
+	On:      &bundle.OnFilter{Family: family, Contains: true, Single: true, Absent: bundle.NoneOf, Foreign: bundle.NoneOf},
 }
 
 // mExists is BF.MEXISTS key item [item ...].
@@ -22,5 +23,5 @@ var mExists = engine.Command{
 	Categories: []string{"read", "bloom"}, Group: traits.GroupBloom, Since: "1.0.0",
 	Syntax: "key item [item ...]", Complexity: "O(k · n), k hash functions and n items",
 	Summary: "Reports for each item whether it may have been added to a Bloom filter.",
-	Filter:  &engine.OnFilter{Family: family, Contains: true, Absent: engine.NoneOf, Foreign: engine.NoneOf},
+	On:      &bundle.OnFilter{Family: family, Contains: true, Absent: bundle.NoneOf, Foreign: bundle.NoneOf},
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/bloomery/bloomery/internal/redisbloom"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/scratch"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
@@ -13,17 +14,17 @@ import (
 var family = &engine.Family{
 	Kind: catalog.Bloom,
 	Hash: hash,
-	Contains: func(w *engine.Workspace, p *store.Part, found []bool, first int) {
+	Contains: func(w *scratch.Memory, p *store.Part, found []bool, first int) {
 		p.Bloom().ContainsDigests(found, w.Digests[first:first+len(found)])
 	},
-	Fill: func(w *engine.Workspace, items store.Items, first, n int) {
+	Fill: func(w *scratch.Memory, items store.Items, first, n int) {
 		items.Hold(w.Digests[first:first+n], nil)
 	},
 	WriteValue: redisbloom.WriteBloomValue, ReadValue: redisbloom.ReadBloomValue,
 	Version: redisbloom.FilterVersion,
 }
 
-func hash(w *engine.Workspace, p *store.Part, items [][]byte) (first int) {
+func hash(w *scratch.Memory, p *store.Part, items [][]byte) (first int) {
 	digests, narrow := w.Digests, p.Bloom().Narrow()
 	for _, item := range items {
 		if narrow {

@@ -5,10 +5,10 @@ package bf
 import (
 	"fmt"
 
-	"github.com/bloomery/bloomery/server/internal/answer"
-	"github.com/bloomery/bloomery/server/internal/engine"
-
 	"github.com/bloomery/bloomery/internal/redisbloom"
+	"github.com/bloomery/bloomery/server/internal/answer"
+	"github.com/bloomery/bloomery/server/internal/bundle"
+	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/store"
 	"github.com/bloomery/bloomery/server/internal/traits"
 )
@@ -19,8 +19,8 @@ var card = engine.Command{
 	Categories: []string{"read", "bloom", "fast"}, Group: traits.GroupBloom, Since: "2.4.4",
 	Syntax: "key", Complexity: "O(1)",
 	Summary: "Returns how many items were new when they were added to a Bloom filter.",
-	Filter: &engine.OnFilter{
-		Family: family, Parse: engine.NoItems,
+	On: &bundle.OnFilter{
+		Family: family, Parse: bundle.NoItems,
 		Read: func(_ *engine.Context, p *store.Part, c *engine.Call) {
 			c.Answer(answer.Integer(int64(p.Bloom().Items())))
 		},
@@ -34,7 +34,7 @@ var info = engine.Command{
 	Categories: []string{"read", "bloom", "fast"}, Tips: []string{"dont_cache"}, Group: traits.GroupBloom, Since: "1.0.0",
 	Syntax: "key [CAPACITY | SIZE | FILTERS | ITEMS | EXPANSION]", Complexity: "O(1)",
 	Summary: "Describes a Bloom filter, or returns one fact about it.",
-	Filter:  &engine.OnFilter{Family: family, Parse: engine.NoItems, Read: readInfo, Absent: engine.NotFound},
+	On:      &bundle.OnFilter{Family: family, Parse: bundle.NoItems, Read: readInfo, Absent: bundle.NotFound},
 }
 
 // debug is BF.DEBUG key.
@@ -44,7 +44,7 @@ var debug = engine.Command{
 	Syntax: "key", Complexity: "O(n), n being the number of layers",
 	Summary: "Describes every layer of a Bloom filter.",
 	Cost:    engine.ByKeys((*engine.Costs).Look),
-	Filter:  &engine.OnFilter{Family: family, Parse: engine.NoItems, Read: readDebug, Absent: engine.NotFound},
+	On:      &bundle.OnFilter{Family: family, Parse: bundle.NoItems, Read: readDebug, Absent: bundle.NotFound},
 }
 
 // fields are the fields of BF.INFO, with the words that ask for one.

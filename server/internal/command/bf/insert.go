@@ -3,6 +3,7 @@ package bf
 import (
 	"github.com/bloomery/bloomery/internal/redisbloom"
 	"github.com/bloomery/bloomery/server/internal/answer"
+	"github.com/bloomery/bloomery/server/internal/bundle"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/traits"
 )
@@ -29,7 +30,7 @@ var insert = engine.Command{
 	Syntax:     "key [CAPACITY capacity] [ERROR error] [EXPANSION expansion] [NOCREATE] [NONSCALING] ITEMS item [item ...]",
 	Complexity: "O(k · n), k hash functions and n items",
 	Summary:    "Adds items to a Bloom filter, which is created with these parameters if it is not there.",
-	Filter:     &engine.OnFilter{Family: family, Parse: parseInsert, Write: adding, Absent: unlessNoCreate},
+	On:         &bundle.OnFilter{Family: family, Parse: parseInsert, Write: adding, Absent: unlessNoCreate},
 }
 
 // parseInsert reads the options from left to right. RedisBloom knows the words
@@ -100,6 +101,6 @@ func (o *options) option(word, value []byte) string {
 // unlessNoCreate answers a call that must not create its key.
 func unlessNoCreate(c *engine.Call) {
 	if c.Option.(*options).noCreate {
-		engine.NotFound(c)
+		bundle.NotFound(c)
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/bloomery/bloomery/internal/redisbloom"
 	"github.com/bloomery/bloomery/server/internal/answer"
+	"github.com/bloomery/bloomery/server/internal/bundle"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/store"
 	"github.com/bloomery/bloomery/server/internal/traits"
@@ -18,7 +19,7 @@ var add = engine.Command{
 	Categories: []string{"write", "cuckoo"}, Group: traits.GroupCuckoo, Since: "1.0.0",
 	Syntax: "key item", Complexity: "O(n + i), n sub-filters and i iterations",
 	Summary: "Adds an item to a cuckoo filter, which is created if it is not there.",
-	Filter:  &engine.OnFilter{Family: family, Single: true, Write: single(false)},
+	On:      &bundle.OnFilter{Family: family, Single: true, Write: single(false)},
 }
 
 // addNX is CF.ADDNX key item.
@@ -27,16 +28,16 @@ var addNX = engine.Command{
 	Categories: []string{"write", "cuckoo"}, Group: traits.GroupCuckoo, Since: "1.0.0",
 	Syntax: "key item", Complexity: "O(n + i), n sub-filters and i iterations",
 	Summary: "Adds an item to a cuckoo filter unless it seems to be there.",
-	Filter:  &engine.OnFilter{Family: family, Single: true, Write: single(true)},
+	On:      &bundle.OnFilter{Family: family, Single: true, Write: single(true)},
 }
 
 // single is what commands do that insert one item.
-func single(news bool) *engine.Writing {
-	body := func(m *store.Scratch, t engine.Terms) store.Items {
+func single(news bool) *bundle.Writing {
+	body := func(m *store.Scratch, t bundle.Terms) store.Items {
 		m.CuckooInsert = store.CuckooInsert{New: news, Way: store.Each, MaxFilters: t.MaxFilters}
 		return &m.CuckooInsert
 	}
-	return &engine.Writing{Body: body, Merge: true, Codes: true, Grows: true, Reply: replyAdd, Create: create}
+	return &bundle.Writing{Body: body, Merge: true, Codes: true, Grows: true, Reply: replyAdd, Create: create}
 }
 
 // create makes the record that creates a missing cuckoo filter.

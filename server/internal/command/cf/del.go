@@ -3,6 +3,7 @@ package cf
 // CF.DEL, and the compaction behind it.
 
 import (
+	"github.com/bloomery/bloomery/server/internal/bundle"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/store"
@@ -15,10 +16,10 @@ var del = engine.Command{
 	Categories: []string{"write", "cuckoo", "delete"}, Group: traits.GroupCuckoo, Since: "1.0.0",
 	Syntax: "key item", Complexity: "O(n), n being the number of sub-filters; more when the filter is compacted",
 	Summary: "Removes one occurrence of an item from a cuckoo filter. Remove only what was added.",
-	Filter: &engine.OnFilter{
+	On: &bundle.OnFilter{
 		Family: family, Single: true,
-		Write: &engine.Writing{
-			Body: func(m *store.Scratch, _ engine.Terms) store.Items {
+		Write: &bundle.Writing{
+			Body: func(m *store.Scratch, _ bundle.Terms) store.Items {
 				m.CuckooDelete = store.CuckooDelete{Lazily: true, Steps: compactSteps}
 				return &m.CuckooDelete
 			},

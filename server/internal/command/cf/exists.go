@@ -4,6 +4,7 @@ package cf
 
 import (
 	"github.com/bloomery/bloomery/server/internal/answer"
+	"github.com/bloomery/bloomery/server/internal/bundle"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/store"
 	"github.com/bloomery/bloomery/server/internal/traits"
@@ -15,7 +16,7 @@ var exists = engine.Command{
 	Categories: []string{"read", "cuckoo"}, Group: traits.GroupCuckoo, Since: "1.0.0",
 	Syntax: "key item", Complexity: "O(n), n being the number of sub-filters",
 	Summary: "Reports whether an item may be in a cuckoo filter.",
-	Filter:  &engine.OnFilter{Family: family, Contains: true, Single: true, Absent: engine.NoneOf, Foreign: engine.NoneOf},
+	On:      &bundle.OnFilter{Family: family, Contains: true, Single: true, Absent: bundle.NoneOf, Foreign: bundle.NoneOf},
 }
 
 // mExists is CF.MEXISTS key item [item ...].
@@ -24,7 +25,7 @@ var mExists = engine.Command{
 	Categories: []string{"read", "cuckoo"}, Group: traits.GroupCuckoo, Since: "1.0.0",
 	Syntax: "key item [item ...]", Complexity: "O(m · n), m items and n sub-filters",
 	Summary: "Reports for each item whether it may be in a cuckoo filter.",
-	Filter:  &engine.OnFilter{Family: family, Contains: true, Absent: engine.NoneOf, Foreign: engine.NoneOf},
+	On:      &bundle.OnFilter{Family: family, Contains: true, Absent: bundle.NoneOf, Foreign: bundle.NoneOf},
 }
 
 // count is CF.COUNT key item.
@@ -33,10 +34,10 @@ var count = engine.Command{
 	Categories: []string{"read", "cuckoo"}, Group: traits.GroupCuckoo, Since: "1.0.0",
 	Syntax: "key item", Complexity: "O(n), n being the number of sub-filters",
 	Summary: "Returns how often an item may be in a cuckoo filter.",
-	Filter: &engine.OnFilter{
+	On: &bundle.OnFilter{
 		Family: family,
 		Read: func(x *engine.Context, p *store.Part, c *engine.Call) {
-			c.Answer(answer.Integer(int64(p.Cuckoo().CountDigest(x.Workspace().Hashes[c.First()]))))
+			c.Answer(answer.Integer(int64(p.Cuckoo().CountDigest(x.Memory().Hashes[c.First]))))
 		},
 		Absent:  func(c *engine.Call) { c.Answer(answer.Integer(0)) },
 		Foreign: func(c *engine.Call) { c.Answer(answer.Integer(0)) },

@@ -6,13 +6,14 @@ import (
 	"github.com/bloomery/bloomery/internal/redisbloom"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/scratch"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
 // family is what the CF commands share.
 var family = &engine.Family{
 	Kind: catalog.Cuckoo,
-	Hash: func(w *engine.Workspace, _ *store.Part, items [][]byte) (first int) {
+	Hash: func(w *scratch.Memory, _ *store.Part, items [][]byte) (first int) {
 		hashes := w.Hashes
 		for _, item := range items {
 			hashes = append(hashes, redisbloom.CuckooDigest(item))
@@ -20,10 +21,10 @@ var family = &engine.Family{
 		first, w.Hashes = len(w.Hashes), hashes
 		return first
 	},
-	Contains: func(w *engine.Workspace, p *store.Part, found []bool, first int) {
+	Contains: func(w *scratch.Memory, p *store.Part, found []bool, first int) {
 		p.Cuckoo().ContainsDigests(found, w.Hashes[first:first+len(found)])
 	},
-	Fill: func(w *engine.Workspace, items store.Items, first, n int) {
+	Fill: func(w *scratch.Memory, items store.Items, first, n int) {
 		items.Hold(nil, w.Hashes[first:first+n])
 	},
 	WriteValue: redisbloom.WriteCuckooValue, ReadValue: redisbloom.ReadCuckooValue,

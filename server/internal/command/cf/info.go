@@ -6,8 +6,8 @@ import (
 	"fmt"
 
 	"github.com/bloomery/bloomery/server/internal/answer"
+	"github.com/bloomery/bloomery/server/internal/bundle"
 	"github.com/bloomery/bloomery/server/internal/engine"
-
 	"github.com/bloomery/bloomery/server/internal/store"
 	"github.com/bloomery/bloomery/server/internal/traits"
 )
@@ -18,7 +18,7 @@ var info = engine.Command{
 	Categories: []string{"read", "cuckoo", "fast"}, Tips: []string{"dont_cache"}, Group: traits.GroupCuckoo, Since: "1.0.0",
 	Syntax: "key", Complexity: "O(1)",
 	Summary: "Describes a cuckoo filter.",
-	Filter:  &engine.OnFilter{Family: family, Parse: engine.NoItems, Read: readInfo, Absent: engine.NotFound},
+	On:      &bundle.OnFilter{Family: family, Parse: bundle.NoItems, Read: readInfo, Absent: bundle.NotFound},
 }
 
 // debug is CF.DEBUG key.
@@ -27,7 +27,7 @@ var debug = engine.Command{
 	Categories: []string{"read", "cuckoo"}, Tips: []string{"dont_cache"}, Group: traits.GroupCuckoo, Since: "1.0.0",
 	Syntax: "key", Complexity: "O(1)",
 	Summary: "Describes a cuckoo filter in one line.",
-	Filter:  &engine.OnFilter{Family: family, Parse: engine.NoItems, Read: readDebug, Absent: engine.NotFound},
+	On:      &bundle.OnFilter{Family: family, Parse: bundle.NoItems, Read: readDebug, Absent: bundle.NotFound},
 }
 
 func readInfo(_ *engine.Context, p *store.Part, c *engine.Call) {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/bloomery/bloomery/internal/redisbloom"
 	"github.com/bloomery/bloomery/server/internal/answer"
+	"github.com/bloomery/bloomery/server/internal/bundle"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/store"
 	"github.com/bloomery/bloomery/server/internal/traits"
@@ -18,7 +19,7 @@ var insert = engine.Command{
 	Categories: []string{"write", "cuckoo"}, Group: traits.GroupCuckoo, Since: "1.0.0",
 	Syntax: "key [CAPACITY capacity] [NOCREATE] ITEMS item [item ...]", Complexity: "O(m · (n + i)), m items, n sub-filters, i iterations",
 	Summary: "Adds items to a cuckoo filter, which is created with this capacity if it is not there.",
-	Filter:  &engine.OnFilter{Family: family, Parse: parseInsert, Absent: unlessNoCreate, Write: several(false, answer.Codes)},
+	On:      &bundle.OnFilter{Family: family, Parse: parseInsert, Absent: unlessNoCreate, Write: several(false, answer.Codes)},
 }
 
 // insertNX is CF.INSERTNX key [CAPACITY n] [NOCREATE] ITEMS item [item ...].
@@ -27,12 +28,12 @@ var insertNX = engine.Command{
 	Categories: []string{"write", "cuckoo"}, Group: traits.GroupCuckoo, Since: "1.0.0",
 	Syntax: "key [CAPACITY capacity] [NOCREATE] ITEMS item [item ...]", Complexity: "O(m · (n + i)), m items, n sub-filters, i iterations",
 	Summary: "Adds items to a cuckoo filter unless they seem to be there.",
-	Filter:  &engine.OnFilter{Family: family, Parse: parseInsert, Absent: unlessNoCreate, Write: several(true, answer.CodeInts)},
+	On:      &bundle.OnFilter{Family: family, Parse: parseInsert, Absent: unlessNoCreate, Write: several(true, answer.CodeInts)},
 }
 
 // several is what commands do that insert items.
-func several(news bool, kind answer.ReplyKind) *engine.Writing {
-	body := func(m *store.Scratch, t engine.Terms) store.Items {
+func several(news bool, kind answer.ReplyKind) *bundle.Writing {
+	body := func(m *store.Scratch, t bundle.Terms) store.Items {
 		m.CuckooInsert = store.CuckooInsert{New: news, MaxFilters: t.MaxFilters}
 		if t.Resumes {
 			m.CuckooInsert.Way = store.First
@@ -40,7 +41,7 @@ func several(news bool, kind answer.ReplyKind) *engine.Writing {
 		return &m.CuckooInsert
 	}
 	reply := func(c *engine.Call, res *store.Result) { replyInsert(c, res, kind) }
-	return &engine.Writing{Body: body, Codes: true, Grows: true, Reply: reply, Create: create}
+	return &bundle.Writing{Body: body, Codes: true, Grows: true, Reply: reply, Create: create}
 }
 
 // options is what CF.INSERT was given.
@@ -88,7 +89,7 @@ func parseInsert(x *engine.Context, c *engine.Call) {
 // unlessNoCreate answers a call that must not create its key.
 func unlessNoCreate(c *engine.Call) {
 	if c.Option.(*options).noCreate {
-		engine.NotFound(c)
+		bundle.NotFound(c)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 
 	"github.com/bloomery/bloomery/internal/redisbloom"
 	"github.com/bloomery/bloomery/server/internal/answer"
+	"github.com/bloomery/bloomery/server/internal/bundle"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/store"
@@ -34,7 +35,7 @@ func prepareLoadChunk(x *engine.Context, c *engine.Call) *engine.Op {
 	case entry == nil:
 		return prepareHeader(x, c)
 	case entry.Kind != catalog.Cuckoo || position == 1:
-		c.Answer(engine.Taken(entry, catalog.Cuckoo))
+		c.Answer(bundle.Taken(entry, catalog.Cuckoo))
 	default:
 		return x.Contents().Chunk(c, entry, position)
 	}

@@ -2,6 +2,7 @@ package cf
 
 import (
 	"github.com/bloomery/bloomery/server/internal/answer"
+	"github.com/bloomery/bloomery/server/internal/bundle"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/store"
 	"github.com/bloomery/bloomery/server/internal/traits"
@@ -14,7 +15,7 @@ var scanDump = engine.Command{
 	Syntax: "key iterator", Complexity: "O(n), n being the number of bytes returned",
 	Summary: "Returns one piece of a cuckoo filter, and the iterator of the next.",
 	Cost:    engine.ByKeys((*engine.Costs).Look),
-	Filter:  &engine.OnFilter{Family: family, Parse: parseScanDump, Read: readScanDump, Absent: engine.NotFound},
+	On:      &bundle.OnFilter{Family: family, Parse: parseScanDump, Read: readScanDump, Absent: bundle.NotFound},
 }
 
 func parseScanDump(_ *engine.Context, c *engine.Call) {

@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/bloomery/bloomery/server/internal/answer"
+	"github.com/bloomery/bloomery/server/internal/bundle"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/store"
 	"github.com/bloomery/bloomery/server/internal/traits"
@@ -17,7 +18,7 @@ var incrBy = engine.Command{
 	Categories: []string{"write", "cms"}, Group: traits.GroupCountMin, Since: "2.0.0",
 	Syntax: "key item increment [item increment ...]", Complexity: "O(n · d), n items and d rows",
 	Summary: "Adds to the counts of items and returns them.",
-	Sketch: &engine.OnSketch{
+	On: &bundle.OnSketch{
 		Family: family, Missing: textMissing, Stride: 2, Early: pairs,
 		Fault: answer.TextOOM, Steps: rows,
 		Body: func(m *store.Scratch, items []byte) store.Body {
@@ -52,7 +53,7 @@ func pairs(c *engine.Call) {
 // rows is how many steps an item takes: each row is in another place of memory, and has
 // another hash.
 func rows(p *store.Part, c *engine.Call) int {
-	return int(p.Depth()) * (1 + c.Command().Sketch.Longest(c))
+	return int(p.Depth()) * (1 + bundle.Longest(c))
 }
 
 // query is CMS.QUERY key item [item ...].
@@ -61,7 +62,7 @@ var query = engine.Command{
 	Categories: []string{"read", "cms"}, Group: traits.GroupCountMin, Since: "2.0.0",
 	Syntax: "key item [item ...]", Complexity: "O(n · d), n items and d rows",
 	Summary: "Returns the counts of items, which are never too low.",
-	Sketch: &engine.OnSketch{
+	On: &bundle.OnSketch{
 		Family: family, Missing: textMissing, Stride: 1, Steps: rows,
 		Ask: func(r *answer.Reply, p *store.Part, item []byte) {
 			r.Kind, r.N = answer.Int, int64(p.CountMin().Count(item))
@@ -76,7 +77,7 @@ var info = engine.Command{
 	Syntax: "key", Complexity: "O(1)",
 	Summary: "Describes a count-min sketch.",
 	Cost:    engine.ByWords,
-	Sketch: &engine.OnSketch{
+	On: &bundle.OnSketch{
 		Family: family, Missing: textMissing, Stride: 1,
 		Look: func(_ *engine.Context, p *store.Part, c *engine.Call) {
 			s := p.CountMin()

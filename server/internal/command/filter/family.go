@@ -11,9 +11,11 @@ import (
 	"github.com/bloomery/bloomery/codec"
 	"github.com/bloomery/bloomery/hashing"
 	"github.com/bloomery/bloomery/server/internal/answer"
+	"github.com/bloomery/bloomery/server/internal/bundle"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/refusal"
+	"github.com/bloomery/bloomery/server/internal/scratch"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
@@ -22,17 +24,17 @@ var family = &engine.Family{
 	Kind:  catalog.Filter,
 	Hash:  hashItems,
 	Check: check,
-	Contains: func(w *engine.Workspace, p *store.Part, found []bool, first int) {
+	Contains: func(w *scratch.Memory, p *store.Part, found []bool, first int) {
 		p.Filter().ContainsHashes(found, w.Hashes[first:first+len(found)])
 	},
-	Fill: func(w *engine.Workspace, items store.Items, first, n int) {
+	Fill: func(w *scratch.Memory, items store.Items, first, n int) {
 		items.Hold(nil, w.Hashes[first:first+n])
 	},
 	Pack: pack, ReadValue: unpack, Version: 1,
 }
 
 // hashItems hashes items as the filter does.
-func hashItems(w *engine.Workspace, p *store.Part, items [][]byte) (first int) {
+func hashItems(w *scratch.Memory, p *store.Part, items [][]byte) (first int) {
 	h, _ := p.Hasher() // check has asked for the key
 	first = len(w.Hashes)
 	w.Hashes = slices.Grow(w.Hashes, len(items))[:first+len(items)]
@@ -49,7 +51,7 @@ func check(x *engine.Context, entry *catalog.Entry, calls []engine.Call) (again 
 	forgets, sh := x.Contents().Forgets(entry), x.Contents().Shadow(entry)
 	for i := range calls {
 		c := &calls[i]
-		switch f := c.Command().Filter; {
+		switch f := bundle.Of(c); {
 		case !usable:
 			c.Fail(missingKey(plan))
 		case f.Hash != nil && hasher.Kind() != hashing.XXH3:

@@ -10,7 +10,9 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/codec"
 	"github.com/bloomery/bloomery/server/internal/answer"
+	"github.com/bloomery/bloomery/server/internal/bundle"
 	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/scratch"
 	"github.com/bloomery/bloomery/server/internal/store"
 	"github.com/bloomery/bloomery/server/internal/traits"
 )
@@ -22,7 +24,7 @@ var add = engine.Command{
 	Syntax: "key item [item ...]", Complexity: "O(n), n being the number of items",
 	Summary: "Adds items to a filter, and returns for each whether it was new. Kinds that count add an item that is there once more.",
 	Also:    alsoAdd,
-	Filter:  &engine.OnFilter{Family: family, Write: adding, Absent: engine.NotFound},
+	On:      &bundle.OnFilter{Family: family, Write: adding, Absent: bundle.NotFound},
 }
 
 // has is FILTER.HAS key item [item ...].
@@ -31,7 +33,7 @@ var has = engine.Command{
 	Categories: []string{"read", "filter", "fast"}, Group: traits.GroupFilter, Since: "0.2.0",
 	Syntax: "key item [item ...]", Complexity: "O(n), n being the number of items",
 	Summary: "Returns for each item whether it may be in the filter. 0 is certain.",
-	Filter:  &engine.OnFilter{Family: family, Contains: true, Absent: engine.NotFound},
+	On:      &bundle.OnFilter{Family: family, Contains: true, Absent: bundle.NotFound},
 }
 
 // del is FILTER.DEL key item [item ...].
@@ -40,7 +42,7 @@ var del = engine.Command{
 	Categories: []string{"write", "filter", "fast", "delete"}, Group: traits.GroupFilter, Since: "0.2.0",
 	Syntax: "key item [item ...]", Complexity: "O(n), n being the number of items",
 	Summary: "Deletes one occurrence of each item, and returns for each whether it was there. Delete only items that were added: otherwise others may be lost.",
-	Filter:  &engine.OnFilter{Family: family, Write: deleting, Absent: engine.NotFound},
+	On:      &bundle.OnFilter{Family: family, Write: deleting, Absent: bundle.NotFound},
 }
 
 // addHash is FILTER.ADDHASH key hash [hash ...].
@@ -50,7 +52,7 @@ var addHash = engine.Command{
 	Syntax: "key hash [hash ...]", Complexity: "O(n), n being the number of hashes",
 	Summary: "FILTER.ADD for items that the client has hashed as the filter does, to 64 bits. Refused on filters with a secret key.",
 	Also:    alsoAdd,
-	Filter:  &engine.OnFilter{Family: family, Parse: parseHashes, Hash: readHashes, Write: adding, Absent: engine.NotFound},
+	On:      &bundle.OnFilter{Family: family, Parse: parseHashes, Hash: readHashes, Write: adding, Absent: bundle.NotFound},
 }
 
 // hasHash is FILTER.HASHASH key hash [hash ...].
@@ -59,13 +61,13 @@ var hasHash = engine.Command{
 	Categories: []string{"read", "filter", "fast"}, Group: traits.GroupFilter, Since: "0.2.0",
 	Syntax: "key hash [hash ...]", Complexity: "O(n), n being the number of hashes",
 	Summary: "FILTER.HAS for items that the client has hashed as the filter does, to 64 bits. Refused on filters with a secret key.",
-	Filter:  &engine.OnFilter{Family: family, Parse: parseHashes, Hash: readHashes, Contains: true, Absent: engine.NotFound},
+	On:      &bundle.OnFilter{Family: family, Parse: parseHashes, Hash: readHashes, Contains: true, Absent: bundle.NotFound},
 }
 
 // adding and deleting are what the writes of items do.
 var (
-	adding   = &engine.Writing{Body: addition, Merge: true, Grows: true, Reply: replyItems, Failure: failure}
-	deleting = &engine.Writing{Body: deletion, Deletes: true, Merge: true, Reply: replyItems, Failure: failure}
+	adding   = &bundle.Writing{Body: addition, Merge: true, Grows: true, Reply: replyItems, Failure: failure}
+	deleting = &bundle.Writing{Body: deletion, Deletes: true, Merge: true, Reply: replyItems, Failure: failure}
 )
 
 // replyItems answers a boolean for each item, or an error if it failed. The array
@@ -109,7 +111,7 @@ func parseHash(arg []byte) (uint64, bool) {
 }
 
 // readHashes reads the hashes that parseHashes has checked.
-func readHashes(w *engine.Workspace, _ *store.Part, items [][]byte) (first int) {
+func readHashes(w *scratch.Memory, _ *store.Part, items [][]byte) (first int) {
 	first = len(w.Hashes)
 	for _, item := range items {
 		h, _ := parseHash(item)
@@ -183,12 +185,12 @@ func countOne(p *store.Part, h uint64) (uint64, bool) {
 	return p.Filter().(bloomery.Counter).CountHash(h), true
 }
 
-func addition(m *store.Scratch, _ engine.Terms) store.Items {
+func addition(m *store.Scratch, _ bundle.Terms) store.Items {
 	m.FilterAdd = store.FilterAdd{}
 	return &m.FilterAdd
 }
 
-func deletion(m *store.Scratch, _ engine.Terms) store.Items {
+func deletion(m *store.Scratch, _ bundle.Terms) store.Items {
 	m.FilterDelete = store.FilterDelete{}
 	return &m.FilterDelete
 }

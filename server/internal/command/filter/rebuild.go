@@ -13,6 +13,7 @@ import (
 	"github.com/bloomery/bloomery/compose"
 	"github.com/bloomery/bloomery/hashing"
 	"github.com/bloomery/bloomery/server/internal/answer"
+	"github.com/bloomery/bloomery/server/internal/bundle"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/store"
@@ -376,12 +377,12 @@ func shadowed(x *engine.Context, sh *store.Shadow, calls []engine.Call) (again b
 	}
 	for i := range calls {
 		switch c := &calls[i]; {
-		case c.Answered() || c.Command().Filter.Write != adding:
+		case c.Answered() || bundle.Of(c).Write != adding:
 		case !usable:
 			c.Fail(missingKey(sh.Plan()))
 		case sh.Row().Features.Static && sh.Closed():
 			c.Fail("ERR the filter becomes one of kind " + sh.Row().Name + ", which takes no more items: a COMMIT is under way")
-		case c.Command().Filter.Hash != nil && !sh.Same():
+		case bundle.Of(c).Hash != nil && !sh.Same():
 			c.Fail("ERR " + strings.ToUpper(c.Command().Name) + " is refused while the filter gets a new key")
 		}
 	}

@@ -5,6 +5,7 @@ package tdigest
 import (
 	"github.com/bloomery/bloomery/internal/redisbloom"
 	"github.com/bloomery/bloomery/server/internal/answer"
+	"github.com/bloomery/bloomery/server/internal/bundle"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/store"
 	"github.com/bloomery/bloomery/server/internal/traits"
@@ -23,7 +24,7 @@ func end(name, summary string, value func(*redisbloom.TDigest) float64) engine.C
 		Categories: []string{"read", "fast", "tdigest"}, Group: traits.GroupTDigest, Since: "2.4.0",
 		Syntax: "key", Complexity: "O(1)", Summary: summary,
 		Cost: engine.ByWords,
-		Sketch: &engine.OnSketch{
+		On: &bundle.OnSketch{
 			Family: family, Missing: textMissing, Stride: 1,
 			Look: func(_ *engine.Context, p *store.Part, c *engine.Call) { c.Answer(answer.Float(value(p.TDigest()))) },
 		},
@@ -37,7 +38,7 @@ var info = engine.Command{
 	Syntax: "key", Complexity: "O(1)",
 	Summary: "Describes a t-digest.",
 	Cost:    engine.ByWords,
-	Sketch:  &engine.OnSketch{Family: family, Missing: textMissing, Stride: 1, Look: lookInfo},
+	On:      &bundle.OnSketch{Family: family, Missing: textMissing, Stride: 1, Look: lookInfo},
 }
 
 func lookInfo(_ *engine.Context, p *store.Part, c *engine.Call) {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/bloomery/bloomery/internal/redisbloom"
 	"github.com/bloomery/bloomery/server/internal/answer"
+	"github.com/bloomery/bloomery/server/internal/bundle"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/maker"
@@ -47,7 +48,7 @@ var add = engine.Command{
 	Categories: []string{"write", "tdigest"}, Group: traits.GroupTDigest, Since: "2.4.0",
 	Syntax: "key value [value ...]", Complexity: "O(n · log c), n values and a compression of c",
 	Summary: "Adds values to a t-digest.",
-	Sketch: &engine.OnSketch{
+	On: &bundle.OnSketch{
 		Family: family, Missing: textMissing, Stride: 1, Fault: textOverflow,
 		Body: func(m *store.Scratch, values []byte) store.Body {
 			m.TDigestAdd.Values = values
@@ -77,7 +78,7 @@ var reset = engine.Command{
 	Syntax: "key", Complexity: "O(1)",
 	Summary: "Forgets all values of a t-digest.",
 	Cost:    engine.ByBytes(1),
-	Sketch: &engine.OnSketch{
+	On: &bundle.OnSketch{
 		Family: family, Missing: textMissing, Stride: 1, Fault: textOverflow,
 		Body: func(*store.Scratch, []byte) store.Body { return &store.TDigestBegin{} },
 	},

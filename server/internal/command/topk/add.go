@@ -7,6 +7,7 @@ import (
 
 	"github.com/bloomery/bloomery/internal/redisbloom"
 	"github.com/bloomery/bloomery/server/internal/answer"
+	"github.com/bloomery/bloomery/server/internal/bundle"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/store"
 	"github.com/bloomery/bloomery/server/internal/traits"
@@ -18,7 +19,7 @@ var add = engine.Command{
 	Categories: []string{"write", "topk"}, Group: traits.GroupTopK, Since: "2.0.0",
 	Syntax: "key item [item ...]", Complexity: "O(n · (k + d)), n items and d rows",
 	Summary: "Counts items and returns for each the item that it has expelled.",
-	Sketch: &engine.OnSketch{
+	On: &bundle.OnSketch{
 		Family: family, Missing: textMissing, Stride: 1, Body: counting, Grows: true, Fault: answer.TextOOM, Steps: steps,
 		Check: func(c *engine.Call) {
 			for _, item := range c.Items {
@@ -42,7 +43,7 @@ var incrBy = engine.Command{
 	Categories: []string{"write", "topk"}, Group: traits.GroupTopK, Since: "2.0.0",
 	Syntax: "key item increment [item increment ...]", Complexity: "O(n · (k + i · d)), n items, increments of i and d rows",
 	Summary: "Adds to the counts of items and returns for each the item that it has expelled.",
-	Sketch: &engine.OnSketch{
+	On: &bundle.OnSketch{
 		Family: family, Missing: textMissing, Stride: 2, Body: counting, Grows: true, Fault: answer.TextOOM, Steps: stepsOfPairs, Tries: tries, Slice: slice,
 		Early: func(c *engine.Call) {
 			if len(c.Args)%2 != 0 {
@@ -113,7 +114,7 @@ func tries(pairs [][]byte) (sum uint64) {
 // have the same chances as one.
 func slice(p *store.Part, pair [][]byte, done int) (piece [][]byte, next int) {
 	n, _ := answer.ParseInt(pair[1]) // Check has
-	left, most := int(n)-done, max(1, engine.MaxSlice*triesAStep/p.Steps())
+	left, most := int(n)-done, max(1, bundle.MaxSlice*triesAStep/p.Steps())
 	if next = done + most; left <= most {
 		most, next = left, 0
 	}
@@ -126,7 +127,7 @@ const triesAStep = 8
 
 // stepsOf returns the steps of an item with an increment.
 func stepsOf(p *store.Part, c *engine.Call, increment int64) int {
-	return p.Steps() * (1 + int(increment/triesAStep) + c.Command().Sketch.Longest(c))
+	return p.Steps() * (1 + int(increment/triesAStep) + bundle.Longest(c))
 }
 
 func counting(m *store.Scratch, items []byte) store.Body {

@@ -4,6 +4,7 @@ package topk
 
 import (
 	"github.com/bloomery/bloomery/server/internal/answer"
+	"github.com/bloomery/bloomery/server/internal/bundle"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/store"
 	"github.com/bloomery/bloomery/server/internal/traits"
@@ -15,7 +16,7 @@ var query = engine.Command{
 	Categories: []string{"read", "topk"}, Group: traits.GroupTopK, Since: "2.0.0",
 	Syntax: "key item [item ...]", Complexity: "O(n · k), n being the number of items",
 	Summary: "Reports for each item whether it is one of those that are kept.",
-	Sketch: &engine.OnSketch{
+	On: &bundle.OnSketch{
 		Family: family, Missing: textMissing, Stride: 1, Steps: steps,
 		Ask: func(r *answer.Reply, p *store.Part, item []byte) { *r = answer.Truth(p.TopK().Contains(item)) },
 	},
@@ -27,7 +28,7 @@ var count = engine.Command{
 	Categories: []string{"read", "topk"}, Group: traits.GroupTopK, Since: "2.0.0",
 	Syntax: "key item [item ...]", Complexity: "O(n · (k + d)), n items and d rows",
 	Summary: "Returns the counts of items, which are never too high but for rare collisions.",
-	Sketch: &engine.OnSketch{
+	On: &bundle.OnSketch{
 		Family: family, Missing: textMissing, Stride: 1, Steps: steps,
 		Ask: func(r *answer.Reply, p *store.Part, item []byte) {
 			r.Kind, r.N = answer.Int, int64(p.TopK().Count(item))
@@ -41,7 +42,7 @@ var list = engine.Command{
 	Categories: []string{"read", "topk"}, Group: traits.GroupTopK, Since: "2.0.0",
 	Syntax: "key [WITHCOUNT]", Complexity: "O(k · log k)",
 	Summary: "Lists the items that are kept, the most frequent first.",
-	Sketch:  &engine.OnSketch{Family: family, Missing: textMissing, Stride: 1, Early: checkWord, Look: lookList},
+	On:      &bundle.OnSketch{Family: family, Missing: textMissing, Stride: 1, Early: checkWord, Look: lookList},
 }
 
 // checkWord takes any beginning of the word, even none of it, as RedisBloom does.
@@ -83,7 +84,7 @@ var info = engine.Command{
 	Syntax: "key", Complexity: "O(1)",
 	Summary: "Describes a sketch of the most frequent items.",
 	Cost:    engine.ByWords,
-	Sketch: &engine.OnSketch{
+	On: &bundle.OnSketch{
 		Family: family, Missing: textMissing, Stride: 1,
 		Look: func(_ *engine.Context, p *store.Part, c *engine.Call) {
 			t := p.TopK()

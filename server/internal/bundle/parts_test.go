@@ -1,4 +1,4 @@
-package engine
+package bundle
 
 import (
 	"errors"
@@ -7,22 +7,24 @@ import (
 	"testing"
 
 	"github.com/bloomery/bloomery/internal/redisbloom"
+	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/health"
+	"github.com/bloomery/bloomery/server/internal/scratch"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
 // shared is three calls of 2, 3 and 1 items whose record is one, and what each of them
 // is answered.
-func shared(codes bool) (calls []Call, answers []string) {
+func shared(codes bool) (f *OnFilter, calls []engine.Call, answers []string) {
 	answers = make([]string, 3)
-	cmd := &Command{}
-	cmd.Filter = &OnFilter{Write: &Writing{Codes: codes, Reply: func(c *Call, res *store.Result) {
-		i := slices.Index([]int{10, 12, 15}, c.first)
+	f = &OnFilter{Write: &Writing{Codes: codes, Reply: func(c *engine.Call, res *store.Result) {
+		i := slices.Index([]int{10, 12, 15}, c.First)
 		answers[i] = fmt.Sprint(res.Done, res.Bools, res.Codes, res.Failed, res.Err)
 	}}}
 	for i, first := range []int{10, 12, 15} {
-		calls = append(calls, Call{cmd: cmd, first: first, Items: make([][]byte, []int{2, 3, 1}[i])})
+		calls = append(calls, engine.Call{First: first, Items: make([][]byte, []int{2, 3, 1}[i])})
 	}
-	return calls, answers
+	return f, calls, answers
 }
 
 // TestShareOfARecord asks what each call gets of the result of the record that it
@@ -66,12 +68,11 @@ func TestShareOfARecord(t *testing.T) {
 			[]bool{y, n, y}, []bool{n, y, n},
 		},
 	} {
-		calls, answers := shared(c.res.Codes != nil)
-		var w Workspace
-		w.share(calls, &c.res)
+		f, calls, answers := shared(c.res.Codes != nil)
+		f.share(&scratch.Memory{}, calls, &c.res)
 		for i := range calls {
-			if answers[i] != c.answers[i] || calls[i].answered != c.answered[i] || calls[i].single != c.single[i] {
-				t.Errorf("%s: call %d got %q, answered %v, alone %v; want %q, %v, %v", name, i, answers[i], calls[i].answered, calls[i].single, c.answers[i], c.answered[i], c.single[i])
+			if answers[i] != c.answers[i] || calls[i].Answered() != c.answered[i] || calls[i].Single != c.single[i] {
+				t.Errorf("%s: call %d got %q, answered %v, alone %v; want %q, %v, %v", name, i, answers[i], calls[i].Answered(), calls[i].Single, c.answers[i], c.answered[i], c.single[i])
 			}
 		}
 	}
@@ -81,24 +82,24 @@ func TestShareOfARecord(t *testing.T) {
 // that what was done is kept.
 func TestRoomIsAskedForTwice(t *testing.T) {
 	for _, codes := range []bool{false, true} {
-		calls, _ := shared(codes)
+		f, calls, _ := shared(codes)
 		c := &calls[1]
 		res := &store.Result{Err: store.ErrRoom, Done: 2, Bools: []bool{true, false, true}, Codes: []int8{redisbloom.Inserted, redisbloom.Refused, redisbloom.Refused}}
 		for i, want := range []bool{true, true, false} {
-			if got := c.lacksRoom(res); got != want {
+			if got := lacksRoom(c, res); got != want {
 				t.Errorf("time %d: prepared again %v, want %v", i, got, want)
 			}
 		}
-		c.keep(res)
-		if c.pieces.done != 2 || codes && !slices.Equal(c.pieces.codes, []int8{redisbloom.Inserted, redisbloom.Refused, 0}) ||
-			!codes && !slices.Equal(c.pieces.found, []bool{true, false, false}) {
-			t.Errorf("kept: %+v", c.pieces)
+		f.keep(c, res)
+		if c.Pieces.Done != 2 || codes && !slices.Equal(c.Pieces.Codes, []int8{redisbloom.Inserted, redisbloom.Refused, 0}) ||
+			!codes && !slices.Equal(c.Pieces.Found, []bool{true, false, false}) {
+			t.Errorf("kept: %+v", c.Pieces)
 		}
 		fresh := &calls[0]
-		if fresh.keep(&store.Result{}); fresh.pieces != nil {
+		if f.keep(fresh, &store.Result{}); fresh.Pieces != nil {
 			t.Error("nothing was done, and something is kept")
 		}
-		if fresh.lacksRoom(&store.Result{Err: store.ErrRoom, Done: 2}) || fresh.lacksRoom(&store.Result{Err: errors.New("other")}) || fresh.lacksRoom(&store.Result{}) {
+		if lacksRoom(fresh, &store.Result{Err: store.ErrRoom, Done: 2}) || lacksRoom(fresh, &store.Result{Err: errors.New("other")}) || lacksRoom(fresh, &store.Result{}) {
 			t.Error("a call that is done, or failed otherwise, is prepared again")
 		}
 	}
@@ -106,15 +107,36 @@ func TestRoomIsAskedForTwice(t *testing.T) {
 
 // TestAnswerEach has errors in the place of items.
 func TestAnswerEach(t *testing.T) {
-	var c Call
-	c.answerEach([]bool{true, false, true}, map[int]string{1: "ERR full"})
-	if got := fmt.Sprint(c.Reply.Elems[0].N, c.Reply.Elems[1].Text, c.Reply.Elems[2].N, c.Reply.Elems[1].Failed(), c.answered); got != "1ERR full1 true true" {
+	var c engine.Call
+	answerEach(&c, []bool{true, false, true}, map[int]string{1: "ERR full"})
+	if got := fmt.Sprint(c.Reply.Elems[0].N, c.Reply.Elems[1].Text, c.Reply.Elems[2].N, c.Reply.Elems[1].Failed(), c.Answered()); got != "1ERR full1 true true" {
 		t.Errorf("the answer is %s", got)
 	}
-	var v pieces
-	v.failAt(3, "a")
-	v.failAt(5, "b")
-	if fmt.Sprint(v.failed) != "map[3:a 5:b]" {
-		t.Errorf("failed: %v", v.failed)
+	var v scratch.Pieces
+	v.Fail(3, "a")
+	v.Fail(5, "b")
+	if fmt.Sprint(v.Failed) != "map[3:a 5:b]" {
+		t.Errorf("failed: %v", v.Failed)
+	}
+}
+
+// TestWorkOfCommands asks as what the calls of a command are measured.
+func TestWorkOfCommands(t *testing.T) {
+	parse := func(*engine.Context, *engine.Call) {}
+	for _, c := range []struct {
+		filter *OnFilter
+		want   health.Work
+	}{
+		{&OnFilter{Contains: true}, health.Has},
+		{&OnFilter{Contains: true, Parse: parse}, health.Has},
+		{&OnFilter{}, health.Count},
+		{&OnFilter{Parse: parse}, health.Other},
+		{&OnFilter{Write: &Writing{}}, health.Add},
+		{&OnFilter{Write: &Writing{}, Parse: parse}, health.Add},
+		{&OnFilter{Write: &Writing{Deletes: true}}, health.Delete},
+	} {
+		if got := c.filter.Bundling().Work; got != c.want {
+			t.Errorf("%+v is measured as %v, want %v", c.filter, got, c.want)
+		}
 	}
 }

@@ -1,10 +1,11 @@
-package engine
+package bundle
 
 // Items that take long to hash.
 
 import (
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/engine"
 )
 
 // longBytes is from how many bytes on items are hashed outside the gate. How a filter
@@ -12,7 +13,7 @@ import (
 const longBytes = 256 << 10
 
 // isLong reports whether the items of calls take long to hash.
-func isLong(calls []Call) bool {
+func isLong(calls []engine.Call) bool {
 	sum := 0
 	for i := range calls {
 		sum += bytesOf(calls[i].Items)
@@ -29,14 +30,14 @@ func bytesOf(items [][]byte) (sum int) {
 
 // back enters the gate again behind hashes that were made outside it. It reports false
 // if the filter of the call, or its shadow, is another one now: the call is run again.
-func (e *Engine) back(s *Session, c *Call, entry *catalog.Entry) bool {
-	if s.killed() {
+func (f *OnFilter) back(t engine.Turn, c *engine.Call, entry *catalog.Entry) bool {
+	if t.Context().Killed() {
 		c.Fail(answer.TextStopped)
 		return false
 	}
-	e.enter(s)
-	if f := c.cmd.Filter; f.Write != nil && e.busy(s) || e.shadowOf(f, entry) != s.w.shadow {
+	t.Enter()
+	if f.Write != nil && t.Busy() || f.shadowOf(t, entry) != t.Memory().Shadow {
 		return false
 	}
-	return e.state.Names.Lookup(c.Args[1], s.ms) == entry
+	return t.Context().Names().Lookup(c.Args[1]) == entry
 }

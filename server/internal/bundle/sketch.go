@@ -1,14 +1,18 @@
-package engine
+package bundle
 
 // How calls on sketches run.
 
 import (
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/door"
+	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/health"
+	"github.com/bloomery/bloomery/server/internal/scratch"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
@@ -19,7 +23,7 @@ import (
 // Arguments are checked behind the key, as RedisBloom does. A command of very many
 // items is run in pieces, but checked as a whole before.
 type OnSketch struct {
-	Family *Family
+	Family *engine.Family
 	// Missing is what is answered if there is no such key.
 	Missing string
 	// Stride is how many arguments an item has: 1, or 2 for one with a number.
@@ -27,17 +31,17 @@ type OnSketch struct {
 	// Early, if there is one, checks what is checked before the key, and answers
 	// if it is wrong. It sees arguments alone, so it is called once, however often the
 	// call is run.
-	Early func(*Call)
+	Early func(*engine.Call)
 	// Check, if there is one, looks at all arguments before Encode does, and
 	// answers if they are wrong. It may cut Items: those behind are answered by
 	// Rest.
-	Check func(*Call)
+	Check func(*engine.Call)
 	// Rest answers for an item that Check has cut off, the first of them or not.
 	Rest func(first bool) answer.Reply
 
 	// Steps, if there is one, returns how many steps each item of a call takes at most:
 	// a step is some tens of nanoseconds. It takes a lock of the part if it needs one.
-	Steps func(p *store.Part, c *Call) int
+	Steps func(p *store.Part, c *engine.Call) int
 
 	// Tries, if there is one, returns how often the items of arguments are tried in
 	// every row of the sketch, at most.
@@ -49,7 +53,7 @@ type OnSketch struct {
 	Slice func(p *store.Part, item [][]byte, done int) (piece [][]byte, next int)
 
 	// Look answers a read about the whole sketch, under its read lock.
-	Look func(*Context, *store.Part, *Call)
+	Look func(*engine.Context, *store.Part, *engine.Call)
 	// Ask sets the answer of a read about one item, under the read lock.
 	Ask func(r *answer.Reply, p *store.Part, item []byte)
 
@@ -66,7 +70,7 @@ type OnSketch struct {
 	// Relieve, if there is one, does what would take long under the lock before so many
 	// items can be written, outside the gate. It reports false if there was nothing to
 	// do, or nothing can be done.
-	Relieve func(x *Context, entry *catalog.Entry, items int) bool
+	Relieve func(x *engine.Context, entry *catalog.Entry, items int) bool
 	// Grows reports that the record may take as much memory as its value.
 	Grows bool
 	// Fault is what is answered if the record could not be applied.
@@ -88,22 +92,27 @@ const (
 	stepBytes = 128
 	// sketchPiece is after how many bytes the value of a record ends.
 	sketchPiece = 128 << 10
-	// maxPayload bounds the memory that a workspace keeps for values.
-	maxPayload = 256 << 10
 )
 
 // Longest returns how many steps more than one a row of a sketch takes to hash the longest
 // item of a call.
-func (k *OnSketch) Longest(c *Call) int {
-	longest := 0
+func Longest(c *engine.Call) int {
+	k, longest := c.Command().On.(*OnSketch), 0
 	for i := 0; i < len(c.Items); i += k.Stride {
 		longest = max(longest, len(c.Items[i]))
 	}
 	return longest / stepBytes
 }
 
-// count returns the number of items of a call.
-func (k *OnSketch) count(c *Call) int { return k.items(len(c.Items)) }
+var _ engine.Bundled = (*OnSketch)(nil)
+
+// Bundling implements engine.Bundled.
+func (k *OnSketch) Bundling() engine.Bundling {
+	return engine.Bundling{
+		Family: k.Family, Early: k.Early, Stride: k.Stride, Most: math.MaxInt,
+		Records: k.Body != nil, Adds: k.Encode != nil, Work: health.Other,
+	}
+}
 
 // items returns how many items n arguments are.
 func (k *OnSketch) items(n int) int {
@@ -113,7 +122,8 @@ func (k *OnSketch) items(n int) int {
 	return n
 }
 
-func (k *OnSketch) unfit(_ *Engine, _ *Session, c *Call, entry *catalog.Entry) {
+// Unfit implements engine.Bundled.
+func (k *OnSketch) Unfit(_ engine.Turn, c *engine.Call, entry *catalog.Entry) {
 	if entry == nil {
 		c.Fail(k.Missing)
 	} else {
@@ -121,42 +131,49 @@ func (k *OnSketch) unfit(_ *Engine, _ *Session, c *Call, entry *catalog.Entry) {
 	}
 }
 
-func (k *OnSketch) run(e *Engine, s *Session, entry *catalog.Entry, calls []Call) {
+// Run implements engine.Bundled.
+func (k *OnSketch) Run(t engine.Turn, entry *catalog.Entry, calls []engine.Call) {
 	c, p := &calls[0], store.PartOf(entry)
 	n, most := k.checked(p, calls)
 	switch {
 	case n == 0:
-	case k.Look == nil && (k.count(c) > most || !s.alone && k.sliced(p, c)):
-		e.runPieces(s, calls[:1], &pieces{part: p, most: most})
+	case k.Look == nil && (c.Count() > most || !t.Context().Alone() && k.sliced(p, c)):
+		runPieces(k, t, calls[:1], &scratch.Pieces{Part: p, Most: most})
 	case k.Body == nil:
-		k.ask(e, s, p, calls[:n])
-	case k.relieved(e, s, entry, maxItems):
-	case !e.busy(s):
-		k.write(e, s, entry, p, calls[:n], most)
+		k.ask(t, p, calls[:n])
+	case k.relieved(t, entry, maxItems):
+	case !t.Busy():
+		k.write(t, entry, p, calls[:n], most)
 	}
 }
 
+// RunPieces implements engine.Bundled: of a call that was begun.
+func (k *OnSketch) RunPieces(t engine.Turn, calls []engine.Call) {
+	runPieces(k, t, calls, calls[0].Pieces)
+}
+
 // sliced reports whether a single item of a call is done in pieces.
-func (k *OnSketch) sliced(p *store.Part, c *Call) bool {
+func (k *OnSketch) sliced(p *store.Part, c *engine.Call) bool {
 	return k.Slice != nil && k.Steps(p, c) > MaxSlice
 }
 
 // relieved calls Relieve. It reports true if the gate was left: what was looked up may
 // have changed. In a transaction, and in a cluster, everything is done under the lock.
-func (k *OnSketch) relieved(e *Engine, s *Session, entry *catalog.Entry, items int) bool {
-	return k.Relieve != nil && !s.alone && e.shared == nil && !s.killed() && k.Relieve(&s.ctx, entry, items)
+func (k *OnSketch) relieved(t engine.Turn, entry *catalog.Entry, items int) bool {
+	x := t.Context()
+	return k.Relieve != nil && !x.Alone() && !x.Can().Cluster && !x.Killed() && k.Relieve(x, entry, items)
 }
 
 // checked checks the arguments of calls and returns how many of them can be run
 // together: those up to the first that is wrong, or up to as many items as may be
 // looked at under one lock, but the first whatever it has. It returns that number, too.
-func (k *OnSketch) checked(p *store.Part, calls []Call) (n, most int) {
+func (k *OnSketch) checked(p *store.Part, calls []engine.Call) (n, most int) {
 	items, most := 0, maxItems
 	for i := range calls {
 		c := &calls[i]
 		c.Items = c.Args[2:]
 		if k.Check != nil {
-			if k.Check(c); c.answered {
+			if k.Check(c); c.Answered() {
 				return i, most
 			}
 		}
@@ -169,7 +186,7 @@ func (k *OnSketch) checked(p *store.Part, calls []Call) (n, most int) {
 				most = min(most, max(1, maxSteps/steps))
 			}
 		}
-		if items += k.count(c); i > 0 && items > most {
+		if items += c.Count(); i > 0 && items > most {
 			return i, most
 		}
 	}
@@ -177,9 +194,9 @@ func (k *OnSketch) checked(p *store.Part, calls []Call) (n, most int) {
 }
 
 // tooLong refuses a call with an item that takes too long to hash.
-func (k *OnSketch) tooLong(p *store.Part, c *Call) bool {
+func (k *OnSketch) tooLong(p *store.Part, c *engine.Call) bool {
 	rows := p.Rows()
-	if rows*(1+k.Longest(c)) <= maxHashSteps {
+	if rows*(1+Longest(c)) <= maxHashSteps {
 		return false
 	}
 	c.Fail(fmt.Sprintf(textLongItem, rows, maxHashSteps*stepBytes>>20))
@@ -189,9 +206,9 @@ func (k *OnSketch) tooLong(p *store.Part, c *Call) bool {
 const textLongItem = "ERR an item is too long for this sketch: each of its %d rows hashes it, and that may be %d MiB together"
 
 // ask answers calls under the read lock of p. It answers none if the sketch is gone.
-func (k *OnSketch) ask(e *Engine, s *Session, p *store.Part, calls []Call) {
+func (k *OnSketch) ask(t engine.Turn, p *store.Part, calls []engine.Call) {
 	if len(calls) > 1 {
-		e.notes.Counters.Looked(&s.Client, true, len(calls)-1)
+		t.Looked(len(calls) - 1)
 	}
 	p.RLock()
 	defer p.RUnlock()
@@ -200,71 +217,71 @@ func (k *OnSketch) ask(e *Engine, s *Session, p *store.Part, calls []Call) {
 	}
 	for i := range calls {
 		c := &calls[i]
-		s.weight += 1 + len(c.Items)
+		t.Weigh(1 + len(c.Items))
 		if k.Look != nil {
-			k.Look(&s.ctx, p, c)
+			k.Look(t.Context(), p, c)
 			continue
 		}
-		elems := s.w.takeElems(len(c.Items))
+		elems := t.Memory().Elems(len(c.Items))
 		for j, item := range c.Items {
 			k.Ask(&elems[j], p, item)
 		}
-		c.answerList(elems)
+		c.AnswerList(elems)
 	}
 }
 
 // write makes one record of calls, as many as its value has room for, and puts it in
 // order.
-func (k *OnSketch) write(e *Engine, s *Session, entry *catalog.Entry, p *store.Part, calls []Call, most int) {
-	w := s.w
-	w.reuse()
-	mark, items, n, wrong := len(w.payload), 0, 0, 0
-	for ; n < len(calls) && len(w.payload)-mark < sketchPiece; n++ {
+func (k *OnSketch) write(t engine.Turn, entry *catalog.Entry, p *store.Part, calls []engine.Call, most int) {
+	m := t.Memory()
+	t.Reuse()
+	mark, items, n, wrong := len(m.Payload), 0, 0, 0
+	for ; n < len(calls) && len(m.Payload)-mark < sketchPiece; n++ {
 		c := &calls[n]
-		fits := w.encode(k, p, c)
+		fits := k.encode(m, p, c)
 		if !fits && n > 0 {
 			break // too long to come behind others
 		}
 		if !fits {
-			e.runPieces(s, calls[:1], &pieces{part: p, most: most})
+			runPieces(k, t, calls[:1], &scratch.Pieces{Part: p, Most: most})
 			return
 		}
-		if c.first = items; c.answered {
+		if c.First = items; c.Answered() {
 			wrong++
 		} else {
-			items += k.count(c)
+			items += c.Count()
 		}
 	}
-	s.weight += items + n
+	t.Weigh(items + n)
 	if wrong == n {
 		return
 	}
-	op, ok := k.op(e, w, entry, w.payload[mark:], items)
+	op, ok := k.op(t, entry, m.Payload[mark:], items)
 	if !ok {
 		for i := range calls[:n] {
-			if c := &calls[i]; !c.answered {
+			if c := &calls[i]; !c.Answered() {
 				c.Fail(answer.TextOOM)
 			}
 		}
 		return
 	}
-	w.spans = append(w.spans[:0], span{calls[:n:n], op})
-	e.order(s, w.spans)
+	t.Put(calls[:n:n], op)
+	t.Order()
 }
 
 // encode appends the items of a call to the payload, or answers the call if one of
 // them is wrong. It reports false, and appends nothing, if they are too long for one
 // record.
-func (w *Workspace) encode(k *OnSketch, p *store.Part, c *Call) (fits bool) {
-	before := len(w.payload)
+func (k *OnSketch) encode(m *scratch.Memory, p *store.Part, c *engine.Call) (fits bool) {
+	before := len(m.Payload)
 	for i := 0; i < len(c.Items); i += k.Stride {
-		if len(w.payload)-before >= sketchPiece {
-			w.payload = w.payload[:before]
+		if len(m.Payload)-before >= sketchPiece {
+			m.Payload = m.Payload[:before]
 			return false
 		}
 		var text string
-		if w.payload, text = k.Encode(w.payload, p, c.Items[i:i+k.Stride]); text != "" {
-			w.payload = w.payload[:before]
+		if m.Payload, text = k.Encode(m.Payload, p, c.Items[i:i+k.Stride]); text != "" {
+			m.Payload = m.Payload[:before]
 			c.Fail(text)
 			return true
 		}
@@ -274,50 +291,51 @@ func (w *Workspace) encode(k *OnSketch, p *store.Part, c *Call) (fits bool) {
 
 // op returns an op that writes value, of so many items. It reports false if there is no
 // memory for it.
-func (k *OnSketch) op(e *Engine, w *Workspace, entry *catalog.Entry, value []byte, items int) (*Op, bool) {
-	op := w.takeOp()
-	*op = Op{Op: door.Op{Part: store.PartOf(entry)}}
-	op.Record = store.Record{ID: entry.ID, Body: k.Body(&op.scratch, value)}
+func (k *OnSketch) op(t engine.Turn, entry *catalog.Entry, value []byte, items int) (*engine.Op, bool) {
+	op := t.Op()
+	*op = engine.Op{Op: door.Op{Part: store.PartOf(entry)}}
+	op.Record = store.Record{ID: entry.ID, Body: k.Body(&op.Scratch, value)}
 	if k.Element != nil {
-		op.Result.Counts = w.takeCounts(items)
+		op.Result.Counts = t.Memory().Counts(items)
 	}
 	if k.Grows {
 		op.Cost = uint64(len(value))
-		return op, e.Budget.Reserve(op.Cost)
+		return op, t.Context().Budget().Reserve(op.Cost)
 	}
 	return op, true
 }
 
-func (k *OnSketch) settled(e *Engine, w *Workspace, v span) {
-	if v.op.Cost > 0 {
-		e.Budget.Release(v.op.Cost)
+// Settled implements engine.Bundled.
+func (k *OnSketch) Settled(t engine.Turn, v engine.Span) {
+	if v.Op.Cost > 0 {
+		t.Context().Budget().Release(v.Op.Cost)
 	}
-	res := &v.op.Result
-	if v.op.Err == nil && errors.Is(res.Err, store.ErrRetry) {
+	res := &v.Op.Result
+	if v.Op.Err == nil && errors.Is(res.Err, store.ErrRetry) {
 		return // the sketch is gone
 	}
-	for i := range v.calls {
-		c := &v.calls[i]
+	for i := range v.Calls {
+		c := &v.Calls[i]
 		switch {
-		case c.answered: // it was wrong
-		case v.op.Err != nil:
-			c.Answer(e.unsettled(v.op.Err))
+		case c.Answered(): // it was wrong
+		case v.Op.Err != nil:
+			c.Answer(t.Unsettled(v.Op.Err))
 		case res.Err != nil:
 			c.Fail(k.Fault)
 		case k.Element == nil:
 			c.Answer(answer.OK())
 		default:
-			elems := w.takeElems(k.items(len(c.Args) - 2))
-			k.fill(elems, c, res, c.first, 0)
-			c.answerList(elems)
+			elems := t.Memory().Elems(k.items(len(c.Args) - 2))
+			k.fill(elems, c, res, c.First, 0)
+			c.AnswerList(elems)
 		}
 	}
 }
 
 // fill sets the elements from the one at to on, from item first of a result on, as
 // many as the result and the call have, and those of items that were cut off.
-func (k *OnSketch) fill(elems []answer.Reply, c *Call, res *store.Result, first, to int) {
-	n := k.count(c)
+func (k *OnSketch) fill(elems []answer.Reply, c *engine.Call, res *store.Result, first, to int) {
+	n := c.Count()
 	for i := first; to < n && i < res.Done; i++ {
 		k.Element(&elems[to], res, i)
 		to++
@@ -329,45 +347,45 @@ func (k *OnSketch) fill(elems []answer.Reply, c *Call, res *store.Result, first,
 	}
 }
 
-func (k *OnSketch) begin(e *Engine, s *Session, c *Call, v *pieces) bool {
-	if k.Body != nil && !k.right(s, v.part, c) {
+func (k *OnSketch) begin(t engine.Turn, c *engine.Call, v *scratch.Pieces) bool {
+	if k.Body != nil && !k.right(t, v.Part, c) {
 		return false
 	}
 	if k.Body == nil || k.Element != nil {
 		n := k.items(len(c.Args) - 2)
-		if !e.holdReply(s, n*answer.ReplyBytes) {
+		if !t.Context().Hold(n * answer.ReplyBytes) {
 			c.Fail(answer.TextOOM)
 			return false
 		}
-		v.elems = make([]answer.Reply, n)
+		v.Elems = make([]answer.Reply, n)
 	}
 	return true
 }
 
-func (k *OnSketch) piece(e *Engine, s *Session, entry *catalog.Entry, calls []Call, v *pieces) {
+func (k *OnSketch) piece(t engine.Turn, entry *catalog.Entry, calls []engine.Call, v *scratch.Pieces) {
 	switch c := &calls[0]; {
 	case k.Body == nil:
-		v.done += k.askPiece(store.PartOf(entry), c, v)
-	case k.relieved(e, s, entry, v.most):
-	case !e.busy(s):
-		v.done += k.writePiece(e, s, entry, c, v)
+		v.Done += k.askPiece(store.PartOf(entry), c, v)
+	case k.relieved(t, entry, v.Most):
+	case !t.Busy():
+		v.Done += k.writePiece(t, entry, c, v)
 	}
 }
 
-func (k *OnSketch) finish(_ *Workspace, c *Call, v *pieces) {
-	if v.elems == nil {
+func (k *OnSketch) finish(_ engine.Turn, c *engine.Call, v *scratch.Pieces) {
+	if v.Elems == nil {
 		c.Answer(answer.OK())
 	} else {
-		c.Answer(answer.List(v.elems...))
+		c.Answer(answer.List(v.Elems...))
 	}
 }
 
 // right reports whether all items of a call are right, and answers if not: what is
 // run in pieces is checked as a whole before, outside the gate.
-func (k *OnSketch) right(s *Session, p *store.Part, c *Call) bool {
+func (k *OnSketch) right(t engine.Turn, p *store.Part, c *engine.Call) bool {
 	var scratch []byte
 	for i := 0; i < len(c.Items); i += k.Stride {
-		if s.killed() {
+		if t.Context().Killed() {
 			c.Fail(answer.TextStopped)
 			return false
 		}
@@ -382,58 +400,58 @@ func (k *OnSketch) right(s *Session, p *store.Part, c *Call) bool {
 }
 
 // askPiece answers for the next items of a call and returns for how many.
-func (k *OnSketch) askPiece(p *store.Part, c *Call, v *pieces) int {
+func (k *OnSketch) askPiece(p *store.Part, c *engine.Call, v *scratch.Pieces) int {
 	p.RLock()
 	defer p.RUnlock()
 	if p.Gone() {
 		return 0
 	}
-	items := c.Items[v.done:min(v.done+v.most, len(c.Items))]
+	items := c.Items[v.Done:min(v.Done+v.Most, len(c.Items))]
 	for i, item := range items {
-		k.Ask(&v.elems[v.done+i], p, item)
+		k.Ask(&v.Elems[v.Done+i], p, item)
 	}
 	return len(items)
 }
 
 // writePiece writes the next items of a call and returns how many. Of an item that is
 // sliced it writes a piece.
-func (k *OnSketch) writePiece(e *Engine, s *Session, entry *catalog.Entry, c *Call, v *pieces) int {
-	w, p := s.w, store.PartOf(entry)
-	w.reuse()
-	mark, n, next, most := len(w.payload), 0, 0, v.most
-	if !s.alone && k.sliced(p, c) {
+func (k *OnSketch) writePiece(t engine.Turn, entry *catalog.Entry, c *engine.Call, v *scratch.Pieces) int {
+	m, p := t.Memory(), store.PartOf(entry)
+	t.Reuse()
+	mark, n, next, most := len(m.Payload), 0, 0, v.Most
+	if !t.Context().Alone() && k.sliced(p, c) {
 		var piece [][]byte
-		piece, next = k.Slice(p, c.Items[v.done*k.Stride:][:k.Stride], v.cut)
-		w.payload, _ = k.Encode(w.payload, p, piece)
+		piece, next = k.Slice(p, c.Items[v.Done*k.Stride:][:k.Stride], v.Cut)
+		m.Payload, _ = k.Encode(m.Payload, p, piece)
 		n, most = 1, 1
 	}
-	for n < most && v.done+n < k.count(c) && len(w.payload)-mark < sketchPiece {
-		at := (v.done + n) * k.Stride
-		w.payload, _ = k.Encode(w.payload, p, c.Items[at:at+k.Stride])
+	for n < most && v.Done+n < c.Count() && len(m.Payload)-mark < sketchPiece {
+		at := (v.Done + n) * k.Stride
+		m.Payload, _ = k.Encode(m.Payload, p, c.Items[at:at+k.Stride])
 		n++
 	}
-	s.weight += n
-	op, ok := k.op(e, w, entry, w.payload[mark:], n)
+	t.Weigh(n)
+	op, ok := k.op(t, entry, m.Payload[mark:], n)
 	if !ok {
 		c.Fail(answer.TextOOM)
 		return 0
 	}
-	e.doAndWait(s, []*door.Op{&op.Op})
-	e.Budget.Release(op.Cost)
+	t.Apply([]*door.Op{&op.Op})
+	t.Context().Budget().Release(op.Cost)
 	switch res := &op.Result; {
 	case op.Err != nil:
-		c.Answer(e.unsettled(op.Err))
+		c.Answer(t.Unsettled(op.Err))
 	case errors.Is(res.Err, store.ErrRetry):
 		return 0
 	case res.Err != nil:
 		c.Fail(k.Fault)
-	case v.elems != nil:
-		before := v.elems[v.done]
-		if k.fill(v.elems, c, res, 0, v.done); v.cut > 0 && v.elems[v.done].Kind == answer.Null {
-			v.elems[v.done] = before // an earlier piece has the answer
+	case v.Elems != nil:
+		before := v.Elems[v.Done]
+		if k.fill(v.Elems, c, res, 0, v.Done); v.Cut > 0 && v.Elems[v.Done].Kind == answer.Null {
+			v.Elems[v.Done] = before // an earlier piece has the answer
 		}
 	}
-	if v.cut = next; next > 0 {
+	if v.Cut = next; next > 0 {
 		return 0
 	}
 	return n

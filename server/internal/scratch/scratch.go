@@ -1,0 +1,108 @@
+// Package scratch is memory for items on their way into filters and sketches: their digests,
+// what is written of them and what is answered. It is used again from call to call.
+package scratch
+
+import (
+	"github.com/bloomery/bloomery/internal/redisbloom"
+	"github.com/bloomery/bloomery/server/internal/answer"
+	"github.com/bloomery/bloomery/server/internal/routes"
+	"github.com/bloomery/bloomery/server/internal/store"
+)
+
+// Memory is what is used again. The zero value is ready to use.
+type Memory struct {
+	// Digests and Hashes are those of the items that are being looked at;
+	// families append to the one that they use.
+	Digests []redisbloom.Digest
+	Hashes  []uint64
+	Payload []byte // values of records of sketches
+
+	Shadow  *store.Shadow // of the filter that is being written to; nil if it has none
+	Seconds []uint64      // hashes for it, each at the place of its first
+	Routes  routes.Table
+	Second  []uint64 // those of Seconds, sorted as Routes is
+	View    store.Result
+
+	bools  []bool
+	codes  []int8
+	elems  []answer.Reply // elements of replies
+	counts []uint32
+}
+
+const (
+	// maxKept bounds the items for which memory is kept.
+	maxKept = 4096
+	// maxPayload bounds the memory that is kept for values.
+	maxPayload = 256 << 10
+	// least is for how many items there is room at least, once some was taken.
+	least = 256
+)
+
+// Reset forgets everything: what was taken is not valid any more.
+func (m *Memory) Reset() {
+	if cap(m.Seconds) > maxKept {
+		m.Seconds = nil
+	}
+	m.Shadow = nil
+	clear(m.elems) // they keep what a client has sent
+	m.Digests, m.Hashes = emptied(m.Digests, maxKept), emptied(m.Hashes, maxKept)
+	m.bools, m.codes = emptied(m.bools, maxKept), emptied(m.codes, maxKept)
+	m.elems, m.counts = emptied(m.elems, maxKept), emptied(m.counts, maxKept)
+	m.Payload = emptied(m.Payload, maxPayload)
+}
+
+// emptied returns s without its elements, and without its memory if that is for more
+// than most of them.
+func emptied[T any](s []T, most int) []T {
+	if cap(s) > most {
+		return nil
+	}
+	return s[:0]
+}
+
+// Reuse makes the memory of digests and records free again: none is on its way.
+func (m *Memory) Reuse() {
+	m.Digests, m.Hashes = m.Digests[:0], m.Hashes[:0]
+	m.Payload, m.counts = m.Payload[:0], m.counts[:0]
+}
+
+// Bools returns n booleans that stay valid until Reset.
+func (m *Memory) Bools(n int) []bool {
+	if cap(m.bools)-len(m.bools) < n {
+		m.bools = make([]bool, 0, max(n, least))
+	}
+	at := len(m.bools)
+	m.bools = m.bools[:at+n]
+	return m.bools[at : at+n : at+n]
+}
+
+// Codes returns n codes that stay valid until Reset.
+func (m *Memory) Codes(n int) []int8 {
+	if cap(m.codes)-len(m.codes) < n {
+		m.codes = make([]int8, 0, max(n, least))
+	}
+	at := len(m.codes)
+	m.codes = m.codes[:at+n]
+	return m.codes[at : at+n : at+n]
+}
+
+// Counts returns room for n counts. It is the caller's until its records are
+// answered.
+func (m *Memory) Counts(n int) []uint32 {
+	if cap(m.counts)-len(m.counts) < n {
+		m.counts = make([]uint32, 0, max(n, least))
+	}
+	at := len(m.counts)
+	m.counts = m.counts[:at+n]
+	return m.counts[at : at : at+n]
+}
+
+// Elems returns n replies that stay valid until Reset.
+func (m *Memory) Elems(n int) []answer.Reply {
+	if cap(m.elems)-len(m.elems) < n {
+		m.elems = make([]answer.Reply, 0, max(n, 64, min(2*cap(m.elems), maxKept)))
+	}
+	at := len(m.elems)
+	m.elems = m.elems[:at+n]
+	return m.elems[at : at+n : at+n]
+}
