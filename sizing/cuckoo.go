@@ -104,6 +104,16 @@ func (c Cuckoo) Valid() error {
 	return nil
 }
 
+// NearlyFull returns how many keys a filter holds when the search for room begins to go far:
+// 27/32 of the slots, or half of up to 1,024. With fewer, keys by chance find room near.
+func (c Cuckoo) NearlyFull() uint64 {
+	const small = 1024
+	if slots := c.Slots(); slots > small {
+		return slots - slots/32*5
+	}
+	return c.Slots() / 2
+}
+
 // Slots returns the number of slots: no more keys fit.
 func (c Cuckoo) Slots() uint64 { return CuckooSlots * c.Buckets }
 
