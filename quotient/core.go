@@ -26,6 +26,8 @@ type core struct {
 	shape    sizing.Quotient
 	capacity uint64
 	rate     float64
+
+	unmeasured bool // the reach is not known
 }
 
 // setTotals sets the totals and what follows from them.

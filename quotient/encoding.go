@@ -52,6 +52,7 @@ func parse(h envelope.Header, given hashing.Hasher) (core, error) {
 func (f *core) fill(payload []byte) {
 	le := binary.LittleEndian
 	f.table = newTable(f.shape, payload[totalsBytes:])
+	f.unmeasured = true
 	f.setTotals(totals{items: le.Uint64(payload), distinct: le.Uint64(payload[8:]), used: le.Uint64(payload[16:])})
 }
 
@@ -144,6 +145,7 @@ func (f *core) load(given hashing.Hasher, from *envelope.Source) error {
 		if err := got.verify(); err != nil {
 			return err
 		}
+		got.reach, got.unmeasured = got.measured(), false
 	}
 	*f = got
 	return nil

@@ -2,6 +2,7 @@ package quotient
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/bloomery/bloomery/sizing"
 )
@@ -21,6 +22,40 @@ func Saturated(f *Filter) (n int) {
 		}
 	}
 	return n
+}
+
+// Force inserts a hash however far that reaches.
+func Force(f *Filter, h uint64) error {
+	quotient, remainder := f.split(h)
+	s := f.find(quotient, remainder)
+	f.bound = math.MaxInt
+	slots, ok := f.insert(s, remainder, f.shape.Limit()-f.used)
+	if !ok {
+		return f.full()
+	}
+	f.used += uint64(slots)
+	f.items++
+	if s.found {
+		f.counts = true
+	} else {
+		f.distinct++
+	}
+	f.reach = f.measured()
+	return nil
+}
+
+// Stretches returns how many blocks run over in a row, for every such row.
+func Stretches(f *Filter) (list []int) {
+	n := 0
+	for b := range f.blocks {
+		if f.offset(b) != 0 {
+			n++
+		} else if n > 0 {
+			list = append(list, n)
+			n = 0
+		}
+	}
+	return list
 }
 
 // Split returns quotient and remainder of a hash in f.

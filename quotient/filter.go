@@ -62,7 +62,8 @@ func (c Config) New() (*Filter, error) {
 
 // Insert adds an occurrence of key. It returns an error that wraps ErrFull, and
 // changes nothing, if 31 of 32 slots are in use, or if key is there MaxCount
-// times: Resize makes room. It costs more the fuller the filter is.
+// times: Resize makes room. It costs more the fuller the filter is. Keys whose hashes were
+// chosen to be much alike are refused, too, before they cost far more: see MaxReach.
 func (f *Filter) Insert(key []byte) error { return f.InsertHash(f.hasher.Hash(key)) }
 
 // InsertString is Insert for a string.
@@ -83,10 +84,19 @@ func (f *Filter) InsertHash(h uint64) error {
 	if s.found && s.count == maxCount {
 		return fmt.Errorf("quotient: insert: %w: the key is there %d times, which is as far as counters go", bloomery.ErrFull, s.count)
 	}
+	f.bound = f.mostStretch(f.used)
+	run := f.runOf(s)
+	if run >= f.mostRun() {
+		return f.crowded()
+	}
 	slots, ok := f.insert(s, remainder, room)
 	if !ok {
+		if _, ok := f.free(s.block, 1); ok && room > maxEntry {
+			return f.crowded()
+		}
 		return f.full()
 	}
+	f.run = max(f.run, run+slots)
 	f.used += uint64(slots)
 	f.items++
 	if s.found {
@@ -191,6 +201,7 @@ func (f *Filter) Merge(o *Filter) error {
 	}
 	copy(f.data, fresh.data)
 	f.setTotals(b.totals)
+	f.reach = f.measured()
 	return nil
 }
 
@@ -272,6 +283,7 @@ func (f *Filter) rebuild(q sizing.Quotient) error {
 	b.finish()
 	f.table, f.shape = fresh, q
 	f.setTotals(b.totals)
+	f.reach = f.measured()
 	return nil
 }
 
@@ -288,6 +300,7 @@ func (f *Filter) Clear() {
 	f.mustBeMade()
 	clear(f.data)
 	f.setTotals(totals{})
+	f.reach = reach{}
 }
 
 // mustBeMade panics for a zero Filter, which cannot be changed.

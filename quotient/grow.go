@@ -115,6 +115,8 @@ func (g *Growing) move(s *segment, to []*segment) (voids []cell, ok bool) {
 	for i := range builders {
 		builders[i].finish()
 		to[i].setTotals(builders[i].totals)
+		to[i].reach = to[i].measured()
+		g.reach = g.reach.most(to[i].reach)
 		to[i].mass = m.mass[i]
 	}
 	if !doubles {

@@ -91,7 +91,7 @@ func (g *Growing) start() {
 	address, slots := g.plan.First(g.capacity)
 	q := g.plan.Segment(address, slots, 0)
 	depth := max(0, address-sizing.SegmentBits)
-	g.dir, g.first, g.sum, g.elders = nil, address, sums{}, elders{}
+	g.dir, g.first, g.sum, g.elders, g.reach = nil, address, sums{}, elders{}, reach{}
 	g.setDirectory(depth)
 	for i := range g.dir {
 		// Not a Piece, which is there at once: a large filter is empty for long.
@@ -124,8 +124,14 @@ func (g *Growing) InsertHash(h uint64) error {
 			if spot.found && spot.count == maxCount {
 				return fmt.Errorf("quotient: insert: %w: the key is there %d times, which is as far as counters go", bloomery.ErrFull, spot.count)
 			}
+			run := s.runOf(spot)
+			if run >= s.mostRun() {
+				return fmt.Errorf("quotient: insert: %w: %d slots hold keys whose hashes begin with the same %d bits", bloomery.ErrFull, run, s.address)
+			}
 			// All slots may be used: the limit is for the next insert.
 			if slots, ok := s.insert(spot, value, s.shape.Limit()); ok {
+				s.run = max(s.run, run+slots)
+				g.reach = g.reach.most(s.reach)
 				g.inserted(s, value, uint64(slots), !spot.found)
 				return nil
 			}

@@ -124,6 +124,7 @@ func (g *segments) fill(h envelope.Header, payload []byte) error {
 	if err != nil {
 		return err
 	}
+	g.unmeasured = true
 	words := make([]uint64, 2*old)
 	envelope.GetWords(words, payload[8*(growingHead+count):][:8*len(words)])
 	if g.elders, err = parseElders(words); err != nil {
@@ -158,7 +159,7 @@ func (g *segments) shapes(codes, data []byte) ([]*segment, error) {
 			return nil, fmt.Errorf("%w: segment %#x behind %d others", bloomery.ErrCorrupt, code, len(list))
 		}
 		q := sizing.Quotient{Blocks: 1 << (quotients - 6), Spill: code >> 32, Slots: slots, Remainder: g.plan.Width(address - g.first)}
-		if q.Valid() != nil || address+q.Remainder > 64 || arrayBytes(q) > uint64(len(data)) {
+		if q.Valid() != nil || q.Spill > uint64(mostSpill(q.Blocks)) || address+q.Remainder > 64 || arrayBytes(q) > uint64(len(data)) {
 			return nil, fmt.Errorf("%w: segment %#x of %d address bits, %d bytes are left", bloomery.ErrCorrupt, code, address, len(data))
 		}
 		n := arrayBytes(q)
@@ -202,7 +203,10 @@ func (g *segments) verify() error {
 		}
 		got.items += items
 		got.add(s)
+		s.table.reach = s.measured()
+		g.reach = g.reach.most(s.table.reach)
 	}
+	g.unmeasured = false
 	if got != g.sum {
 		return fmt.Errorf("%w: the segments hold %+v, the totals say %+v", bloomery.ErrCorrupt, got, g.sum)
 	}

@@ -236,3 +236,25 @@ func FuzzPayloadGrowing(f *testing.F) {
 		openGrowing(t, envelope.Append(nil, h, words))
 	})
 }
+
+// TestGrowingHostileSpill refuses a segment with more blocks behind its last one than its
+// keys can need: one run could go through all of them.
+func TestGrowingHostileSpill(t *testing.T) {
+	g := quotient.NewGrowing(1000, 0.01)
+	sealed, err := envelope.Open(encoded(t, g))
+	if err != nil {
+		t.Fatal(err)
+	}
+	address, slots := g.Shape().First(1000)
+	q := g.Shape().Segment(address, slots, 0)
+	for spill, want := range map[uint64]error{q.Spill: nil, 2*q.Blocks + 8: nil, 2*q.Blocks + 9: bloomery.ErrCorrupt, 1 << 16: bloomery.ErrCorrupt} {
+		h, words := sealed.Header, sealed.Words()
+		q.Spill = spill
+		words[5] = words[5]&math.MaxUint32 | spill<<32
+		words = append(words[:6], make([]uint64, (q.Bits()/8+16+7)/8)...)
+		h.Size, h.Payload = q.Bits(), uint64(len(words))*8
+		if _, err := (quotient.Config{}).DecodeGrowing(envelope.Append(nil, h, words)); !errors.Is(err, want) {
+			t.Errorf("%d blocks behind the last of %d: %v, want %v", spill, q.Blocks, err, want)
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package quotient
 
 import (
+	"math"
 	"math/bits"
 
 	"github.com/bloomery/bloomery"
@@ -14,12 +15,12 @@ type segment struct {
 	table
 	totals
 	shape   sizing.Quotient
-	prefix  uint64   // of the hashes, from the top bit on
-	depth   int      // bits of the prefix, as is skip
-	address int      // bits of prefix and quotient
-	limit   uint64   // slots in use from which on it grows
-	mass    uint64   // the share of all hashes that are found, of 2^63
-	_       [32]byte // so that it begins at a cache line
+	prefix  uint64  // of the hashes, from the top bit on
+	depth   int     // bits of the prefix, as is skip
+	address int     // bits of prefix and quotient
+	limit   uint64  // slots in use from which on it grows
+	mass    uint64  // the share of all hashes that are found, of 2^63
+	_       [8]byte // so that it begins at a cache line
 }
 
 // newSegment returns an empty segment. depth is the length of the prefix.
@@ -29,6 +30,7 @@ func newSegment(q sizing.Quotient, prefix uint64, depth int, data []byte) *segme
 		address: depth + bits.TrailingZeros64(q.Blocks*sizing.QuotientsPerBlock), limit: q.GrowingLimit(),
 	}
 	s.ragged, s.skip = true, uint(depth)
+	s.bound = math.MaxInt // it ends with the segment
 	return s
 }
 
@@ -74,6 +76,9 @@ type segments struct {
 	first    int // address bits of the first generation
 	capacity uint64
 	rate     float64
+
+	reach      reach // of all segments
+	unmeasured bool  // it is not known
 }
 
 // sums are the totals of all segments.
@@ -191,6 +196,17 @@ func (g *segments) touch(hs []uint64) (x byte) {
 		}
 	}
 	return x
+}
+
+// Sample returns up to n bytes of the arrays as they lie in memory, from where keys with
+// hashes like h are kept: to look at, not to change.
+func (g *segments) Sample(h uint64, n int) []byte {
+	s := g.at(h)
+	if s == nil {
+		return nil
+	}
+	at, _ := bits.Mul64(s.rest(h), s.shape.Bits()/8)
+	return s.data[at:min(at+uint64(max(n, 0)), s.shape.Bits()/8)]
 }
 
 // ContainsKeys is ContainsHashes for keys.

@@ -4,13 +4,8 @@ import "math/bits"
 
 // insertSlot puts a new slot with a value and an end bit at p, for an entry of
 // a quotient of the given block, and moves what is behind it by one slot, up to
-// the first one that is not in use. It reports false, and changes nothing, if
-// there is none.
-func (t *table) insertSlot(block int, p place, v uint64, end bool) bool {
-	last, ok := t.free(block)
-	if !ok {
-		return false
-	}
+// the first one that is not in use, which is in block last.
+func (t *table) insertSlot(block, last int, p place, v uint64, end bool) {
 	for b, slot := p.block, p.slot; ; b, slot = b+1, 0 {
 		ends := t.endBits(b)
 		low := uint64(1)<<uint(slot) - 1
@@ -33,28 +28,19 @@ func (t *table) insertSlot(block int, p place, v uint64, end bool) bool {
 			t.data[at]++
 		}
 	}
-	return true
 }
 
-// free returns the block of the first slot that is not in use behind the
-// entries of a block.
-func (t *table) free(block int) (int, bool) {
-	for ; block+1 < t.blocks; block++ {
-		if t.offset(block+1) == 0 && bits.Len64(t.endBits(block)) < t.slots {
-			return block, true
-		}
-	}
-	return block, bits.Len64(t.endBits(block)) < t.slots
-}
-
-// hasRoom reports whether n slots behind the entries of a block are not in use.
-func (t *table) hasRoom(block, n int) bool {
-	for ; block < t.blocks && n > 0; block++ {
+// free returns the block of the n-th slot that is not in use behind the entries
+// of a block. It reports false if there are not so many.
+func (t *table) free(block, n int) (last int, ok bool) {
+	for ; block < t.blocks; block++ {
 		if block+1 == t.blocks || t.offset(block+1) == 0 {
-			n -= t.slots - bits.Len64(t.endBits(block))
+			if n -= t.slots - bits.Len64(t.endBits(block)); n <= 0 {
+				return block, true
+			}
 		}
 	}
-	return n <= 0
+	return block, false
 }
 
 // removeSlot takes out the slot p, which is of an entry of a quotient of the

@@ -9,6 +9,7 @@ type spot struct {
 	tail  bool   // it belongs behind the entry, which is the last of its run
 	alone bool   // the entry begins its run
 	prev  place  // the slot before the entry, if it does not
+	start place  // of its run, if there is one
 	bit   uint64 // of the quotient in its block
 }
 
@@ -20,6 +21,7 @@ func (t *table) find(quotient, remainder uint64) spot {
 		s.first, s.run = p, s.run && p.block < t.blocks
 		return s
 	}
+	s.start = p
 	for {
 		s.entry = t.entryAt(p)
 		if s.value >= remainder {
@@ -40,7 +42,7 @@ func (t *table) find(quotient, remainder uint64) spot {
 
 // insert adds an occurrence of the fingerprint that s is the spot of, if it
 // takes no more than room slots. It returns how many it took; false, and
-// nothing changed, if it did not fit.
+// nothing changed, if it did not fit or would reach too far.
 func (t *table) insert(s spot, remainder uint64, room uint64) (int, bool) {
 	if s.found {
 		return t.recount(s, s.count+1, room)
@@ -48,21 +50,22 @@ func (t *table) insert(s spot, remainder uint64, room uint64) (int, bool) {
 	if room < 1 {
 		return 0, false
 	}
+	last, ok := t.reaches(s.block, 1)
+	if !ok {
+		return 0, false
+	}
 	if !s.run {
-		if !t.insertSlot(s.block, s.first, remainder, true) {
-			return 0, false
-		}
+		t.insertSlot(s.block, last, s.first, remainder, true)
 		t.setOccupied(s.block, t.occupied(s.block)|s.bit)
 		return 1, true
 	}
 	if !s.tail {
-		return 1, t.insertSlot(s.block, s.first, remainder, false)
+		t.insertSlot(s.block, last, s.first, remainder, false)
+		return 1, true
 	}
 	// Behind the last slot of the run: its value goes to a new one before it,
 	// and so its end bit stays where the run ends.
-	if !t.insertSlot(s.block, s.last, t.value(s.last), false) {
-		return 0, false
-	}
+	t.insertSlot(s.block, last, s.last, t.value(s.last), false)
 	t.set(t.next(s.last), remainder)
 	return 1, true
 }
@@ -73,12 +76,18 @@ func (t *table) insert(s spot, remainder uint64, room uint64) (int, bool) {
 func (t *table) recount(s spot, count, room uint64) (int, bool) {
 	c := t.encode(s.value, count)
 	more := c.length - s.length
-	if more > 0 && (uint64(more) > room || !t.hasRoom(s.block, more)) {
-		return 0, false
+	if more > 0 {
+		if uint64(more) > room {
+			return 0, false
+		}
+		if _, ok := t.reaches(s.block, more); !ok {
+			return 0, false
+		}
 	}
 	// Slots come and go at the start of the entry: its end stays as it is.
 	for range more {
-		t.insertSlot(s.block, s.first, 0, false)
+		last, _ := t.free(s.block, 1)
+		t.insertSlot(s.block, last, s.first, 0, false)
 	}
 	for range -more {
 		t.removeSlot(s.block, s.first)

@@ -46,6 +46,9 @@ type table struct {
 
 	home int    // blocks that have quotients
 	mask uint64 // the bits of a remainder
+
+	reach     // as far as it was seen
+	bound int // blocks that a stretch may have
 }
 
 // place is a slot: that of a number in a block.

@@ -43,6 +43,7 @@ func (f *coreView) Clone() (bloomery.Hashed, error) {
 		own := &Filter{core: f.core}
 		own.data = memory.Bytes(len(f.data))
 		copy(own.data, f.data)
+		own.reach, own.unmeasured = own.measured(), false
 		return own
 	})
 }
