@@ -7,7 +7,9 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/bloomery/bloomery/codec"
 	"github.com/bloomery/bloomery/internal/redisbloom"
+	"github.com/bloomery/bloomery/quotient"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
@@ -93,7 +95,7 @@ func TestDensity(t *testing.T) {
 	p := store.PartOf(e)
 	array := slices.Collect(p.Bloom().Arrays())[0]
 	cells := make([]float64, 7)
-	if ofBits, ok := p.Density(cells); !ok || !ofBits {
+	if ofBits, ok := p.Density(cells, 0, len(cells)); !ok || !ofBits {
 		t.Fatalf("Density() = %v, %v, want bits", ofBits, ok)
 	}
 	for i, got := range cells {
@@ -106,8 +108,40 @@ func TestDensity(t *testing.T) {
 	apply(t, s, store.Record{ID: small.ID, Body: &store.FilterAdd{Room: store.Unlimited, Hashes: hashes(1)}})
 	part := store.PartOf(small)
 	clear(cells)
-	if ofBits, ok := part.Density(cells); !ok || !ofBits || slices.Max(cells) == 0 {
+	if ofBits, ok := part.Density(cells, 0, len(cells)); !ok || !ofBits || slices.Max(cells) == 0 {
 		t.Errorf("a small filter with one key: %v, %v, %v", cells, ofBits, ok)
+	}
+}
+
+// TestDensityOfGrowing asks a filter that grows, whose keys have hashes of the lower half
+// only: the upper half is empty. In pieces the cells are those of one call.
+func TestDensityOfGrowing(t *testing.T) {
+	outline, err := codec.AppendOutline(nil, quotient.NewGrowing(40_000, 0.01))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := store.New()
+	e := apply(t, s, store.Record{Body: &store.Make{As: store.OpFilter, Name: []byte("g"), Header: store.AppendCreation(nil, &store.Plan{}, outline)}}).Entry
+	hs := hashes(20_000)
+	for i := range hs {
+		hs[i] >>= 1
+	}
+	apply(t, s, store.Record{ID: e.ID, Body: &store.FilterAdd{Room: store.Unlimited, Hashes: hs}})
+	p, cells := store.PartOf(e), make([]float64, 64)
+	if ofBits, ok := p.Density(cells, 0, len(cells)); !ok || ofBits {
+		t.Fatalf("Density() = %v, %v, want bytes", ofBits, ok)
+	}
+	for i, got := range cells {
+		if full := i < len(cells)/2; full != (got > 0.5) || !full && got > 0 {
+			t.Errorf("cell %d is %g", i, got)
+		}
+	}
+	pieces := make([]float64, len(cells))
+	for i := 0; i < len(pieces); i += 24 {
+		p.Density(pieces[i:min(i+24, len(pieces))], i, len(pieces))
+	}
+	if !slices.Equal(pieces, cells) {
+		t.Errorf("in pieces: %v, want %v", pieces, cells)
 	}
 }
 

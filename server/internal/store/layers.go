@@ -11,6 +11,7 @@ import (
 	"github.com/bloomery/bloomery"
 	bitfilter "github.com/bloomery/bloomery/bloom"
 	composed "github.com/bloomery/bloomery/compose"
+	"github.com/bloomery/bloomery/quotient"
 )
 
 // Layer is one of the filters that a part consists of: a layer, a generation, a
@@ -140,27 +141,46 @@ func used(piece []byte, ofBits bool) float64 {
 	return float64(n) / float64(8*len(piece))
 }
 
-// Density sets each cell to how full a piece of the arrays of the part is, the pieces
-// being equally long, and reports whether that is a share of bits or of bytes that are
-// not 0. Of a piece, at most 4 KiB are looked at. It waits for the lock, and reports
-// false if the part is gone.
-func (p *Part) Density(cells []float64) (ofBits, ok bool) {
+// DensityCells is how many cells are filled under one lock.
+const DensityCells = 256
+
+// Density sets each cell to how full a piece of the arrays of the part is, and reports
+// whether that is a share of bits or of bytes that are not 0. There are so many pieces, equally
+// long, and the cells are for those from first on. Of a piece, at most 4 KiB are looked at.
+// It waits for the lock, and reports false if the part is gone.
+func (p *Part) Density(cells []float64, first, pieces int) (ofBits, ok bool) {
 	ok = p.look(true, func(c Contents) {
+		if f, is := c.(*filter); is {
+			if g, is := f.f.(*quotient.Growing); is {
+				growingDensity(cells, first, pieces, g)
+				return
+			}
+		}
 		var arrays [][]byte
 		if arrays, ofBits = arraysOf(c); len(arrays) > 0 {
-			density(cells, arrays, ofBits)
+			density(cells, first, pieces, arrays, ofBits)
 		}
 	})
 	return ofBits, ok
 }
 
-func density(cells []float64, arrays [][]byte, ofBits bool) {
+// growingDensity is density for a filter of very many small arrays, which are in the order
+// of hashes.
+func growingDensity(cells []float64, first, pieces int, g *quotient.Growing) {
+	size := int(min(g.Stats().Bits/8/uint64(pieces)+1, sampleBytes))
+	for i := range cells {
+		h, _ := bits.Div64(uint64(first+i), 0, uint64(pieces))
+		cells[i] = used(g.Sample(h, size), false)
+	}
+}
+
+func density(cells []float64, first, pieces int, arrays [][]byte, ofBits bool) {
 	size, before := 0, 0 // what stands before the array that a piece is in
 	for _, a := range arrays {
 		size += len(a)
 	}
 	for i := range cells {
-		from, to := pieceAt(size, i, len(cells)), pieceAt(size, i+1, len(cells))
+		from, to := pieceAt(size, first+i, pieces), pieceAt(size, first+i+1, pieces)
 		if to = min(max(to, from+1), size); from >= to {
 			continue
 		}

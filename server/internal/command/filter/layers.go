@@ -88,15 +88,19 @@ func runDensity(x *engine.Context, c *engine.Call) {
 	// Every part has equally many cells; of very many parts, each cell is one.
 	cells, parts := make([]float64, n), store.PartCount(entry)
 	each, ofBits := max(int(n)/parts, 1), false
-	for i := 0; i < len(cells); i += each {
+	for i := 0; i < len(cells); {
 		if x.GaveUp(c) {
 			return
 		}
-		p := store.PartAt(entry, uint32(min(i*parts/len(cells), parts-1)))
-		if ofBits, ok = p.Density(cells[i:min(i+each, len(cells))]); !ok {
+		// The cells of a part, or as many of them as are filled under one lock.
+		first, end := i/each*each, min(i/each*each+each, len(cells))
+		piece := cells[i:min(i+store.DensityCells, end)]
+		p := store.PartAt(entry, uint32(min(first*parts/len(cells), parts-1)))
+		if ofBits, ok = p.Density(piece, i-first, end-first); !ok {
 			c.Fail(answer.TextNotFound)
 			return
 		}
+		i += len(piece)
 	}
 	unit := "bytes"
 	if ofBits {
