@@ -2,9 +2,11 @@ package command_test
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"testing"
 
+	"github.com/bloomery/bloomery/quotient"
 	"github.com/bloomery/bloomery/server/internal/answer"
 )
 
@@ -153,5 +155,43 @@ func TestFilterLoadOfTooManyMembers(t *testing.T) {
 	}
 	if got := b.do("FILTER.LOAD", "x", fmt.Sprint(uint64(2047<<32|1)), piece); got != "+OK" {
 		t.Errorf("32 members in 2,048 parts: %s", got)
+	}
+}
+
+// TestCrowdedFiltersAreNotLoaded asks that a quotient filter whose keys were chosen to
+// make every command on it slow is refused, in every way that it may come, and that
+// one as full as it can be by chance is loaded.
+func TestCrowdedFiltersAreNotLoaded(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 1))
+	all := func() uint64 { return r.Uint64() }
+	some := func() uint64 { return 1<<62 + r.Uint64N(1<<58) }
+	filled := func(next func() uint64) *quotient.Filter {
+		f := quotient.New(100_000, 0.001)
+		for f.InsertHash(next()) == nil {
+		}
+		return f
+	}
+	crowded := filled(some)
+	for range 2 { // what each filter takes, several together do not
+		if err := crowded.Merge(filled(some)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b := newBench(t, 1<<30)
+	for _, c := range []struct {
+		f    *quotient.Filter
+		want string
+	}{{filled(all), "+OK"}, {crowded, "-ERR the filter is not loaded: the hashes of its keys are too much alike"}} {
+		data, err := c.f.MarshalBinary()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := b.do("FILTER.LOAD", "x", "1", string(data)); !strings.HasPrefix(got, c.want) {
+			t.Errorf("FILTER.LOAD = %.300s, want %s", got, c.want)
+		}
+		if loaded := b.line("EXISTS x") == ":1"; loaded != (c.want == "+OK") {
+			t.Errorf("the filter is there: %v, want %s", loaded, c.want)
+		}
+		b.line("DEL x")
 	}
 }

@@ -405,6 +405,7 @@ func (x *Sum) of(e *extent, most uint64) uint64 {
 	size = size.Max(made)
 	sum = plus(sum, plus(size.Grown, size.Arrays*layerBytes+size.Parts*partBytes))
 	sum = plus(sum, plus(times(e.wholes, size.Bytes), times(e.items, size.Item)))
+	sum = plus(sum, plus(times(uint64(a.Items+a.Deletes), size.Change), size.Search))
 	sum = plus(sum, plus(times(e.looks, size.Look), times(e.visits+frees, size.Arrays*arrayBytes)))
 	sum = plus(sum, plus(times(e.rows, size.Rows), times(e.adds, rights)))
 	sum = plus(sum, 2*times(e.texts, plus(text, e.appended)))
@@ -431,6 +432,7 @@ func (x *Sum) both(entry *catalog.Entry, a store.Adding) store.Size {
 	if sh := x.from.State.ShadowOf(entry.ID); sh != nil && a.Items+a.Deletes > 0 {
 		second := store.SizeOf(sh.Entry, a)
 		size.Item, size.Grown = plus(size.Item, second.Item), plus(size.Grown, second.Grown)
+		size.Change, size.Search = plus(size.Change, second.Change), plus(size.Search, second.Search)
 	}
 	return size
 }

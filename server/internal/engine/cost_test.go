@@ -59,6 +59,8 @@ func TestLongTransactions(t *testing.T) {
 		"FILTER.REBUILD rebuilt BEGIN standard CAPACITY 10000000 ERROR 1e-18", "CF.RESERVE moves 1000000 MAXITERATIONS 65535")
 	fill("FILTER.CREATE members quorum CAPACITY 10000 MEMBERS 255 NEED 255 PARTS 16", "FILTER.CREATE counting counting CAPACITY 10000000", "FILTER.CREATE small bloom CAPACITY 4096 PARTS 4096")
 	many(b.client, 1200, func(i int) []string { return []string{"FILTER.ADD", "full", fmt.Sprint("x", i)} })
+	fill("FILTER.CREATE quotient quotient CAPACITY 20000", "FILTER.CREATE growing growing CAPACITY 100000")
+	many(b.client, 40, func(i int) []string { return append([]string{"FILTER.ADD", "quotient"}, someWords("{items}", i)...) })
 	many(b.client, 1000, func(i int) []string { return []string{"ACL", "SETUSER", fmt.Sprint("user", i), "~*", "+@all"} })
 	items := func(n int, words ...string) [][]string {
 		for i := range n {
@@ -110,8 +112,8 @@ func TestLongTransactions(t *testing.T) {
 		{"FILTER.WHERE of long names", linesOf(40, "FILTER.WHERE *x*y*z item")},
 		{"FILTER.ADD to a full filter", linesOf(8000, "FILTER.ADD full same{i}")},
 		{"FILTER.ADD to a full filter that is made", append(linesOf(1, "FILTER.CREATE new cuckoo CAPACITY 100"), linesOf(8000, "FILTER.ADD new same{i}")...)},
-		{"chosen hashes", append(linesOf(1, "FILTER.CREATE new cuckoo CAPACITY 1000000"), linesOf(8000, "FILTER.ADDHASH new {i}")...)},
-		{"chosen hashes of a filter that is there", linesOf(8000, "FILTER.ADDHASH empty {i}")},
+		{"FILTER.ADD to a quotient filter that is nearly full", linesOf(20_000, "FILTER.ADD quotient new{i}")},
+		{"chosen hashes of a growing filter", linesOf(30_000, "FILTER.ADDHASH growing {i}")},
 		{"long items in filters that hash them each in its way", [][]string{{"FILTER.WHERE", "f*", strings.Repeat("x", 128<<10)}}},
 		{"FILTER.COUNT of long items", slices.Repeat([][]string{{"FILTER.COUNT", "empty", strings.Repeat("x", 32<<20)}}, 8)},
 		{"FILTER.REPAIR of long items", slices.Repeat([][]string{{"FILTER.REPAIR", "empty", strings.Repeat("x", 32<<20)}}, 8)},
@@ -158,6 +160,9 @@ func TestUsualTransactions(t *testing.T) {
 		{"a bulk load of another kind", "FILTER.CREATE f bloom CAPACITY 10000000", linesOf(80_000, "FILTER.ADD f item{i}")},
 		{"a bulk load of a cuckoo filter", "FILTER.CREATE f cuckoo CAPACITY 80000", linesOf(70_000, "FILTER.ADD f item{i}")},
 		{"a bulk load of a cuckoo filter that is made by it", "SET s x", append(linesOf(1, "FILTER.CREATE f cuckoo CAPACITY 80000"), linesOf(70_000, "FILTER.ADD f item{i}")...)},
+		{"a bulk load of a quotient filter", "FILTER.CREATE f quotient CAPACITY 200000", linesOf(50_000, "FILTER.ADD f item{i}")},
+		{"questions to a quotient filter", "FILTER.CREATE f quotient CAPACITY 200000", linesOf(70_000, "FILTER.HAS f item{i}")},
+		{"hashes of clients", "FILTER.CREATE f cuckoo CAPACITY 1000000", linesOf(50_000, "FILTER.ADDHASH f {i}")},
 		{"a bulk load of CF", "CF.RESERVE f 1000000", linesOf(60_000, "CF.ADD f item{i}")},
 		{"strings", "SET s x", linesOf(80_000, "SET f{i} x")},
 		{"counters", "CMS.INITBYDIM f 10000 7", linesOf(40_000, "CMS.INCRBY f item{i} 1")},

@@ -119,6 +119,9 @@ func (a Area) LoadPart(t *Staged, index int, data []byte) answer.Reply {
 		}
 		at += n
 	}
+	if err := p.CheckReach(); err != nil {
+		return answer.Fail("ERR the filter is not loaded: " + answer.OneLine(err))
+	}
 	t.Have[index] = true
 	t.Left--
 	return answer.Reply{}

@@ -209,7 +209,9 @@ func (o *FilterAdd) Hold(_ []redisbloom.Digest, hashes []uint64) { o.Hashes = ha
 
 func (o *FilterAdd) change(s *State, p *Part, r *Record, res *Result) (grown int64) {
 	c := p.contents.(*filter)
-	grown = c.add(o.Hashes, o.Room, res)
+	if grown = c.add(o.Hashes, o.Room, res); res.All {
+		p.measure() // inserts may have made it slower
+	}
 	if o.Shadow != 0 {
 		s.mirror(o, r, res)
 	}
@@ -277,6 +279,16 @@ func (c *filter) insert(f bloomery.Inserter, hashes []uint64, res *Result) (grow
 	c.news.added(res.Bools)
 	res.All, res.Done = true, len(hashes)
 	return c.growingBytes() - before
+}
+
+// steps returns how many steps an item takes, see maxSteps.
+func (c *filter) steps() (n uint64) {
+	if c.f == nil {
+		return 0
+	}
+	_, change := reachOf(c.f, 0)
+	eachMember(c.f, func(bloomery.Hashed) { n++ })
+	return n + change/movedBlock
 }
 
 // growingBytes is Bytes of a filter that grows on the Go heap, 0 of any other.

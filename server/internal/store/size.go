@@ -9,10 +9,13 @@ import (
 	"github.com/bloomery/bloomery"
 	bits "github.com/bloomery/bloomery/bloom"
 	composed "github.com/bloomery/bloomery/compose"
+	cuckoofilter "github.com/bloomery/bloomery/cuckoo"
+	"github.com/bloomery/bloomery/hashing"
 	"github.com/bloomery/bloomery/internal/envelope"
 	"github.com/bloomery/bloomery/internal/redisbloom"
 	"github.com/bloomery/bloomery/quotient"
 	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/sizing"
 )
 
 // Size is how many bytes the work on a name touches, from which the cost of commands
@@ -21,6 +24,8 @@ import (
 type Size struct {
 	Bytes  uint64 // everything
 	Item   uint64 // one item, asked for or added
+	Change uint64 // what one that is added or deleted takes besides
+	Search uint64 // what all that are added take to find room, at most
 	Look   uint64 // what describes it: arrays of some parts, and samples of what is in them
 	Arrays uint64 // the number of arrays
 	Parts  uint64 // the number of parts
@@ -72,7 +77,8 @@ func lineIn(bytes uint64) uint64 {
 // Max returns a size that is at least both.
 func (s Size) Max(o Size) Size {
 	return Size{
-		max(s.Bytes, o.Bytes), max(s.Item, o.Item), max(s.Look, o.Look), max(s.Arrays, o.Arrays), max(s.Parts, o.Parts), max(s.Grown, o.Grown), max(s.Rows, o.Rows),
+		max(s.Bytes, o.Bytes), max(s.Item, o.Item), max(s.Change, o.Change), max(s.Search, o.Search), max(s.Look, o.Look),
+		max(s.Arrays, o.Arrays), max(s.Parts, o.Parts), max(s.Grown, o.Grown), max(s.Rows, o.Rows),
 	}
 }
 
@@ -99,7 +105,8 @@ func SizeOf(e *catalog.Entry, a Adding) (s Size) {
 		p.RLock()
 		if c, ok := p.contents.(sized); ok && !p.gone {
 			one := c.size(a)
-			one.Item = max(one.Item, s.Item) // an item is in one part
+			// An item is in one part, and all items may be chosen for that.
+			one.Item, one.Change, one.Search = max(one.Item, s.Item), max(one.Change, s.Change), max(one.Search, s.Search)
 			one.Bytes, one.Look = add(one.Bytes, s.Bytes), max(one.Look, s.Look)
 			one.Arrays, one.Grown = add(one.Arrays, s.Arrays), add(one.Grown, s.Grown)
 			s = one
@@ -269,12 +276,18 @@ func (c *filter) size(a Adding) (s Size) {
 		layers += bytes / growingArray
 	}
 	s = codecSize(bytes, layers, need)
-	s.Item = item
+	chosen := a.Items
+	if c.plan.Load().hasher.Kind() == hashing.SipHash {
+		chosen = a.Hashes // nobody can choose items
+	}
+	lookup, change := reachOf(c.f, chosen)
+	s.Item, s.Change = add(item, lookup*reachBytes), change*reachBytes
 	if a.Items > 0 {
 		s.Grown, _ = c.Growth(a.Items)
 		s.Bytes = add(s.Bytes, s.Grown)
 		s.Grown = add(s.Grown, growthBytes)
-		s.Grown = add(s.Grown, searched(c.f, a))
+		each, far := searched(c.f, a)
+		s.Change, s.Search = add(s.Change, each), far
 	}
 	return s
 }
@@ -284,6 +297,8 @@ const (
 	growingArray = 256
 	// growthBytes is what it takes to find out how a part would grow.
 	growthBytes = 1 << 10
+	// reachBytes is what a step through the slots of a quotient filter counts for.
+	reachBytes = 16
 )
 
 // codecSize is that of a part of so many layers, without items. Of a quorum, need is how
@@ -310,40 +325,32 @@ func linesIn(f bloomery.Hashed) uint64 {
 	return linesOfItem
 }
 
-// searched is what the search for room takes in a cuckoo filter, or in those that are
-// members of a quorum, for all items that find none.
-func searched(f bloomery.Hashed, a Adding) (sum uint64) {
-	if q, ok := f.(*composed.Quorum); ok {
-		for _, m := range q.Members() {
-			sum = add(sum, searched(m, a))
+// searched is what the search for room takes in a cuckoo filter, or in those that a filter
+// consists of: for each item, and for all items that search far.
+func searched(f bloomery.Hashed, a Adding) (each, far uint64) {
+	eachMember(f, func(m bloomery.Hashed) {
+		c, ok := m.(*cuckoofilter.Filter)
+		if !ok {
+			return
 		}
-		return sum
-	}
-	if _, ok := f.(bloomery.Inserter); !ok {
-		return 0
-	}
-	s := f.Stats()
-	if s.Kind != "cuckoo" {
-		return 0
-	}
-	slots := float64(s.Capacity)
-	if s.Items > 0 {
-		slots = float64(s.Items) / s.Saturation
-	}
-	return searches(a, slots, s.Saturation, s.Bytes)
+		one, all := searches(c.Shape(), c.Stats().Items, a)
+		each, far = add(each, one), add(far, all)
+	})
+	return each, far
 }
 
-// searches is what the items take that find no room in so many slots, of which a share is
-// taken: a search goes through thousands of buckets before it gives up. Hashes that a
-// client has chosen may all be for a few buckets.
-func searches(a Adding, slots, taken float64, bytes uint64) uint64 {
+// searches is searched for a cuckoo filter with so many items. Items may be chosen for
+// a few buckets, so that all of them search: through some buckets at first, and through
+// thousands when the filter is nearly full.
+func searches(shape sizing.Cuckoo, taken uint64, a Adding) (each, far uint64) {
 	const (
-		visited, compared = 2 << 10, 16 // buckets, and what each takes besides its line
-		mostLoad          = 0.96
+		visited, passed   = 170, 6      // buckets of a short search, and what each takes
+		farther, compared = 2 << 10, 16 // of a long one, besides their lines
 	)
-	free := uint64(slots * max(0, mostLoad-taken)) // until searches begin to fail
-	failing := max(uint64(a.Items)-min(uint64(a.Items), free), uint64(a.Hashes))
-	return failing * visited * (compared + lineIn(bytes))
+	items, before := uint64(a.Items), shape.NearlyFull()
+	items -= min(items, before-min(before, taken))
+	line := compared + lineIn(shape.Bits()/8)
+	return visited * passed, items * farther * line
 }
 
 // size is that of the filter which a shadow is, or of the hashes of a static one.
@@ -364,12 +371,15 @@ func newFilterSize(header []byte, bytes uint64, a Adding) Size {
 	}
 	const most, item, mostLines = 256, 64, 64
 	layers, lines := uint64(1), uint64(linesOfItem)
-	grown := item * uint64(a.Items)
+	grown, change, search := item*uint64(a.Items), uint64(0), uint64(0)
 	switch o.Kind().Name {
 	case "cuckoo":
 		_, outline, _ := parsePlan(header)
 		head, _ := envelope.ParseHeader(outline) // K is the bits of a slot
-		grown = add(grown, searches(a, float64(bytes)*8/float64(max(head.K, 1)), 0, bytes))
+		shape := sizing.Cuckoo{Buckets: head.Size / (sizing.CuckooSlots * uint64(max(head.K, 1))), Width: int(head.K)}
+		change, search = searches(shape, 0, a)
+	case "quotient", "growing":
+		change = newReach * reachBytes
 	case "window", "quorum":
 		layers = most
 	case "standard", "partitioned":
@@ -379,6 +389,7 @@ func newFilterSize(header []byte, bytes uint64, a Adding) Size {
 	s := codecSize(bytes/parts, layers, layers)
 	s.Bytes, s.Arrays = bytes+layers*parts*arrayBytes, layers*parts
 	s.Item, s.Grown = layers*lines*lineIn(bytes), grown
+	s.Change, s.Search = change, search
 	s.inParts(parts)
 	return s
 }

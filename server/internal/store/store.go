@@ -167,6 +167,8 @@ func (p *Part) measure() {
 		}
 	case cuckoo:
 		p.steps.Store(int32(min(c.Filters()+int(c.MaxIterations()), maxSteps)))
+	case *filter:
+		p.steps.Store(int32(min(c.steps(), maxSteps)))
 	}
 }
 
