@@ -8,10 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/bloomery/bloomery/server/internal/command"
-	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/order"
-	"github.com/bloomery/bloomery/server/internal/traits"
 )
 
 // TestLargestCallsHoldLocksShortly runs every command with its largest input, outside of
@@ -25,7 +22,7 @@ func TestLargestCallsHoldLocksShortly(t *testing.T) {
 	b := newDisk(t, 64<<30)
 	values := fillLargest(b.client, *largestMiB<<20)
 	call := 0
-	eachLine := func(line string) {
+	eachLargest(t, func(line string) {
 		var gate, part time.Duration
 		var worst string
 		for range tries {
@@ -40,27 +37,7 @@ func TestLargestCallsHoldLocksShortly(t *testing.T) {
 			}
 		}
 		t.Errorf("%.60s has held the gate for %v, the lock of a part for %v, want at most %v\n%.1500s", line, gate, part, limit, worst)
-	}
-	each := func(c *engine.Command) {
-		lines, ok := largest[c.FullName()]
-		if !ok || len(c.Subcommands) > 0 || c.Flags&(traits.NoMulti|traits.Immediate) != 0 {
-			return
-		}
-		for line := range strings.SplitSeq(lines, "\n") {
-			eachLine(line)
-		}
-	}
-	var last []*engine.Command
-	engine.NewTable(command.All()).Walk(func(c *engine.Command) {
-		if strings.HasPrefix(c.Name, "flush") {
-			last = append(last, c)
-		} else {
-			each(c)
-		}
 	})
-	for _, c := range last {
-		each(c)
-	}
 }
 
 // holds returns for how long one call has held the gate, and another one, of the same

@@ -272,7 +272,7 @@ func TestLargestTransactions(t *testing.T) {
 		}
 		return n, r, held
 	}
-	eachLine := func(line string) {
+	eachLargest(t, func(line string) {
 		var n int
 		var r answer.Reply
 		var held time.Duration
@@ -292,8 +292,15 @@ func TestLargestTransactions(t *testing.T) {
 		if held > allowed {
 			t.Errorf("%d times %.60s took %v of the processor, want at most %v", n, line, held, allowed)
 		}
-	}
-	each := func(c *engine.Command) {
+	})
+}
+
+// eachLargest calls f with the largest calls of every command that a transaction takes.
+// Those that empty the data come last.
+func eachLargest(t *testing.T, f func(line string)) {
+	t.Helper()
+	var last []string
+	engine.NewTable(command.All()).Walk(func(c *engine.Command) {
 		if len(c.Subcommands) > 0 || c.Flags&(traits.NoMulti|traits.Immediate) != 0 {
 			return
 		}
@@ -302,19 +309,15 @@ func TestLargestTransactions(t *testing.T) {
 			t.Errorf("%s has no largest call", c.FullName())
 		}
 		for line := range strings.SplitSeq(lines, "\n") {
-			eachLine(line)
-		}
-	}
-	var last []*engine.Command
-	engine.NewTable(command.All()).Walk(func(c *engine.Command) {
-		if strings.HasPrefix(c.Name, "flush") {
-			last = append(last, c)
-		} else {
-			each(c)
+			if strings.HasPrefix(c.Name, "flush") {
+				last = append(last, line)
+			} else {
+				f(line)
+			}
 		}
 	})
-	for _, c := range last {
-		each(c)
+	for _, line := range last {
+		f(line)
 	}
 }
 
