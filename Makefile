@@ -21,7 +21,7 @@ DESTDIR ?=
 SHARE    = $(DESTDIR)$(PREFIX)/share
 
 .DEFAULT_GOAL := help
-.PHONY: help run cluster torture build test stages check unit race purego tiers cross cross-vet vet-modules contrib contrib-figures narrow golden fuzz fuzz-short lint fmt generate clean-tree bench bench-compare bench-peers bench-lookups bench-hashes bench-cli bench-server bench-cluster clients rules redis-cli bench-test mutants scale soak gate chaos-debug ui screenshots bench-door promises install uninstall packages package-test reproduce
+.PHONY: help run cluster torture build test stages check unit race purego tiers cross cross-vet vet-modules contrib contrib-figures narrow golden fuzz fuzz-short lint fmt generate clean-tree bench bench-compare bench-peers bench-lookups bench-hashes bench-cli bench-server bench-cluster clients rules redis-cli dcso bench-test mutants scale soak gate chaos-debug ui screenshots bench-door promises install uninstall packages package-test reproduce
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -81,6 +81,7 @@ check: test ## test, and lint, 32 bits, other systems, benchmarks, a clean tree 
 	@$(STAGE) modules  $(MAKE) -s vet-modules
 	@$(STAGE) contrib  $(MAKE) -s contrib
 	@$(STAGE) rules    $(MAKE) -s rules
+	@$(STAGE) dcso     $(MAKE) -s dcso
 	@$(STAGE) bench    $(MAKE) -s bench-test
 	@$(STAGE) generate $(MAKE) -s clean-tree
 	@$(STAGE) fuzz     $(MAKE) -s fuzz
@@ -157,6 +158,10 @@ narrow: ## the tests with integers and pointers of 32 bits, statistics left out
 bench-test: ## the tests of the bench module
 	cd bench && go vet ./... && go test -vet=off ./...
 
+dcso: ## files of DCSO's program, both ways; it is installed if it is missing
+	@scripts/need-dcso
+	go test -vet=off -count=1 -run TestDCSO ./cmd/bloomery
+
 redis-cli: ## the server under redis-cli, if there is one
 	scripts/redis-cli-check.sh
 
@@ -168,8 +173,10 @@ fuzz: ## fuzz every target, N=200000x inputs each
 
 # So few inputs need no coverage to guide them, and so no builds of their own. Seeds of
 # all targets are among the unit tests; these read what comes from outside.
+FORMATS := $(addprefix ./foreign/,bip158 bip37 bitsandblooms cassandra dcso guava leveldb parquet rocksdb)
+
 fuzz-short:
-	scripts/fuzz 1000x plain ./codec ./foreign/redisbloom ./internal/redisbloom ./internal/envelope ./internal/resp ./server/internal/store ./server/internal/snapshot
+	scripts/fuzz 1000x plain ./codec $(FORMATS) ./foreign/redisbloom ./internal/redisbloom ./internal/envelope ./internal/resp ./server/internal/store ./server/internal/snapshot
 
 lint: ## linters and formatters
 	$(TOOL) golangci-lint run ./...

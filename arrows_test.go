@@ -30,6 +30,7 @@ var rooms = map[string][]string{
 	"internal/shards":     {""},
 	"internal/fields":     {""},
 	"internal/golden":     {},
+	"internal/murmur":     {},
 	"internal/measuring":  {},
 	"internal/figures":    {},
 	"internal/resp":       {},
@@ -38,7 +39,7 @@ var rooms = map[string][]string{
 
 	// The library.
 	"hashing":             {},
-	"hashing/named":       {"", "hashing"},
+	"hashing/named":       {"", "hashing", "internal/murmur"},
 	"sizing":              {""},
 	"internal/question":   {"internal/figures", "sizing"},
 	"bloom":               {"", "hashing", "sizing", "internal/kernel", "internal/memory", "internal/envelope", "internal/fields"},
@@ -55,6 +56,21 @@ var rooms = map[string][]string{
 	"page/internal/calc":  {"", "internal/figures", "internal/question", "sizing"},
 	"page/internal/teach": {"", "bloom", "compose", "counting", "cuckoo", "hashing", "internal/measuring", "internal/memory", "sizing"},
 	"page":                {"internal/figures", "page/internal/calc", "page/internal/teach"},
+
+	// Filters of other systems.
+	"foreign":                      {"", "internal/memory"},
+	"foreign/internal/textbook":    {""},
+	"foreign/internal/compactsize": {},
+	"foreign/internal/formattest":  {"", "foreign"},
+	"foreign/guava":                {"", "foreign", "foreign/internal/textbook", "internal/murmur"},
+	"foreign/dcso":                 {"", "foreign", "foreign/internal/textbook", "internal/memory"},
+	"foreign/bitsandblooms":        {"", "foreign", "foreign/internal/textbook", "internal/murmur"},
+	"foreign/leveldb":              {"", "foreign", "foreign/internal/textbook", "internal/murmur"},
+	"foreign/rocksdb":              {"", "foreign", "foreign/internal/textbook", "internal/murmur"},
+	"foreign/bip37":                {"", "foreign", "foreign/internal/compactsize", "foreign/internal/textbook", "internal/murmur"},
+	"foreign/bip158":               {"", "foreign/internal/compactsize", "hashing"},
+	"foreign/parquet":              {"", "bloom", "hashing/named"},
+	"foreign/cassandra":            {"", "foreign", "internal/murmur"},
 
 	// What people run.
 	"server/internal/order":               {},

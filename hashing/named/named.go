@@ -14,6 +14,7 @@ import (
 	"lukechampine.com/blake3"
 
 	"github.com/bloomery/bloomery/hashing"
+	"github.com/bloomery/bloomery/internal/murmur"
 )
 
 // XXH64 returns xxHash with 64 bits and seed 0.
@@ -22,7 +23,7 @@ func XXH64() hashing.Hasher { return hashing.Func(xxhash.Sum64) }
 // Murmur3 returns the first 64 bits of MurmurHash3_x64_128 with seed 0.
 func Murmur3() hashing.Hasher {
 	return hashing.Func(func(key []byte) uint64 {
-		h, _ := murmur3(key, 0)
+		h, _ := murmur.Sum128(key, 0)
 		return h
 	})
 }
@@ -35,7 +36,7 @@ func FNV1a() hashing.Hasher { return hashing.Func(fnv1a) }
 // FNV1aMixed returns FNV-1a with the finalizer of Murmur3, which spreads over all
 // bits what FNV-1a leaves in the low ones.
 func FNV1aMixed() hashing.Hasher {
-	return hashing.Func(func(key []byte) uint64 { return murmurFinish(fnv1a(key)) })
+	return hashing.Func(func(key []byte) uint64 { return murmur.Finish(fnv1a(key)) })
 }
 
 // City64 returns CityHash64 of version 1.1, the last one.
