@@ -135,6 +135,7 @@ var rooms = map[string][]string{
 	"cmd/bloomery/internal/lines":  {"internal/kernel"},
 	"cmd/bloomery/internal/dedupe": {"", "hashing", "bloom", "compose", "sizing", "internal/kernel", "internal/memory", "cmd/bloomery/internal/lines"},
 	"cmd/bloomery": {
+		"foreign", "foreign/bip158", "foreign/bip37", "foreign/bitsandblooms", "foreign/cassandra", "foreign/dcso", "foreign/guava", "foreign/leveldb", "foreign/parquet", "foreign/rocksdb",
 		"", "hashing", "hashing/named", "sizing", "bloom", "quotient", "fuse", "ribbon", "compose", "codec", "codec/file",
 		"internal/figures", "internal/question", "internal/memory", "internal/shards", "internal/resp", "server", "server/datadir", "cmd/bloomery/internal/lines", "cmd/bloomery/internal/dedupe",
 	},

@@ -18,6 +18,7 @@ import (
 // addOptions are the flags of add.
 type addOptions struct {
 	changeFlags
+	formatFlag
 	force bool
 }
 
@@ -36,7 +37,10 @@ exit code is 3, unless --force.
 
 The lines are a set: a repeated line changes nothing. Kinds that count or delete
 get each different line once, whatever they hold; with --multiset they get it as
-often as it occurs.`,
+often as it occurs.
+
+Filters of other systems are changed in their own format, as bloomery check
+knows them, except those of Cassandra and BIP 158.`,
 		Example: `  bloomery add words.bf more.txt
   echo zebra | bloomery add words.bf`,
 		Args: between(1, -1, "the filter to add to"),
@@ -46,6 +50,7 @@ often as it occurs.`,
 	bindMultiset(cmd.Flags(), &o.multiset)
 	o.inputFlags.bind(cmd.Flags())
 	o.keyFlags.bind(cmd.Flags())
+	o.bindFormat(cmd)
 	return cmd
 }
 
@@ -57,6 +62,9 @@ func (o *addOptions) run(ctx context.Context, s *shell, name string, args []stri
 	}
 	files, err := s.files(args)
 	if err != nil {
+		return err
+	}
+	if done, err := o.addForeign(ctx, s, name, files, start); done || err != nil {
 		return err
 	}
 	f, form, unlock, err := s.openToChange(ctx, name, h)
@@ -153,7 +161,7 @@ func (o *changeFlags) each(ctx context.Context, s *shell, verb string, f bloomer
 
 // surely returns a number of keys that are in the filter in all likelihood:
 // what was in it before is an estimate, from which its doubt is subtracted.
-func surely(f bloomery.Hashed, before uint64, exact bool, added uint64) uint64 {
+func surely(f bloomery.Filter, before uint64, exact bool, added uint64) uint64 {
 	switch {
 	case exact:
 		return before + added

@@ -30,6 +30,8 @@ type buildOptions struct {
 	inputFlags
 	keyFlags
 	outputFlags
+	formatFlag
+	changed   func(flag string) bool
 	kind      string
 	keys      number[uint64]
 	headroom  number[int]
@@ -73,6 +75,9 @@ get each different line once; with --multiset they get it as often as it occurs.
 With -k some columns of a line are its key, by their numbers or by the names in
 the header: -k email. --header leaves the header of each file out.
 
+--format writes the filter of another system, with its layout, its hash and the
+size that it takes for -n and -p, see docs/formats.md.
+
 --kind sliced makes a filter of each file, all in one, for bloomery which.
 --kind window holds all lines in its present generation, and is sized for that.
 
@@ -81,6 +86,7 @@ bloomery plan compares the kinds.`,
 		Example: `  bloomery build -n 1e6 -p 0.1% -o words.bf words.txt
   sort -u words.txt | bloomery build --estimate --kind standard -o small.bf
   bloomery build --csv -k mail -o mails.bf users.csv
+  bloomery build --format dcso -n 1e6 -o words.bloom words.txt
   bloomery build -n 1e5 -o monday.bf monday.txt
   bloomery build -n 1e5 -o tuesday.bf tuesday.txt`,
 		Args: cobra.ArbitraryArgs,
@@ -123,6 +129,9 @@ func (o *buildOptions) flags(cmd *cobra.Command) {
 	f.BoolVar(&o.force, "force", false, "write the filter even if it is over its capacity")
 	f.Var(&o.maxMemory, "max-memory", "memory for hashes during the build, 1MiB or more")
 	o.keyFlags.bind(f)
+	f.StringVar(&o.format, "format", "", "write the filter of another system, in this `FORMAT`: "+strings.Join(formatNames(isWritten), ", "))
+	completeWords(cmd, "format", formatNames(isWritten)...)
+	o.changed = f.Changed
 	completeWords(cmd, "hash", hashNames()...)
 	completeWords(cmd, "kind", append(kindNames(), anyFuse, slicedKind)...)
 }
@@ -190,6 +199,9 @@ func (o *buildOptions) form() codec.Form {
 
 func (o *buildOptions) run(ctx context.Context, s *shell, args []string) error {
 	start := time.Now()
+	if o.format != "" {
+		return o.buildForeign(ctx, s, args)
+	}
 	if o.kind == slicedKind {
 		return o.buildSliced(ctx, s, args)
 	}
@@ -288,7 +300,7 @@ func (o *buildOptions) word() string {
 
 // fits says no, or warns if it may, when there are more keys than the filter
 // was made for and the rate is above what was asked.
-func (o *buildOptions) fits(s *shell, f bloomery.Hashed, added uint64) error {
+func (o *buildOptions) fits(s *shell, f bloomery.Filter, added uint64) error {
 	stats := f.Stats()
 	if w, ok := f.(*compose.Window); ok { // all keys of a run go into the present generation
 		now := w.Past(0)

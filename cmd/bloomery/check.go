@@ -16,14 +16,15 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/cmd/bloomery/internal/lines"
+	"github.com/bloomery/bloomery/hashing"
 )
 
 // checkOptions are the flags of check.
 type checkOptions struct {
 	inputFlags
 	keyFlags
+	formatFlag
 	invert    bool
 	count     bool
 	numbers   bool
@@ -52,7 +53,11 @@ The exit code is 0 if a value was printed, or would have been with -q or -c,
 else 1. Lines come out in their order. With -q the rest of the input is not read
 once the answer is known. The filter is mapped and its checksums are verified
 first; --no-verify skips that, which is faster if the file is large and the
-values are few.`,
+values are few.
+
+Filters of other systems are known by their content: those of Guava, Parquet,
+DCSO, bits-and-blooms, RocksDB and Bitcoin. The files of LevelDB and Cassandra
+do not show what they are: --format names the format. docs/formats.md has all.`,
 		Example: `  bloomery check words.bf alice bob
   bloomery check -v words.bf < words2.txt
   bloomery check -n -f words2.txt words.bf
@@ -70,6 +75,7 @@ values are few.`,
 	f.BoolVar(&o.noVerify, "no-verify", false, "do not verify the checksums of the filter")
 	o.inputFlags.bind(f)
 	o.keyFlags.bind(f)
+	o.bindFormat(cmd)
 	cmd.ValidArgsFunction = firstIsFile
 	cmd.Flags().Lookup("quiet").Usage = "print nothing: only the exit code"
 	return cmd
@@ -88,13 +94,13 @@ func (o *checkOptions) run(ctx context.Context, s *shell, name string, values []
 	if err != nil {
 		return err
 	}
-	f, err := mapFilter(ctx, name, h, !o.noVerify)
+	ask, done, err := o.open(ctx, name, h)
 	if err != nil {
 		return err
 	}
-	defer f.close()
+	defer done()
 	c := checker{
-		f: f.Hashed, hashes: hashesOf(f.Hashed), key: o.compared, want: !o.invert, out: s.data(ctx), asJSON: s.asJSON, separator: o.separator(),
+		ask: ask, key: o.compared, want: !o.invert, out: s.data(ctx), asJSON: s.asJSON, separator: o.separator(),
 		numbered: o.numbers, named: len(o.files) > 1, silent: s.quiet || o.count, first: s.quiet && !o.count,
 	}
 	stop := s.progress("check", in, !c.silent)
@@ -114,6 +120,29 @@ func (o *checkOptions) run(ctx context.Context, s *shell, name string, values []
 		return errNo
 	}
 	return nil
+}
+
+// open returns the function that looks up keys in a filter file, of whatever system.
+func (o *checkOptions) open(ctx context.Context, name string, h hashing.Hasher) (ask func(k *lines.Key, b *lines.Batch, a *answers), done func(), err error) {
+	theirs, err := o.openForeignToAsk(ctx, name, &o.keyFlags)
+	if err != nil {
+		return nil, nil, err
+	}
+	if theirs != nil {
+		return func(k *lines.Key, b *lines.Batch, a *answers) {
+			a.separated = k.Separates(b.Records)
+			theirs.ContainsKeys(a.found, a.keys.Of(k, b))
+		}, func() {}, nil
+	}
+	f, err := mapFilter(ctx, name, h, !o.noVerify)
+	if err != nil {
+		return nil, nil, err
+	}
+	hashes := hashesOf(f.Hashed)
+	return func(k *lines.Key, b *lines.Batch, a *answers) {
+		a.of(b, k, hashes)
+		f.ContainsHashes(a.found, a.hashes)
+	}, f.close, nil
 }
 
 // values returns what is asked for as an input: the arguments, or lines.
@@ -165,8 +194,7 @@ var errFound = errors.New("found")
 
 // checker asks a filter for batches of lines.
 type checker struct {
-	f      bloomery.Hashed
-	hashes func(dst []uint64, keys [][]byte)
+	ask    func(k *lines.Key, b *lines.Batch, a *answers)
 	key    lines.Key
 	want   bool // print what is there, not what is absent
 	asJSON bool
@@ -198,8 +226,7 @@ type answers struct {
 func (c *checker) work(b *lines.Batch, a *answers) error {
 	n := len(b.Records)
 	a.found = slices.Grow(a.found[:0], n)[:n]
-	a.of(b, &c.key, c.hashes)
-	c.f.ContainsHashes(a.found, a.hashes)
+	c.ask(&c.key, b, a)
 	a.count, a.text, a.buffer = 0, nil, a.buffer[:0]
 	for i := 0; i < n; {
 		if a.found[i] != c.want {

@@ -19,6 +19,7 @@ import (
 type convertOptions struct {
 	keyFlags
 	outputFlags
+	formatFlag
 	to     string
 	seal   string
 	unseal string
@@ -33,7 +34,7 @@ const (
 func newConvert() *cobra.Command {
 	o := &convertOptions{}
 	cmd := &cobra.Command{
-		Use:   "convert [--to plain|transport|KIND] -o F A",
+		Use:   "convert [--to plain|transport|KIND|FORMAT] -o F A",
 		Short: "Write a filter in another form, or as another kind",
 		Long: `convert writes the filter in the file A to the file F in another form: the
 transport form, which is smaller unless the filter is half full, and the plain
@@ -42,6 +43,12 @@ form, which can be mapped. Without --to it writes the form that A does not have.
 A filter does not hold its keys, so it becomes another kind only where the bits
 of one are those of the other: a counting filter becomes a bloom filter. All
 other kinds must be built from the keys.
+
+The same holds for filters of other systems, whose bits are bound to their own
+hash. Those of DCSO become plain or gzipped, those of bits-and-blooms binary or
+JSON. A filter of a Parquet file becomes a split filter, and a split filter with
+the hash xxh64 one of a Parquet file. --format names the format of A, if its
+content does not show it; docs/formats.md lists the formats.
 
 --seal encrypts the file with the 32 secret bytes in a key file: only those who
 have them can read it, and every change of it is detected. --unseal makes it a
@@ -55,13 +62,19 @@ unsealing gives the plain one, unless --to asks for another.`,
 		Args: between(1, 1, "the filter to convert"),
 	}
 	newShell(cmd, func(ctx context.Context, s *shell, args []string) error { return o.run(ctx, s, args[0]) }).bindSummary(cmd)
-	cmd.Flags().StringVar(&o.to, "to", "", "`FORM` or kind to write: plain, transport or a kind")
+	cmd.Flags().StringVar(&o.to, "to", "", "`FORM` to write: plain, transport, a kind, or the format of another system")
 	cmd.Flags().StringVar(&o.seal, "seal", "", "encrypt what is written with the 32 secret bytes in `FILE`")
 	cmd.Flags().StringVar(&o.unseal, "unseal", "", "A is sealed with the 32 secret bytes in `FILE`")
-	completeWords(cmd, "to", append([]string{toPlain, toTransport, anyFuse}, kindNames()...)...)
+	completeWords(cmd, "to", targets()...)
 	o.bind(cmd.Flags())
 	o.bindOutput(cmd)
+	o.bindFormat(cmd)
 	return cmd
+}
+
+// targets is what --to takes.
+func targets() []string {
+	return slices.Concat([]string{toPlain, toTransport, anyFuse}, kindNames(), formatNames(isWritten))
 }
 
 func (o *convertOptions) run(ctx context.Context, s *shell, name string) error {
@@ -78,6 +91,11 @@ func (o *convertOptions) run(ctx context.Context, s *shell, name string) error {
 	if name, err = s.located(ctx, name); err != nil {
 		return err
 	}
+	if o.unseal == "" {
+		if done, err := o.convertForeign(ctx, s, name); done || err != nil {
+			return err
+		}
+	}
 	f, form, err := o.open(ctx, name, h)
 	if err != nil {
 		return err
@@ -85,6 +103,9 @@ func (o *convertOptions) run(ctx context.Context, s *shell, name string) error {
 	to, err := o.target(form)
 	if err != nil {
 		return err
+	}
+	if slices.Contains(formatNames(anyFormat), to) {
+		return about(name, o.convertOurs(ctx, s, f))
 	}
 	if to != toPlain && to != toTransport {
 		if f, err = convertKind(f, to, h); err != nil {
@@ -135,10 +156,10 @@ func (o *convertOptions) save(ctx context.Context, s *shell, form codec.Form, f 
 // target returns what to convert to: what was asked for, or the form that the
 // file does not have.
 func (o *convertOptions) target(form codec.Form) (string, error) {
-	known := append([]string{toPlain, toTransport, anyFuse}, kindNames()...)
+	known := targets()
 	switch {
 	case o.to != "" && !slices.Contains(known, o.to):
-		return "", hinted{fmt.Errorf("--to: unknown form or kind %q", o.to), "one of " + strings.Join(known, ", ")}
+		return "", hinted{fmt.Errorf("--to: unknown form, kind or format %q", o.to), "one of " + strings.Join(known, ", ")}
 	case o.to != "":
 		return o.to, nil
 	case o.unseal != "":

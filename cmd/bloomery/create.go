@@ -34,6 +34,9 @@ Fill it with bloomery add.`,
 
 // create writes an empty filter.
 func (o *buildOptions) create(ctx context.Context, s *shell, name string) error {
+	if o.format != "" {
+		return o.createForeign(ctx, s, name)
+	}
 	kind, err := kindFor(o.kind, o.rate.value)
 	if err != nil {
 		return err

@@ -329,16 +329,19 @@ var jsonObjects = map[string]any{
 	"plan":                    planJSON{},
 	"inspect":                 inspectJSON{},
 	"inspect of another file": uninspectedJSON{},
-	"merge and intersect":     mergedJSON{},
-	"diff":                    diffJSON{},
-	"convert":                 convertedJSON{},
-	"doctor":                  doctorLineJSON{},
-	"backup":                  backupJSON{},
-	"ping":                    pingJSON{},
-	"config check":            problemJSON{},
-	"top":                     topJSON{},
-	"version":                 build{},
-	"stats":                   statsJSON{},
+
+	"inspect of another system's filter": foreignJSON{},
+
+	"merge and intersect": mergedJSON{},
+	"diff":                diffJSON{},
+	"convert":             convertedJSON{},
+	"doctor":              doctorLineJSON{},
+	"backup":              backupJSON{},
+	"ping":                pingJSON{},
+	"config check":        problemJSON{},
+	"top":                 topJSON{},
+	"version":             build{},
+	"stats":               statsJSON{},
 }
 
 // jsonFields are the names of all fields of an object; stats have a section of

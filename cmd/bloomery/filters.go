@@ -207,7 +207,7 @@ func hashesOf(f bloomery.Hashed) func(dst []uint64, keys [][]byte) {
 
 // itemsOf returns the number of different keys in a filter, and whether it was
 // counted. It may read the whole array, where Stats takes a sample.
-func itemsOf(f bloomery.Hashed) (uint64, bool) {
+func itemsOf(f bloomery.Filter) (uint64, bool) {
 	s := f.Stats()
 	if e, ok := f.(interface{ EstimateCount() uint64 }); ok && !s.Exact {
 		return e.EstimateCount(), false

@@ -130,21 +130,30 @@ func (o *keyFlags) bind(f *pflag.FlagSet) {
 // keySize is the length of a key of SipHash.
 const keySize = 16
 
-// hasher returns the hasher with the key, or the usual one. The key is in a
-// file, since arguments and the environment can be seen by others.
+// hasher returns the hasher with the key, or the usual one.
 func (o *keyFlags) hasher() (hashing.Hasher, error) {
+	key, err := o.key()
+	if err != nil || key == nil {
+		return hashing.Hasher{}, err
+	}
+	return hashing.Keyed(*key), nil
+}
+
+// key returns the key, nil if there is none. It is in a file, since arguments and the
+// environment can be seen by others.
+func (o *keyFlags) key() (*[keySize]byte, error) {
 	if o.file == "" {
-		return hashing.Hasher{}, nil
+		return nil, nil
 	}
 	data, err := os.ReadFile(o.file)
 	if err != nil {
-		return hashing.Hasher{}, fmt.Errorf("--key-file: %w", err)
+		return nil, fmt.Errorf("--key-file: %w", err)
 	}
 	if len(data) != keySize {
-		return hashing.Hasher{}, hinted{
+		return nil, hinted{
 			fmt.Errorf("--key-file: %s has %d bytes, want %d", o.file, len(data), keySize),
 			"make a new one with: head -c 16 /dev/urandom > new.key",
 		}
 	}
-	return hashing.Keyed([keySize]byte(data)), nil
+	return (*[keySize]byte)(data), nil
 }

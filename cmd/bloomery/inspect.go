@@ -24,6 +24,7 @@ import (
 // inspectOptions are the flags of inspect.
 type inspectOptions struct {
 	keyFlags
+	formatFlag
 	probe number[uint64]
 	bits  number[uint64]
 }
@@ -43,7 +44,10 @@ measured with N random keys. All checksums are compared: damage is listed by
 offset, and the exit code is then 4.
 
 --bits N prints the first N bits of the array, 64 in a row, the lowest bit of
-each word first: a small filter is an easy way to see how keys set bits.`,
+each word first: a small filter is an easy way to see how keys set bits.
+
+Filters of other systems are known by their content, see docs/formats.md. They
+have no checksums: of damage only that of lengths and numbers is seen.`,
 		Example: `  bloomery inspect words.bf
   bloomery inspect --probe 1e6 words.bf
   bloomery inspect --json words.bf
@@ -54,6 +58,7 @@ each word first: a small filter is an easy way to see how keys set bits.`,
 	cmd.Flags().Var(&o.probe, "probe", "measure the false positive rate with so many random keys: 1e6")
 	cmd.Flags().Var(&o.bits, "bits", "print the first N bits of the array, as 0 and 1")
 	o.bind(cmd.Flags())
+	o.bindFormat(cmd)
 	return cmd
 }
 
@@ -96,7 +101,14 @@ func (o *inspectOptions) show(ctx context.Context, s *shell, name string, h hash
 	if err != nil {
 		return err
 	}
-	r, err := abandon(ctx, func() (*inspected, error) { return o.inspect(ctx, path, h) })
+	theirs, err := o.openForeign(ctx, path, nil)
+	if err == nil && theirs != nil {
+		return o.showForeign(ctx, s, s.given(path), theirs)
+	}
+	var r *inspected
+	if err == nil {
+		r, err = abandon(ctx, func() (*inspected, error) { return o.inspect(ctx, path, h) })
+	}
 	if err != nil {
 		err = s.withGiven(err)
 	} else {

@@ -107,9 +107,9 @@ func (s *shell) lockExisting(ctx context.Context, name string) (unlock func(), e
 	return s.lockFile(ctx, name)
 }
 
-// saveBytes writes bytes to a file and reports it.
-func (s *shell) saveBytes(ctx context.Context, to outputFlags, data []byte) error {
-	err := s.save(ctx, to, codec.FormPlain, writerTo(func(w io.Writer) error {
+// writeBytes writes bytes to a file.
+func (s *shell) writeBytes(ctx context.Context, to outputFlags, data []byte) error {
+	return s.save(ctx, to, codec.FormPlain, writerTo(func(w io.Writer) error {
 		const part = 1 << 20 // so that a signal ends it
 		for rest := data; len(rest) > 0; {
 			n, err := w.Write(rest[:min(part, len(rest))])
@@ -120,7 +120,11 @@ func (s *shell) saveBytes(ctx context.Context, to outputFlags, data []byte) erro
 		}
 		return nil
 	}))
-	if err != nil {
+}
+
+// saveBytes writes bytes to a file and reports it.
+func (s *shell) saveBytes(ctx context.Context, to outputFlags, data []byte) error {
+	if err := s.writeBytes(ctx, to, data); err != nil {
 		return err
 	}
 	if s.asJSON {

@@ -36,6 +36,7 @@ func TestScripts(t *testing.T) {
 				"zero.bin": "alice\x00bob", "noend.txt": "zoe\nalice", "many.txt": many.String(),
 				"words.gz": gzipped("alice\nbob\n"), "words.zst": zstandard("alice\nbob\n"),
 				"words.bz2": bzipped, "words.xz": "\xfd7zXZ\x00\x00\x04\xe6\xd6\xb4F", "crlf.txt": "alice\r\nzoe\r\n",
+				"da-Filter.db": "\x00\x00\x00\x05\x00\x00\x00\x02\x84\x42\x21\x06\x00\x01\x04\x00\x00\xa6\x02\x20\x04\x00\xc0\x08", // of Cassandra 5.0, with the texts 0 to 4
 			} {
 				if err := os.WriteFile(filepath.Join(env.WorkDir, name), []byte(data), 0o600); err != nil {
 					return err

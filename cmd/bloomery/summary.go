@@ -20,7 +20,7 @@ type summaryJSON struct {
 // statsJSON is what all commands show of a filter.
 type statsJSON = bloomery.Stats
 
-func statsOf(f bloomery.Hashed) statsJSON {
+func statsOf(f bloomery.Filter) statsJSON {
 	s := f.Stats()
 	s.Items, s.Exact = itemsOf(f)
 	return s
@@ -49,7 +49,7 @@ const (
 
 // summary prints what was written: one line, or one object. word is what the
 // added lines are called.
-func (s *shell) summary(name string, f bloomery.Hashed, lines, added uint64, word string, start time.Time) error {
+func (s *shell) summary(name string, f bloomery.Filter, lines, added uint64, word string, start time.Time) error {
 	stats := statsOf(f)
 	if s.asJSON {
 		return s.print(summaryJSON{name, lines, added, stats})
