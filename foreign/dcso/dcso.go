@@ -178,11 +178,17 @@ const attachable = 1 << 20
 // long it is: so it takes just its memory, however well it was packed.
 func unpack(data []byte) ([]byte, error) {
 	failed := func(err error) error { return fmt.Errorf("dcso: open: %w: gzip: %v", bloomery.ErrCorrupt, err) }
+	// A header may announce an extra field of 64 KiB, for which memory would be taken.
+	const flags, extraFlag, extraSize, extra = 3, 4, 10, 12
+	if len(data) > flags && data[flags]&extraFlag != 0 && (len(data) < extra || len(data)-extra < int(binary.LittleEndian.Uint16(data[extraSize:]))) {
+		return nil, failed(io.ErrUnexpectedEOF)
+	}
 	source := bytes.NewReader(data)
 	z, err := gzip.NewReader(source)
 	if err != nil {
 		return nil, failed(err)
 	}
+	z.Multistream(false)
 	start := make([]byte, headerSize)
 	if _, err := io.ReadFull(z, start); err != nil {
 		return nil, failed(err)
@@ -203,11 +209,14 @@ func unpack(data []byte) ([]byte, error) {
 		return nil, fmt.Errorf("dcso: open: %w: %d bytes for %d bits", bloomery.ErrCorrupt, n, h.bits)
 	case uint64(n) > most:
 		return nil, fmt.Errorf("dcso: open: %w: more than %d bytes are attached", bloomery.ErrTooLarge, attachable)
+	case source.Len() > 0:
+		return nil, fmt.Errorf("dcso: open: %w: %d bytes behind the gzip data", bloomery.ErrCorrupt, source.Len())
 	}
 	source.Reset(data)
 	if err := z.Reset(source); err != nil {
 		return nil, failed(err)
 	}
+	z.Multistream(false)
 	unpacked := make([]byte, headerSize+n)
 	if _, err := io.ReadFull(z, unpacked); err != nil {
 		return nil, failed(err)

@@ -112,16 +112,21 @@ func TestBomb(t *testing.T) {
 		data []byte
 		want error
 	}{
-		"attached":  {zip(64, 64<<20), bloomery.ErrTooLarge},
-		"a promise": {zip(1<<33, 1<<20), bloomery.ErrCorrupt},
-		"too much":  {zip(1<<62, 1<<20), bloomery.ErrTooLarge},
+		"attached":                         {zip(64, 64<<20), bloomery.ErrTooLarge},
+		"a promise":                        {zip(1<<28, 1<<20), bloomery.ErrCorrupt},
+		"an extra field that is not there": {[]byte("\x1f\x8b\b\x7f\xff\xf5\xff\x0f\x00db\xe2"), bloomery.ErrCorrupt},
+		"too much":                         {zip(1<<62, 1<<20), bloomery.ErrTooLarge},
 	} {
 		if _, err := formattest.Bounded(t, f, c.data); !errors.Is(err, c.want) {
 			t.Errorf("%s: %v, want %v", name, err, c.want)
 		}
 	}
-	if _, err := dcso.Open(zip(64, 8)); err != nil {
+	sound := zip(64, 8)
+	if _, err := dcso.Open(sound); err != nil {
 		t.Errorf("a sound one: %v", err)
+	}
+	if _, err := dcso.Open(append(bytes.Clone(sound), sound...)); !errors.Is(err, bloomery.ErrCorrupt) {
+		t.Errorf("two of them: %v", err)
 	}
 }
 
