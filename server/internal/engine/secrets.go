@@ -89,7 +89,7 @@ func (x *Context) HasSecret(name []byte, h hashing.Hasher) bool {
 // the user may give to a filter of its name, "" if there is none.
 func (x *Context) NewKey(name string, entry *catalog.Entry) string {
 	has, _ := store.PartOf(entry).Hasher()
-	for _, id := range x.e.state.KeyIDs() {
+	for _, id := range x.Can().KeyIDs() {
 		if h, ok := x.e.state.Key(id); ok && !(has.Kind() == h.Kind() && has.Check() == h.Check()) && x.HasSecret([]byte(name), h) {
 			return id
 		}

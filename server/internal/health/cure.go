@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/bloomery/bloomery/server/internal/status"
 )
 
 // Diagnosis is a verdict with its reason in one sentence and the command that
@@ -17,6 +19,7 @@ type Diagnosis struct {
 	Verdict Verdict
 	Reason  string
 	command string
+	can     status.Abilities
 }
 
 // well is the diagnosis of a filter that needs nothing.
@@ -38,8 +41,10 @@ func (d Diagnosis) Command(name string, id func() string) string {
 	if !strings.Contains(command, newKey) {
 		return command
 	}
-	if v := id(); v != "" {
-		return strings.ReplaceAll(command, newKey, quote(v))
+	if len(d.can.KeyIDs()) > 0 {
+		if v := id(); v != "" {
+			return strings.ReplaceAll(command, newKey, quote(v))
+		}
 	}
 	return strings.ReplaceAll(command, newKey, "<id>") + ", with a line <id> = <32 hexadecimal digits> in the file of serve --keys"
 }
@@ -71,7 +76,7 @@ func quote(name string) string {
 
 // diagnose puts a symptom into words.
 func (e *evidence) diagnose(s symptom) Diagnosis {
-	return Diagnosis{verdictOf[s], e.reason(s), e.cure(s)}
+	return Diagnosis{verdictOf[s], e.reason(s), e.cure(s), e.Can}
 }
 
 func (e *evidence) reason(s symptom) string {

@@ -1,6 +1,10 @@
 package health
 
-import "time"
+import (
+	"time"
+
+	"github.com/bloomery/bloomery/server/internal/status"
+)
 
 // Latch is a latch, for its table.
 type Latch struct{ l latch }
@@ -106,7 +110,7 @@ func Ill(l Look) bool { return l.ill() }
 // that is called key and may have the secret key id.
 func Cure(l Look, at int, id string) string {
 	e := evidence{Look: l, better: advice{kind: "ribbon"}}
-	return Diagnosis{command: e.cure(symptom(at))}.Command("key", func() string { return id })
+	return Diagnosis{command: e.cure(symptom(at)), can: status.Abilities{Keys: someKeys{}}}.Command("key", func() string { return id })
 }
 
 // Watch compares a rate with a limit.
@@ -146,3 +150,8 @@ func CanHave(kind string, v Verdict) bool {
 	}
 	return false
 }
+
+// someKeys is a server with a secret key.
+type someKeys struct{}
+
+func (someKeys) KeyIDs() []string { return []string{"k1"} }

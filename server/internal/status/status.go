@@ -13,6 +13,23 @@ type Abilities struct {
 	Cluster bool // other machines write, too
 	Hidden  bool // clients are not told of the cluster
 	Disk    bool // data is kept on the disk of this machine
+	// Keys are the secret keys that filters may hash with, as they are when it is asked;
+	// nil means that there are none.
+	Keys Keyring
+}
+
+// Keyring is the secret keys that a server has.
+type Keyring interface {
+	// KeyIDs returns the ids of all of them, in order.
+	KeyIDs() []string
+}
+
+// KeyIDs returns the ids of the secret keys that a filter may be given, in order.
+func (a Abilities) KeyIDs() []string {
+	if a.Keys == nil {
+		return nil
+	}
+	return a.Keys.KeyIDs()
 }
 
 // Told reports whether clients are told that this is a cluster.
