@@ -76,7 +76,7 @@ var rooms = map[string][]string{
 	"server/internal/order":               {},
 	"server/internal/catalog":             {"server/internal/order"},
 	"server/internal/placement":           {},
-	"server/internal/store":               {"", "bloom", "codec", "compose", "cuckoo", "hashing", "quotient", "sizing", "internal/redisbloom", "internal/envelope", "internal/memory", "server/internal/catalog", "server/internal/order"},
+	"server/internal/store":               {"", "bloom", "codec", "compose", "cuckoo", "hashing", "quotient", "sizing", "internal/redisbloom", "internal/envelope", "internal/memory", "server/internal/catalog", "server/internal/order", "server/internal/placement"},
 	"server/internal/status":              {},
 	"server/internal/door":                {"server/internal/status", "server/internal/store"},
 	"server/internal/folder":              {""},

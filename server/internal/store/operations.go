@@ -113,6 +113,21 @@ const (
 	OpSession Op = 131 // begin a session of a node
 	OpLevel   Op = 132 // allow records of a level
 	OpFound   Op = 133 // begin a cluster with data that no record has
+
+	OpLeaveForced  Op = 143 // the same as OpLeave, though copies will be lacking
+	OpSessionEmpty Op = 144 // the same as OpSession, for a node that has no contents
+
+	// In moves.go.
+
+	OpShardCopies Op = 134 // say how many nodes hold each shard
+	OpShardPause  Op = 135 // let no move begin, or let them begin again
+	OpWeight      Op = 136 // say how much a node is to hold
+	OpShardLearn  Op = 137 // have a node learn a shard
+	OpShardHold   Op = 138 // it has learned it
+	OpShardCancel Op = 139 // it need not
+	OpShardRetire Op = 140 // have a node give up a shard
+	OpShardFree   Op = 141 // it has given it up
+	OpBehind      Op = 142 // give up a node that is away
 )
 
 // operation is a row of the table: what an operation is, besides what its
@@ -251,6 +266,19 @@ var operations = [256]operation{
 	OpSession: {"session", ofCluster, firstLevel, always, nothing, func() Body { return new(Session) }, nil},
 	OpLevel:   {"level", ofCluster, firstLevel, always, nothing, func() Body { return new(Level) }, nil},
 	OpFound:   {"found", ofCluster, firstLevel, always, nothing, func() Body { return new(Found) }, nil},
+
+	OpLeaveForced:  {"leave forced", ofCluster, LevelShards, always, nothing, func() Body { return &Leave{Forced: true} }, nil},
+	OpSessionEmpty: {"session empty", ofCluster, LevelShards, always, nothing, func() Body { return &Session{Empty: true} }, nil},
+
+	OpShardCopies: {"shard copies", ofCluster, LevelShards, always, nothing, func() Body { return new(ShardCopies) }, nil},
+	OpShardPause:  {"shard pause", ofCluster, LevelShards, always, nothing, func() Body { return new(ShardPause) }, nil},
+	OpWeight:      {"weight", ofCluster, LevelShards, always, nothing, func() Body { return new(Weight) }, nil},
+	OpShardLearn:  {"shard learn", ofCluster, LevelShards, always, nothing, func() Body { return new(ShardLearn) }, nil},
+	OpShardHold:   {"shard hold", ofCluster, LevelShards, always, nothing, func() Body { return new(ShardHold) }, nil},
+	OpShardCancel: {"shard cancel", ofCluster, LevelShards, always, nothing, func() Body { return new(ShardCancel) }, nil},
+	OpShardRetire: {"shard retire", ofCluster, LevelShards, always, nothing, func() Body { return new(ShardRetire) }, nil},
+	OpShardFree:   {"shard free", ofCluster, LevelShards, always, nothing, func() Body { return new(ShardFree) }, nil},
+	OpBehind:      {"behind", ofCluster, LevelShards, always, nothing, func() Body { return new(Behind) }, nil},
 }
 
 // String returns the name of an operation.

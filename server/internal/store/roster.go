@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/server/internal/placement"
 )
 
 // Roster is who belongs to a cluster. It is part of the state: records of the
@@ -29,6 +30,9 @@ type Roster struct {
 	// Staged are the filters without a name, each with the session that makes it: when
 	// that has ended, nobody will ever give it one.
 	Staged []StagedBy
+	// Shards is which nodes hold which contents, nil before anything was said about that:
+	// then every node holds everything.
+	Shards *Shards
 }
 
 // StagedBy is a filter without a name and who makes it.
@@ -44,6 +48,9 @@ type Member struct {
 	Session uint64 // the last one, 0 if there was none
 	Nonce   int64  // of the last Session
 	Left    bool   // for ever
+
+	Weight placement.Weight // how much it is to hold, 0 if nobody has said that
+	Behind bool             // it was given up until its next session, and holds no shard
 }
 
 // MaxLanes bounds the lanes of a cluster, and MaxMembers the numbers that were ever
@@ -204,11 +211,27 @@ func (r *Roster) join(o *Join, res *Result) {
 	res.N, res.Changed = int64(m.Number), true
 }
 
-// Leave removes a node for ever.
-type Leave struct{ Node uint64 }
+// Leave removes a node for ever. Where contents are spread, others have to hold what it
+// holds.
+type Leave struct {
+	Forced bool // one other is enough
+	Node   uint64
+}
 
-func (*Leave) op() Op                            { return OpLeave }
+func (o *Leave) op() Op {
+	if o.Forced {
+		return OpLeaveForced
+	}
+	return OpLeave
+}
 func (o *Leave) fields(c coder, r *Record) coder { return c.id(&o.Node).at(r) }
+
+func (o *Leave) needs() condition {
+	if o.Forced {
+		return heldElsewhere
+	}
+	return copiedElsewhere
+}
 
 func (o *Leave) apply(s *State, _ *Record, res *Result) {
 	ended := uint64(0)
@@ -217,8 +240,12 @@ func (o *Leave) apply(s *State, _ *Record, res *Result) {
 		case m == nil:
 			res.Err = ErrMissing
 		case !m.Left:
+			if res.Err = next.refuse(&asked{member: m}, o.needs()); res.Err != nil {
+				return
+			}
 			ended = m.Session
 			m.Left, res.Changed = true, true
+			next.forfeit(m.Number)
 		}
 	})
 	s.dropStagedBy(ended)
@@ -227,12 +254,19 @@ func (o *Leave) apply(s *State, _ *Record, res *Result) {
 // Session gives the next session to a node. A record that names another session than the
 // last one was sent before that: it is an old one that comes again, or lost a race.
 type Session struct {
+	Empty bool // the node had to fetch what it has, and that is no contents of shards
 	Node  uint64
 	Last  uint64 // its last session
 	Nonce int64
 }
 
-func (*Session) op() Op { return OpSession }
+func (o *Session) op() Op {
+	if o.Empty {
+		return OpSessionEmpty
+	}
+	return OpSession
+}
+
 func (o *Session) fields(c coder, r *Record) coder {
 	return c.id(&o.Node).at(r).varint(&o.Nonce).uvarint(&o.Last)
 }
@@ -250,8 +284,11 @@ func (o *Session) apply(s *State, _ *Record, res *Result) {
 		default:
 			ended = m.Session
 			next.Sessions++
-			m.Session, m.Nonce = next.Sessions, o.Nonce
+			m.Session, m.Nonce, m.Behind = next.Sessions, o.Nonce, false
 			res.N, res.Changed = int64(m.Session), true
+			if o.Empty {
+				next.forfeit(m.Number)
+			}
 		}
 	})
 	s.dropStagedBy(ended)
@@ -279,13 +316,17 @@ func (*Found) op() Op                                   { return OpFound }
 func (o *Found) fields(c coder, r *Record) coder        { return c.id(&o.ID).at(r) }
 func (o *Found) apply(s *State, _ *Record, res *Result) { s.reroster(res, func(*Roster) {}) }
 
-// rosterVersion is the first byte of an encoded roster. One of version 1 has no list
-// of filters without a name.
-const rosterVersion = 2
+// rosterVersion is the first byte of an encoded roster that has shards. One of version 2
+// has none, and one of version 1 no list of filters without a name either.
+const rosterVersion = 3
 
 // AppendRoster appends the encoding of r to b.
 func AppendRoster(b []byte, r *Roster) []byte {
-	b = append(b, rosterVersion)
+	version := byte(rosterVersion)
+	if r.Shards == nil {
+		version = 2 // earlier releases read it
+	}
+	b = append(b, version)
 	for _, v := range []uint64{r.ID, uint64(r.Lanes), r.Level, r.Sessions, uint64(len(r.Members))} {
 		b = binary.AppendUvarint(b, v)
 	}
@@ -313,6 +354,9 @@ func AppendRoster(b []byte, r *Roster) []byte {
 	for _, v := range r.Staged {
 		b = binary.AppendUvarint(b, v.ID)
 		b = binary.AppendUvarint(b, v.Session)
+	}
+	if r.Shards != nil {
+		b = appendShards(b, r)
 	}
 	return b
 }
@@ -352,6 +396,11 @@ func ParseRoster(b []byte) (r *Roster, rest []byte, err error) {
 	if version > 1 {
 		for n := d.uvarint(); n > 0 && !d.bad; n-- {
 			r.Staged = append(r.Staged, StagedBy{d.uvarint(), d.uvarint()})
+		}
+	}
+	if version > 2 {
+		if err := d.shards(r); err != nil {
+			return nil, nil, err
 		}
 	}
 	if d.bad {

@@ -1,0 +1,224 @@
+package store
+
+// Records about shards: settings, moves, and nodes that are given up.
+
+import (
+	"fmt"
+
+	"github.com/bloomery/bloomery/server/internal/placement"
+)
+
+// What a record about shards names is as its sender knew it. So records that were decided
+// at the same time, come late or come again do nothing, and are decided anew: see the
+// conditions in shards.go.
+
+// ShardCopies says how many nodes are to hold each shard. The first such record spreads
+// contents: up to there every node holds everything.
+type ShardCopies struct {
+	Copies   uint64
+	Settings uint64
+}
+
+func (*ShardCopies) op() Op { return OpShardCopies }
+func (o *ShardCopies) fields(c coder, r *Record) coder {
+	return c.at(r).uvarint(&o.Copies).uvarint(&o.Settings)
+}
+
+func (o *ShardCopies) apply(s *State, _ *Record, res *Result) {
+	if !validCopies(o.Copies) {
+		res.Err = fmt.Errorf("%w: there are %d to %d copies", ErrCondition, placement.MinCopies, placement.MaxCopies)
+		return
+	}
+	s.reroster(res, func(next *Roster) {
+		next.set(res, &asked{named: o.Settings}, func(table *Shards) {
+			if table.Copies == 0 {
+				table.begin(next.Members)
+			}
+			table.Copies = int(o.Copies)
+		}, sameSettings)
+	})
+}
+
+func validCopies(n uint64) bool { return n >= placement.MinCopies && n <= placement.MaxCopies }
+
+// ShardPause lets no move begin; those that have begun go on. Or it lets them begin again.
+type ShardPause struct {
+	Paused   bool
+	Settings uint64
+}
+
+func (*ShardPause) op() Op { return OpShardPause }
+func (o *ShardPause) fields(c coder, r *Record) coder {
+	return c.at(r).bool(&o.Paused).uvarint(&o.Settings)
+}
+
+func (o *ShardPause) apply(s *State, _ *Record, res *Result) {
+	s.reroster(res, func(next *Roster) {
+		next.set(res, &asked{named: o.Settings}, func(table *Shards) { table.Paused = o.Paused }, sameSettings)
+	})
+}
+
+// Weight says how much a node is to hold in relation to others.
+type Weight struct {
+	Node     uint64
+	Weight   uint8
+	Settings uint64
+}
+
+func (*Weight) op() Op { return OpWeight }
+func (o *Weight) fields(c coder, r *Record) coder {
+	return c.id(&o.Node).at(r).byte(&o.Weight).uvarint(&o.Settings)
+}
+
+func (o *Weight) apply(s *State, _ *Record, res *Result) {
+	s.reroster(res, func(next *Roster) {
+		m := next.memberOf(o.Node)
+		switch {
+		case m == nil:
+			res.Err = ErrMissing
+		case placement.Weight(o.Weight) > placement.MaxWeight:
+			res.Err = fmt.Errorf("%w: a weight is %d at most", ErrCondition, placement.MaxWeight)
+		default:
+			a := asked{member: m, named: o.Settings}
+			next.set(res, &a, func(*Shards) { m.Weight = placement.Weight(o.Weight) }, belongs, sameSettings)
+		}
+	})
+}
+
+// set changes settings if conditions are met.
+func (r *Roster) set(res *Result, a *asked, change func(table *Shards), needs ...condition) {
+	if res.Err = r.refuse(a, needs...); res.Err != nil {
+		return
+	}
+	table := r.reshard()
+	table.Settings++
+	change(table)
+	res.N, res.Changed = int64(table.Settings), true
+}
+
+// ShardLearn has a node learn a shard: it fetches the contents from a node that holds it.
+type ShardLearn struct {
+	Node, Shard uint64
+	Version     uint64 // of the shard
+}
+
+func (*ShardLearn) op() Op { return OpShardLearn }
+func (o *ShardLearn) fields(c coder, r *Record) coder {
+	return c.id(&o.Node).at(r).uvarint(&o.Shard).uvarint(&o.Version)
+}
+
+func (o *ShardLearn) apply(s *State, _ *Record, res *Result) {
+	s.move(res, o.Node, o.Shard, o.Version, Learns, belongs, isCurrent, movesGoOn, sameVersion, hasNone, nobodyLearns)
+}
+
+// ShardHold says that a node has a shard that it was to learn, and that a durable snapshot
+// of it has it.
+type ShardHold struct {
+	Node, Shard uint64
+	Since       uint64 // of the copy
+}
+
+func (*ShardHold) op() Op { return OpShardHold }
+func (o *ShardHold) fields(c coder, r *Record) coder {
+	return c.id(&o.Node).at(r).uvarint(&o.Shard).uvarint(&o.Since)
+}
+
+func (o *ShardHold) apply(s *State, _ *Record, res *Result) {
+	s.move(res, o.Node, o.Shard, o.Since, Holds, isLearning, sameCopy)
+}
+
+// ShardCancel says that a node need not learn a shard.
+type ShardCancel struct {
+	Node, Shard uint64
+	Since       uint64 // of the copy
+}
+
+func (*ShardCancel) op() Op { return OpShardCancel }
+func (o *ShardCancel) fields(c coder, r *Record) coder {
+	return c.id(&o.Node).at(r).uvarint(&o.Shard).uvarint(&o.Since)
+}
+
+func (o *ShardCancel) apply(s *State, _ *Record, res *Result) {
+	s.move(res, o.Node, o.Shard, o.Since, 0, isLearning, sameCopy)
+}
+
+// ShardRetire has a node give up a shard that enough others hold.
+type ShardRetire struct {
+	Node, Shard uint64
+	Version     uint64 // of the shard
+}
+
+func (*ShardRetire) op() Op { return OpShardRetire }
+func (o *ShardRetire) fields(c coder, r *Record) coder {
+	return c.id(&o.Node).at(r).uvarint(&o.Shard).uvarint(&o.Version)
+}
+
+func (o *ShardRetire) apply(s *State, _ *Record, res *Result) {
+	s.move(res, o.Node, o.Shard, o.Version, Retires, movesGoOn, sameVersion, isHolding, copiesRemain)
+}
+
+// ShardFree says that a node has given up a shard: its own writes on their way have come
+// back, and the memory is free.
+type ShardFree struct {
+	Node, Shard uint64
+	Since       uint64 // of the copy
+}
+
+func (*ShardFree) op() Op { return OpShardFree }
+func (o *ShardFree) fields(c coder, r *Record) coder {
+	return c.id(&o.Node).at(r).uvarint(&o.Shard).uvarint(&o.Since)
+}
+
+func (o *ShardFree) apply(s *State, _ *Record, res *Result) {
+	s.move(res, o.Node, o.Shard, o.Since, 0, isRetiring, sameCopy)
+}
+
+// move takes the copy of a shard that a node has to the next phase, if conditions are met.
+func (s *State) move(res *Result, node, shard, named uint64, to Phase, needs ...condition) {
+	s.reroster(res, func(next *Roster) {
+		m := next.memberOf(node)
+		if m == nil || next.Shards == nil || shard >= uint64(len(next.Shards.Places)) {
+			res.Err = ErrMissing
+			return
+		}
+		a := asked{member: m, place: &next.Shards.Places[shard], named: named}
+		if res.Err = next.refuse(&a, needs...); res.Err != nil {
+			return
+		}
+		c := a.place.Copy(m.Number)
+		c.Phase = to
+		table := next.reshard()
+		table.put(int(shard), c)
+		res.N, res.Changed = int64(table.Changes), true
+	})
+}
+
+// Behind gives up a node that is away: what it has of shards is void, and the log need not
+// be kept for it. Its next session ends that, and it learns what it is to hold. Whoever
+// sends this has heard of others that hold the shards of the node.
+type Behind struct {
+	Node    uint64
+	Session uint64 // of the node
+	Changes uint64 // of all shards
+}
+
+func (*Behind) op() Op { return OpBehind }
+func (o *Behind) fields(c coder, r *Record) coder {
+	return c.id(&o.Node).at(r).uvarint(&o.Session).uvarint(&o.Changes)
+}
+
+func (o *Behind) apply(s *State, _ *Record, res *Result) {
+	s.reroster(res, func(next *Roster) {
+		m := next.memberOf(o.Node)
+		if m == nil || !next.Shards.spread() {
+			res.Err = ErrMissing
+			return
+		}
+		a := asked{member: m, named: o.Changes, session: o.Session}
+		if res.Err = next.refuse(&a, belongs, isCurrent, sameSession, sameHoldings, heldElsewhere); res.Err != nil {
+			return
+		}
+		m.Behind, res.Changed = true, true
+		next.forfeit(m.Number)
+	})
+}
