@@ -110,8 +110,9 @@ func (b base64URL) MarshalText() ([]byte, error) { return base64.URLEncoding.App
 // UnmarshalJSON decodes the text where it lies: a string of it would take its memory
 // once more.
 func (b *base64URL) UnmarshalJSON(quoted []byte) error {
-	text, ok := bytes.CutPrefix(quoted, []byte{'"'})
-	if text, ok = bytes.CutSuffix(text, []byte{'"'}); !ok {
+	text, begins := bytes.CutPrefix(quoted, []byte{'"'})
+	text, ends := bytes.CutSuffix(text, []byte{'"'})
+	if !begins || !ends {
 		return errors.New("b is not a text")
 	}
 	decoded := make([]byte, base64.URLEncoding.DecodedLen(len(text)))
