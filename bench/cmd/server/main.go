@@ -101,46 +101,14 @@ func measured(o options, bloomery, dir string) (*report.Document, error) {
 	if o.log {
 		return durability(o, bloomery, dir)
 	}
-	var servers [parties]*process.Process
-	defer func() {
-		for _, p := range servers {
-			if p != nil {
-				p.Stop()
-			}
-		}
-	}()
-	programs := [parties]string{ours: bloomery}
-	var err error
+	programs := [parties]string{redis: "redis-server", ours: bloomery}
 	if o.base != "" {
+		var err error
 		if programs[base], err = buildRevision(o, dir); err != nil {
 			return nil, err
 		}
 	}
-	if servers[redis], err = process.Start(7462, "redis-server", "--port", "7462", "--save", "", "--appendonly", "no", "--dir", dir); err != nil {
-		return nil, err
-	}
-	cert, key, err := certify(dir)
-	if err != nil {
-		return nil, err
-	}
-	for i, program := range programs {
-		if program == "" {
-			continue
-		}
-		port := 7463 + i
-		// Both listen for TLS too, though only ours is asked by it: what is compared has
-		// the same arguments.
-		args := []string{"serve", "--log-level", "warn", "--dir", filepath.Join(dir, "data"+strconv.Itoa(i)), "--fsync", "everysec",
-			"--tls-cert", cert, "--tls-key", key, "--addr", "plain:127.0.0.1:" + strconv.Itoa(port) + ",tls:127.0.0.1:" + strconv.Itoa(port+tlsPort)}
-		if servers[i], err = process.Start(port, program, args...); err != nil {
-			return nil, err
-		}
-		fmt.Fprintln(os.Stderr, "filling filters of", o.capacity, "keys")
-		if err := fill(servers[i], o.capacity); err != nil {
-			return nil, err
-		}
-	}
-	results, err := measure(o, servers)
+	results, err := measure(o, programs, dir)
 	if err != nil {
 		return nil, err
 	}
@@ -155,37 +123,109 @@ func measured(o options, bloomery, dir string) (*report.Document, error) {
 	return doc, nil
 }
 
+// party is the servers of some rounds.
+type party [parties]*process.Process
+
+func (p *party) stop() {
+	for _, server := range p {
+		if server != nil {
+			server.Stop()
+		}
+	}
+}
+
+// start starts all servers on empty folders and fills their filters.
+func (p *party) start(o options, programs [parties]string, dir string) error {
+	data, err := os.MkdirTemp(dir, "data")
+	if err != nil {
+		return err
+	}
+	cert, key, err := certify(data)
+	if err != nil {
+		return err
+	}
+	for i, program := range programs {
+		if program == "" {
+			continue
+		}
+		port := 7462 + i
+		args := []string{"--port", strconv.Itoa(port), "--save", "", "--appendonly", "no", "--dir", data}
+		if i != redis {
+			// Both listen for TLS too, though only ours is asked by it: what is compared has
+			// the same arguments.
+			args = []string{
+				"serve", "--log-level", "warn", "--dir", filepath.Join(data, strconv.Itoa(i)), "--fsync", "everysec",
+				"--tls-cert", cert, "--tls-key", key, "--addr", "plain:127.0.0.1:" + strconv.Itoa(port) + ",tls:127.0.0.1:" + strconv.Itoa(port+tlsPort),
+			}
+		}
+		if p[i], err = process.Start(port, program, args...); err != nil {
+			return err
+		}
+		if i != redis {
+			if err := fill(p[i], o.capacity); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// sitting is how many rounds are measured on the same processes. Where memory lies
+// makes one process slower than the next of the same program, by up to a tenth and for
+// as long as it runs, so a figure needs several of them.
+const sitting = 3
+
 // measure runs every case in every round, round by round. Ours and the base take
 // turns in going first.
-func measure(o options, servers [parties]*process.Process) ([]result, error) {
+func measure(o options, programs [parties]string, dir string) ([]result, error) {
 	only, err := regexp.Compile(o.only)
 	if err != nil {
 		return nil, err
 	}
 	cases := slices.DeleteFunc(cases(), func(c benchCase) bool { return !c.redis && !only.MatchString(c.name) })
 	results := make([]result, len(cases))
+	for i, c := range cases {
+		results[i].c = c
+	}
+	var servers party
+	defer func() { servers.stop() }()
 	for round := range o.rounds {
 		started := time.Now()
-		order := []int{redis, ours, base}
-		if round%2 == 1 {
-			order = []int{redis, base, ours}
-		}
-		for i, c := range cases {
-			results[i].c = c
-			for _, who := range order {
-				if servers[who] == nil || c.redis != (who == redis) || c.tls && who != ours || who == base && !knows(servers[who], c.args[0]) {
-					continue
-				}
-				r, err := runCase(o, servers[who], c)
-				if err != nil {
-					return nil, fmt.Errorf("%s, pipeline %d: %w", c.name, c.pipeline, err)
-				}
-				results[i].runs[who] = append(results[i].runs[who], r)
+		if round%sitting == 0 {
+			servers.stop()
+			servers = party{}
+			if err := servers.start(o, programs, dir); err != nil {
+				return nil, err
 			}
+		}
+		if err := measureRound(o, servers, round, results); err != nil {
+			return nil, err
 		}
 		fmt.Fprintf(os.Stderr, "round %d of %d: %s\n", round+1, o.rounds, time.Since(started).Round(time.Second))
 	}
 	return results, nil
+}
+
+// measureRound runs every case once against whom it is for.
+func measureRound(o options, servers party, round int, results []result) error {
+	order := []int{redis, ours, base}
+	if round%2 == 1 {
+		order = []int{redis, base, ours}
+	}
+	for i := range results {
+		c := results[i].c
+		for _, who := range order {
+			if servers[who] == nil || c.redis != (who == redis) || c.tls && who != ours || who == base && !knows(servers[who], c.args[0]) {
+				continue
+			}
+			r, err := runCase(o, servers[who], c)
+			if err != nil {
+				return fmt.Errorf("%s, pipeline %d: %w", c.name, c.pipeline, err)
+			}
+			results[i].runs[who] = append(results[i].runs[who], r)
+		}
+	}
+	return nil
 }
 
 // runCase prepares a server for a case and runs it.
