@@ -10,9 +10,8 @@ import (
 )
 
 // TestFarIsForFullFilters counts the keys that find no room near, for each half percent of
-// the load: none up to where the search begins to go far, and of two neighbours
-// the lower has less than half as many, within 4σ. So at 27/32 it is less than one
-// in 10^9.
+// the load: none while the filter is not nearly full, and of two neighbours the lower has
+// less than half as many, within 4σ. So at 27/32 it is less than one in 10^9.
 func TestFarIsForFullFilters(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	var far [200]float64
@@ -47,9 +46,26 @@ func TestFarIsForFullFilters(t *testing.T) {
 	}
 }
 
+// TestCopiesSearchFar inserts every key twice: that takes more than 80% of the slots before one
+// finds no room, and 70% with short searches alone.
+func TestCopiesSearchFar(t *testing.T) {
+	f, err := Config{Buckets: 1 << 16, Width: 12}.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for r := rand.New(rand.NewPCG(1, 2)); ; {
+		h := r.Uint64()
+		if errors.Join(f.InsertHash(h), f.InsertHash(h)) != nil {
+			break
+		}
+	}
+	if load := float64(f.items) / float64(f.shape.Slots()); load < 0.8 {
+		t.Errorf("full at a load of %.3f", load)
+	}
+}
+
 // TestAimedAtBuckets inserts keys of some buckets only, which are full soon: they are
-// refused after a short search, and the filter is as it was. When it is nearly full, they
-// are searched for far, as all are.
+// refused, and the filter is as it was.
 func TestAimedAtBuckets(t *testing.T) {
 	f, err := Config{Buckets: 1 << 12, Width: 16}.New()
 	if err != nil {

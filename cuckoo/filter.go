@@ -49,7 +49,7 @@ func (f *Filter) InsertHash(h uint64) error {
 	i, fingerprint := f.buckets.Place(h)
 	if !f.buckets.Replace(i, 0, fingerprint) {
 		j := f.buckets.Other(i, fingerprint)
-		if !f.buckets.Replace(j, 0, fingerprint) && !f.makeRoom(i, j, fingerprint) {
+		if !f.buckets.Replace(j, 0, fingerprint) && !makeRoom(&f.buckets, i, j, fingerprint) {
 			return f.full()
 		}
 	}

@@ -29,12 +29,11 @@ const (
 // makeRoom puts a fingerprint into bucket i or j, which are full, and reports
 // whether there was a way to do so. If not, nothing has changed.
 //
-// It searches far only if the filter is nearly full. Before, chance does not ask for it: one
-// key in 100,000 does at a load of 92%, and less than half as many with each half percent
-// less. Keys that were chosen to fill some buckets would search far every time.
-func (f *Filter) makeRoom(i, j, fingerprint uint64) bool {
-	return makeRoomNear(&f.buckets, i, j, fingerprint) ||
-		f.items >= f.shape.NearlyFull() && makeRoomFar(&f.buckets, i, j, fingerprint)
+// Different keys ask for the long search when the filter is nearly full only: one in 100,000 at a
+// load of 92%, and less than half as many with each half percent less. Keys that are inserted twice
+// need it from 70% on, so it is there at every load.
+func makeRoom(b *kernel.Buckets, i, j, fingerprint uint64) bool {
+	return makeRoomNear(b, i, j, fingerprint) || makeRoomFar(b, i, j, fingerprint)
 }
 
 func makeRoomNear(b *kernel.Buckets, i, j, fingerprint uint64) bool {

@@ -104,8 +104,9 @@ func (c Cuckoo) Valid() error {
 	return nil
 }
 
-// NearlyFull returns how many keys a filter holds when the search for room begins to go far:
-// 27/32 of the slots, or half of up to 1,024. With fewer, keys by chance find room near.
+// NearlyFull returns how many keys a filter holds before some have to search far for room:
+// 27/32 of the slots, or half of up to 1,024. With fewer, different keys that nobody has chosen
+// find room near.
 func (c Cuckoo) NearlyFull() uint64 {
 	const small = 1024
 	if slots := c.Slots(); slots > small {

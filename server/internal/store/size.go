@@ -340,8 +340,8 @@ func searched(f bloomery.Hashed, a Adding) (each, far uint64) {
 }
 
 // searches is searched for a cuckoo filter with so many items. Items may be chosen for
-// a few buckets, so that all of them search: through some buckets at first, and through
-// thousands when the filter is nearly full.
+// a few buckets, so that all of them search through some buckets. Those that come when the
+// filter is nearly full, and those whose hashes a client has chosen, search through thousands.
 func searches(shape sizing.Cuckoo, taken uint64, a Adding) (each, far uint64) {
 	const (
 		visited, passed   = 170, 6      // buckets of a short search, and what each takes
@@ -349,6 +349,7 @@ func searches(shape sizing.Cuckoo, taken uint64, a Adding) (each, far uint64) {
 	)
 	items, before := uint64(a.Items), shape.NearlyFull()
 	items -= min(items, before-min(before, taken))
+	items = max(items, uint64(a.Hashes))
 	line := compared + lineIn(shape.Bits()/8)
 	return visited * passed, items * farther * line
 }
