@@ -141,6 +141,19 @@ func TestDocumentsAreListed(t *testing.T) {
 	}
 }
 
+// TestDecisionsAreNumbered asks that every decision has a number of its own, none is left out,
+// and that its head says the same.
+func TestDecisionsAreNumbered(t *testing.T) {
+	for i, file := range sources(t, "docs/adr", "*.md") {
+		if want := fmt.Sprintf("docs/adr/%04d-", i+1); !strings.HasPrefix(file, want) {
+			t.Fatalf("%s, want %s...", file, want)
+		}
+		if want := fmt.Sprintf("# %d. ", i+1); !strings.HasPrefix(readText(t, file), want) {
+			t.Errorf("%s does not begin with %q", file, want)
+		}
+	}
+}
+
 // TestReadmeFigures holds the table of speeds in README to docs/evidence/benchmarks.md.
 func TestReadmeFigures(t *testing.T) {
 	measured := map[string]string{} // by peer, keys and size
