@@ -4,7 +4,7 @@
 //	door, err := admission.Config{Requests: 1_000_000}.New()
 //	http.Handle("/", door.Handler(origin))
 //
-// A Door remembers what was asked for lately, in a Bloom filter of 1.5 to 2 bytes for each
+// A Door remembers what was asked for lately, in a Bloom filter of 2.5 bytes for each
 // request. Its handler stands between a shared cache and the origin. The first response for an
 // address is marked as private, so that no shared cache stores it; browsers may. From the
 // second request on, responses pass as they are. Requests that the cache answers itself never

@@ -36,7 +36,7 @@ const (
 	Blocked Kind = iota
 	// Fuse8 is a binary fuse filter: 0.39% in 9 to 10 bits per key.
 	Fuse8
-	// Ribbon takes the least space: 6.8 bits per key for 1%. It is built in four times the
+	// Ribbon takes the least space: 6.8 bits per key for 1%. It is built in five times the
 	// time of Blocked.
 	Ribbon
 )
