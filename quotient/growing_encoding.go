@@ -203,8 +203,8 @@ func (g *segments) verify() error {
 		}
 		got.items += items
 		got.add(s)
-		s.table.reach = s.measured()
-		g.reach = g.reach.most(s.table.reach)
+		s.reach = s.measured()
+		g.reach = g.reach.most(s.reach)
 	}
 	g.unmeasured = false
 	if got != g.sum {

@@ -56,7 +56,7 @@ func fillAimed(t *testing.T, f *quotient.Filter, next func(i int) uint64) (in []
 // TestAimedAtARun inserts keys of one quotient: a lookup would compare all of them.
 func TestAimedAtARun(t *testing.T) {
 	f := quotient.New(1_000_000, 1e-6)
-	one := math.MaxUint64 / uint64(f.Shape().Blocks*64)
+	one := math.MaxUint64 / (f.Shape().Blocks * 64)
 	in := fillAimed(t, f, func(i int) uint64 { return 1<<62 + one/2 + uint64(i)<<36 })
 	if len(in) != 64 {
 		t.Errorf("%d keys of one quotient fit, want 64", len(in))

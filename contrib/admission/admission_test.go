@@ -39,7 +39,7 @@ func TestSecondRequestIsAdmitted(t *testing.T) {
 	const given = "public, max-age=60"
 	h := made(t, admission.Config{Requests: 100}).Handler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Cache-Control", given)
-		fmt.Fprint(w, "hello")
+		_, _ = fmt.Fprint(w, "hello")
 	}))
 	for _, step := range []struct{ method, url, want string }{
 		{"POST", "http://a/x", given},
@@ -64,14 +64,14 @@ func TestMarks(t *testing.T) {
 		want  string
 	}{
 		"nothing written":  {nil, func(http.ResponseWriter) {}, "private"},
-		"status":           {nil, func(w http.ResponseWriter) { w.WriteHeader(404) }, "private"},
-		"write":            {[]string{"max-age=5"}, func(w http.ResponseWriter) { fmt.Fprint(w, "x") }, "private, max-age=5"},
-		"read from":        {[]string{"s-maxage=9, max-age=5"}, func(w http.ResponseWriter) { io.Copy(w, strings.NewReader("x")) }, "private, max-age=5"},
+		"status":           {nil, func(w http.ResponseWriter) { w.WriteHeader(http.StatusNotFound) }, "private"},
+		"write":            {[]string{"max-age=5"}, func(w http.ResponseWriter) { _, _ = fmt.Fprint(w, "x") }, "private, max-age=5"},
+		"read from":        {[]string{"s-maxage=9, max-age=5"}, func(w http.ResponseWriter) { _, _ = io.Copy(w, strings.NewReader("x")) }, "private, max-age=5"},
 		"flush":            {[]string{"PUBLIC"}, func(w http.ResponseWriter) { w.(http.Flusher).Flush() }, "private"},
-		"controller":       {[]string{"public"}, func(w http.ResponseWriter) { http.NewResponseController(w).Flush() }, "private"},
-		"no-store":         {[]string{"public, no-store"}, func(w http.ResponseWriter) { fmt.Fprint(w, "x") }, "no-store"},
-		"two fields":       {[]string{"public", "immutable"}, func(w http.ResponseWriter) { fmt.Fprint(w, "x") }, "private, immutable"},
-		"private":          {[]string{"private, must-revalidate"}, func(w http.ResponseWriter) { fmt.Fprint(w, "x") }, "private, must-revalidate"},
+		"controller":       {[]string{"public"}, func(w http.ResponseWriter) { _ = http.NewResponseController(w).Flush() }, "private"},
+		"no-store":         {[]string{"public, no-store"}, func(w http.ResponseWriter) { _, _ = fmt.Fprint(w, "x") }, "no-store"},
+		"two fields":       {[]string{"public", "immutable"}, func(w http.ResponseWriter) { _, _ = fmt.Fprint(w, "x") }, "private, immutable"},
+		"private":          {[]string{"private, must-revalidate"}, func(w http.ResponseWriter) { _, _ = fmt.Fprint(w, "x") }, "private, must-revalidate"},
 		"status and write": {[]string{"public"}, func(w http.ResponseWriter) { w.WriteHeader(200); fmt.Fprint(w, "x") }, "private"},
 	} {
 		h := made(t, admission.Config{Requests: 100}).Handler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

@@ -12,7 +12,7 @@ import (
 
 // read reads figures such as "n=1e6 bits=10".
 func read(text string) (f question.Figures, err error) {
-	for _, word := range strings.Fields(text) {
+	for word := range strings.FieldsSeq(text) {
 		name, value, _ := strings.Cut(word, "=")
 		if err := f.Set(name, value); err != nil {
 			return f, fmt.Errorf("%s: %w", name, err)

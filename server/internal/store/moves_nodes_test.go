@@ -209,10 +209,9 @@ func (w *world) learn(n *node) {
 			continue
 		}
 		all = false
-		switch p := l.parts[f]; {
-		case p == nil:
+		if p := l.parts[f]; p == nil {
 			w.freeze(n, f)
-		default:
+		} else {
 			w.follow(n, f, p)
 		}
 		if n.learning == nil {
