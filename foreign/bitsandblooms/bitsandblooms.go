@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"unicode/utf8"
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/foreign"
@@ -142,6 +143,12 @@ func JSON(b *foreign.Bloom) ([]byte, error) {
 func openJSON(data []byte) (*foreign.Bloom, error) {
 	failed := func(err error) (*foreign.Bloom, error) {
 		return nil, fmt.Errorf("bitsandblooms: open: %w: json: %v", bloomery.ErrCorrupt, err)
+	}
+	// Names that are decoded take many times their length; the form has none.
+	for _, b := range data {
+		if b >= utf8.RuneSelf || b == '\\' {
+			return failed(errors.New("characters that it does not have"))
+		}
 	}
 	var j jsonForm
 	if err := json.Unmarshal(data, &j); err != nil {
