@@ -48,10 +48,15 @@ type Config struct {
 	// key sets as many bits as give the lowest false positive rate.
 	BitsPerKey float64
 
-	// Foldable makes a Filter or a Standard that Fold can halve at least three times: the
-	// size is rounded up to a multiple of 8 blocks, or bits, and a key sets 8
+	// Foldable makes a Filter, a Standard or a Split that Fold can halve at least three
+	// times: the size is rounded up to a multiple of 8 blocks, or bits, and a key sets 8
 	// bits of a Filter.
 	Foldable bool
+
+	// Max is the most different keys that can come to a Builder, at least 1: it decides
+	// on the memory for building, not on the size of the filter. It is for NewBuilder,
+	// NewStandardBuilder and NewSplitBuilder only, which take it instead of Capacity.
+	Max int
 
 	// Growth is how many times larger each layer of a Scalable is than the one
 	// before: 2 to 255, 0 stands for 2. It is for NewScalable only.

@@ -218,6 +218,38 @@ func ExampleFilter_Stats() {
 	// Output: bloom: 1003 of 1000 keys, 50% full, asked 1.00%, now 0.89%
 }
 
+// How many keys come is known when all have come: a Builder sizes the filter then.
+func ExampleBuilder() {
+	b, err := bloom.Config{Max: 10_000_000, ErrorRate: 0.01}.NewBuilder()
+	if err != nil {
+		panic(err)
+	}
+	for i := range 1000 {
+		b.AddString(strconv.Itoa(i))
+	}
+	f, err := b.Build()
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(f.ContainsString("999"), f.Stats().Capacity, f.Stats().Bytes == bloom.New(1000, 0.01).Stats().Bytes)
+	// Output: true 1000 true
+}
+
+// A filter that turned out too large is folded: no key is lost.
+func ExampleSplit_Fold() {
+	f, err := bloom.Config{Capacity: 100_000, ErrorRate: 0.01, Foldable: true}.NewSplit()
+	if err != nil {
+		panic(err)
+	}
+	f.AddString("alice")
+	small, err := f.Fold(8)
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(small.ContainsString("alice"), f.Stats().Bytes/small.Stats().Bytes)
+	// Output: true 8
+}
+
 // A filter that turned out too small becomes the first layer of one that grows.
 func ExampleFilter_Scalable() {
 	f := bloom.New(100, 0.01)

@@ -40,16 +40,43 @@ func (f *Filter) Fold(by int) (*Filter, error) {
 	if err != nil {
 		return nil, fmt.Errorf("bloom: fold: %w", err)
 	}
-	blocks := kernel.Blocks(memory.Words(len(f.blocks) / by * 8))
-	for i, block := range f.blocks {
-		to := &blocks[i/by]
-		for lane, word := range block {
-			to[lane] |= word
-		}
-	}
-	g := &Filter{lines{b, blocks}}
+	words := memory.Words(len(f.blocks) / by * lineWords)
+	foldBlocks(words, f.words(), lineWords, by)
+	g := &Filter{lines{b, kernel.Blocks(words)}}
 	g.keepRate(f.rate, g.EstimateCount())
 	return g, nil
+}
+
+// Fold is Filter.Fold for a Split, which can be folded by any divisor of its blocks.
+func (f *Split) Fold(by int) (*Split, error) {
+	f.mustBeMade()
+	b, err := f.folded(by, uint64(len(f.blocks)))
+	if err != nil {
+		return nil, fmt.Errorf("bloom: fold: %w", err)
+	}
+	words := memory.Words(len(f.blocks) / by * halfWords)
+	foldBlocks(words, f.words(), halfWords, by)
+	g := &Split{halves{b, kernel.SplitBlocks(words)}}
+	g.keepRate(f.rate, g.EstimateCount())
+	return g, nil
+}
+
+// halfWords is the number of words in a block of the split layout.
+const halfWords = sizing.SplitBits / 64
+
+// foldBlocks makes block i of dst, of so many words, the union of the blocks i·by to
+// i·by+by-1 of src. Both may begin at the same place.
+func foldBlocks(dst, src []uint64, words, by int) {
+	var sum kernel.Block
+	for i := 0; i < len(dst); i += words {
+		clear(sum[:])
+		for j := i * by; j < (i+words)*by; j += words {
+			for lane, word := range src[j : j+words] {
+				sum[lane] |= word
+			}
+		}
+		copy(dst[i:], sum[:words])
+	}
 }
 
 // Fold is Filter.Fold for a Standard: bits i·by to i·by+by-1 become bit i. It
@@ -64,14 +91,20 @@ func (f *Standard) Fold(by int) (*Standard, error) {
 	}
 	words := memory.Words(int(wordsFor(b.shape.Bits)))
 	for i, word := range f.words {
-		for ; word != 0; word &= word - 1 {
-			at := (uint64(i)*64 + uint64(bits.TrailingZeros64(word))) / uint64(by)
-			words[at/64] |= 1 << (at % 64)
-		}
+		foldWord(words, i, word, uint64(by))
 	}
 	g := &Standard{flatSet{newFlat(b, words)}}
 	g.keepRate(f.rate, g.EstimateCount())
 	return g, nil
+}
+
+// foldWord sets in dst bit i for the bits i·by to i·by+by-1 of an array whose word at is
+// given.
+func foldWord(dst []uint64, at int, word, by uint64) {
+	for ; word != 0; word &= word - 1 {
+		to := (uint64(at)*64 + uint64(bits.TrailingZeros64(word))) / by
+		dst[to/64] |= 1 << (to % 64)
+	}
 }
 
 // folded returns the base of a filter with a by-th of its units.
@@ -97,19 +130,23 @@ func (f *base) folded(by int, units uint64) (base, error) {
 // keepRate sets the rate asked for back to rate, and the capacity to what the array
 // holds at it, if there is room for the keys.
 func (f *base) keepRate(rate float64, keys uint64) {
-	fits := func(n uint64) bool { return f.shape.Rate(float64(n)) <= rate }
-	if f.rate <= rate || keys >= f.capacity || !fits(max(keys, 1)) {
+	if f.rate <= rate || keys >= f.capacity || f.shape.Rate(float64(max(keys, 1))) > rate {
 		return
 	}
-	most := max(keys, 1)
-	for above := f.capacity; above-most > 1; {
-		if n := most + (above-most)/2; fits(n) {
-			most = n
+	f.capacity, f.rate = mostKeys(f.shape, rate, max(keys, 1), f.capacity), rate
+}
+
+// mostKeys returns how many keys an array holds at a rate: at least so many, and less than
+// above.
+func mostKeys(s sizing.Shape, rate float64, least, above uint64) uint64 {
+	for above-least > 1 {
+		if n := least + (above-least)/2; s.Rate(float64(n)) <= rate {
+			least = n
 		} else {
 			above = n
 		}
 	}
-	f.capacity, f.rate = most, rate
+	return least
 }
 
 // divisors lists the first divisors of n above 1, for people.

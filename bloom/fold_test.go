@@ -14,7 +14,7 @@ import (
 	"github.com/bloomery/bloomery/sizing"
 )
 
-// folder is what Filter and Standard share here.
+// folder is what Filter, Standard and Split share here.
 type folder interface {
 	bloomery.Hashed
 	bloomery.Adder
@@ -35,6 +35,10 @@ var folders = map[string]struct {
 	"standard": {
 		sizing.Standard, func(c bloom.Config) (folder, error) { return c.NewStandard() },
 		func(f folder, by int) (folder, error) { return f.(*bloom.Standard).Fold(by) },
+	},
+	"split": {
+		sizing.Split, func(c bloom.Config) (folder, error) { return c.NewSplit() },
+		func(f folder, by int) (folder, error) { return f.(*bloom.Split).Fold(by) },
 	},
 }
 
@@ -135,8 +139,8 @@ func TestFoldRefuses(t *testing.T) {
 	if _, err := (bloom.Config{Capacity: 10, Bits: 4096, Hashes: 7, Foldable: true}).New(); !errors.Is(err, bloomery.ErrParameter) {
 		t.Errorf("foldable with 7 bits per key: %v", err)
 	}
-	if _, err := (bloom.Config{Capacity: 10, ErrorRate: 0.1, Foldable: true}).NewSplit(); !errors.Is(err, bloomery.ErrParameter) {
-		t.Errorf("a foldable Split: %v", err)
+	if _, err := (bloom.Config{Capacity: 10, ErrorRate: 0.1, Foldable: true}).NewPartitioned(); !errors.Is(err, bloomery.ErrParameter) {
+		t.Errorf("a foldable Partitioned: %v", err)
 	}
 }
 

@@ -54,11 +54,11 @@ func NewSplit(n int, p float64) *Split {
 // NewSplit returns a Split. Its errors wrap ErrParameter or ErrTooLarge, or
 // are those of Alloc.
 func (c Config) NewSplit() (*Split, error) {
-	err := c.prepare("NewSplit")
+	err := c.prepare("NewSplit", "Foldable")
 	if err != nil {
 		return nil, fmt.Errorf("bloom: new split: %w", err)
 	}
-	shape, rate, err := c.shape(sizing.Split)
+	shape, rate, err := c.foldable(sizing.Split)
 	if err != nil {
 		return nil, fmt.Errorf("bloom: new split: %w", err)
 	}

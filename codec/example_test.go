@@ -30,6 +30,34 @@ func ExampleOpen() {
 	// codec: open: corrupt: 12 bytes, a header has 64
 }
 
+// A filter in a file, or behind a network, is asked where it lies.
+func ExampleAt() {
+	f := bloom.New(1_000_000, 0.01)
+	f.AddString("alice")
+	data, _ := f.MarshalBinary()
+	file := bytes.NewReader(data) // or an *os.File, or range requests to a server
+
+	far, err := codec.At(file)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	answer, err := far.Ask([]byte("alice"))
+	reads, size := far.Reads()
+	fmt.Println(answer.Found, answer.Verified, err, reads, size)
+
+	err = far.VerifyHashes([]uint64{far.Hash([]byte("alice"))}) // the MiB around it
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	answer, err = far.Ask([]byte("alice"))
+	fmt.Println(answer.Found, answer.Verified, err)
+	// Output:
+	// true false <nil> 2 128
+	// true true <nil>
+}
+
 // The kinds that keys are added to, and what a million keys take in each.
 func ExampleKinds() {
 	for _, k := range codec.Kinds() {

@@ -30,15 +30,17 @@ func TestConfigFields(t *testing.T) {
 	const opens = "Hasher Alloc"
 	const views = "Hasher"
 	const bits = "Capacity Headroom ErrorRate Bits Hashes BitsPerKey Hasher Alloc"
+	const builds = "Max Headroom ErrorRate Hasher Alloc"
 	const counters = "Capacity ErrorRate Bits Hashes BitsPerKey Hasher Alloc CounterBits"
 	const static = "ErrorRate Shards Hasher Alloc Workers Progress"
 	const stream = "ErrorRate Shards Hasher Workers Progress Scratch Memory"
 	fieldsOf(t, map[string]string{
-		"New": bits + " Foldable", "NewStandard": bits + " Foldable", "NewPartitioned": bits, "NewSplit": bits, "NewConcurrent": bits,
+		"New": bits + " Foldable", "NewStandard": bits + " Foldable", "NewPartitioned": bits, "NewSplit": bits + " Foldable", "NewConcurrent": bits,
+		"NewBuilder": builds, "NewStandardBuilder": builds, "NewSplitBuilder": builds,
 		"NewSliced": bits + " Columns", "NewScalable": "Capacity Headroom ErrorRate Growth Hasher Alloc",
 		"NewSplitFromBitset": "Capacity Hasher Alloc",
 		"Decode":             opens, "DecodeStandard": opens, "DecodePartitioned": opens, "DecodeSplit": opens, "DecodeScalable": opens, "DecodeSliced": opens,
-		"Read": opens, "ReadSliced": opens, "View": views, "ViewSliced": views,
+		"Read": opens, "ReadSliced": opens, "View": views, "ViewSliced": views, "At": views,
 	}, bloom.Config{})
 	fieldsOf(t, map[string]string{
 		"New": counters + " Copies Overflow", "NewSpectral": counters, "NewStable": counters,
@@ -60,10 +62,10 @@ func TestConfigFields(t *testing.T) {
 	}, compose.QuorumConfig{})
 	fieldsOf(t, map[string]string{"New": "Capacity Stripes Make", "Decode": "Open"}, compose.StripedConfig{})
 	fieldsOf(t, map[string]string{
-		"Build": static + " Arity", "Stream": stream + " Arity", "Decode": opens, "Read": opens, "View": views,
+		"Build": static + " Arity", "Stream": stream + " Arity", "Decode": opens, "Read": opens, "View": views, "At": views,
 	}, fuse.Config[uint8]{})
 	fieldsOf(t, map[string]string{
-		"Build": static + " Width", "Stream": stream + " Width", "Decode": opens, "Read": opens, "View": views,
+		"Build": static + " Width", "Stream": stream + " Width", "Decode": opens, "Read": opens, "View": views, "At": views,
 	}, ribbon.Config{})
 }
 
@@ -105,6 +107,8 @@ func construct(method reflect.Value) error {
 		case t == reflect.TypeFor[context.Context]():
 			in[i] = reflect.ValueOf(context.Background())
 		case t == reflect.TypeFor[io.Reader]():
+			in[i] = reflect.ValueOf(strings.NewReader(""))
+		case t == reflect.TypeFor[io.ReaderAt]():
 			in[i] = reflect.ValueOf(strings.NewReader(""))
 		case t == reflect.TypeFor[[]byte]():
 			in[i] = reflect.ValueOf(make([]byte, 32))

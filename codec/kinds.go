@@ -43,6 +43,8 @@ type Kind struct {
 	decode func(c Config, data []byte) (bloomery.Hashed, error)
 	read   func(c Config, r io.Reader) (bloomery.Hashed, error)
 	view   func(c Config, data []byte) (bloomery.View, error)
+	// at is nil for a kind that cannot be asked where it lies.
+	at func(c Config, r io.ReaderAt) (bloomery.Far, error)
 	// shards is how many shards a header describes; each takes shardBytes
 	// beside the payload.
 	shards func(h envelope.Header) uint64
@@ -64,14 +66,14 @@ type Features struct {
 // kinds is the table of all kinds, in the order of their numbers. A new kind is
 // a line here and a golden file; tests, command line and server follow.
 var kinds = []Kind{
-	opened(Kind{Number: envelope.KindBloom, Name: "bloom", Features: Features{Add: true}, New: ofBits(bloom.Config.New)},
-		asBits, bloom.Config.Decode, bloom.Config.Read, bloom.Config.View),
-	opened(Kind{Number: envelope.KindStandard, Name: "standard", Features: Features{Add: true}, New: ofBits(bloom.Config.NewStandard)},
-		asBits, bloom.Config.DecodeStandard, bloom.Config.Read, bloom.Config.View),
-	opened(Kind{Number: envelope.KindPartitioned, Name: "partitioned", Features: Features{Add: true}, New: ofBits(bloom.Config.NewPartitioned)},
-		asBits, bloom.Config.DecodePartitioned, bloom.Config.Read, bloom.Config.View),
-	opened(Kind{Number: envelope.KindSplit, Name: "split", Features: Features{Add: true}, New: ofBits(bloom.Config.NewSplit)},
-		asBits, bloom.Config.DecodeSplit, bloom.Config.Read, bloom.Config.View),
+	asked(opened(Kind{Number: envelope.KindBloom, Name: "bloom", Features: Features{Add: true}, New: ofBits(bloom.Config.New)},
+		asBits, bloom.Config.Decode, bloom.Config.Read, bloom.Config.View), asBits, bloom.Config.At),
+	asked(opened(Kind{Number: envelope.KindStandard, Name: "standard", Features: Features{Add: true}, New: ofBits(bloom.Config.NewStandard)},
+		asBits, bloom.Config.DecodeStandard, bloom.Config.Read, bloom.Config.View), asBits, bloom.Config.At),
+	asked(opened(Kind{Number: envelope.KindPartitioned, Name: "partitioned", Features: Features{Add: true}, New: ofBits(bloom.Config.NewPartitioned)},
+		asBits, bloom.Config.DecodePartitioned, bloom.Config.Read, bloom.Config.View), asBits, bloom.Config.At),
+	asked(opened(Kind{Number: envelope.KindSplit, Name: "split", Features: Features{Add: true}, New: ofBits(bloom.Config.NewSplit)},
+		asBits, bloom.Config.DecodeSplit, bloom.Config.Read, bloom.Config.View), asBits, bloom.Config.At),
 	opened(Kind{Number: envelope.KindScalable, Name: "scalable", Features: Features{Add: true, Grow: true}, New: ofBits(bloom.Config.NewScalable)},
 		asBits, bloom.Config.DecodeScalable, bloom.Config.Read, bloom.Config.View),
 	opened(Kind{Number: envelope.KindCounting, Name: "counting", Features: Features{Insert: true, Delete: true, Count: true}, New: ofCounters(counting.Config.New)},
@@ -87,10 +89,10 @@ var kinds = []Kind{
 	fused[uint8](envelope.KindFuse8, "fuse8"),
 	fused[uint16](envelope.KindFuse16, "fuse16"),
 	fused[uint32](envelope.KindFuse32, "fuse32"),
-	opened(Kind{
+	asked(opened(Kind{
 		Number: envelope.KindRibbon, Name: "ribbon", Features: Features{Static: true}, Build: buildRibbon,
 		shards: func(h envelope.Header) uint64 { return 1 << min(h.Extra>>8, 63) },
-	}, asRibbon, ribbon.Config.Decode, ribbon.Config.Read, ribbon.Config.View),
+	}, asRibbon, ribbon.Config.Decode, ribbon.Config.Read, ribbon.Config.View), asRibbon, ribbon.Config.At),
 	opened(Kind{Number: envelope.KindGrowing, Name: "growing", Features: Features{Insert: true, Delete: true, Count: true, Grow: true}, New: newGrowing},
 		asGrowing, quotient.Config.DecodeGrowing, quotient.Config.Read, quotient.Config.View),
 	opened(Kind{Number: envelope.KindWindow, Name: "window", Features: Features{Add: true, Expire: true}, New: newWindow},
@@ -130,6 +132,12 @@ func opened[C any, F, R bloomery.Hashed](
 	k.decode = func(c Config, data []byte) (bloomery.Hashed, error) { return envelope.Hashed(decode(config(c), data)) }
 	k.read = func(c Config, r io.Reader) (bloomery.Hashed, error) { return envelope.Hashed(read(config(c), r)) }
 	k.view = func(c Config, data []byte) (bloomery.View, error) { return view(config(c), data) }
+	return k
+}
+
+// asked returns the entry of a kind that can be asked where it lies.
+func asked[C any](k Kind, config func(Config) C, at func(C, io.ReaderAt) (bloomery.Far, error)) Kind {
+	k.at = func(c Config, r io.ReaderAt) (bloomery.Far, error) { return at(config(c), r) }
 	return k
 }
 
@@ -184,7 +192,7 @@ func fused[T fuse.Fingerprint](number uint16, name string) Kind {
 		return envelope.Hashed(fuse.Config[T]{ErrorRate: p, Hasher: h}.Build(context.Background(), hashes))
 	}
 	config := func(c Config) fuse.Config[T] { return fuse.Config[T]{Hasher: c.Hasher, Alloc: c.Alloc} }
-	return opened(k, config, fuse.Config[T].Decode, fuse.Config[T].Read, fuse.Config[T].View)
+	return asked(opened(k, config, fuse.Config[T].Decode, fuse.Config[T].Read, fuse.Config[T].View), config, fuse.Config[T].At)
 }
 
 // sliced is the name of the kind that is not in the table.

@@ -93,7 +93,7 @@ func (f *table) attach(words []uint64) error {
 	all := make([]built, 1<<f.bits)
 	dir := words
 	for i := range all {
-		if err := all[i].parse(&dir, f.w, f.r); err != nil {
+		if err := all[i].parse(&dir, uint64(len(words)), f.w, f.r); err != nil {
 			return fmt.Errorf("%w: shard %d: %w", bloomery.ErrCorrupt, i, err)
 		}
 	}
@@ -121,9 +121,9 @@ func (f *table) attach(words []uint64) error {
 }
 
 // parse reads the shard's entry from the start of dir, which it shortens. No
-// length that it accepts is more than that of the payload.
-func (b *built) parse(dir *[]uint64, w *width, r int) error {
-	d, limit := *dir, uint64(len(*dir))
+// length that it accepts is more than that of the payload, limit.
+func (b *built) parse(dir *[]uint64, limit uint64, w *width, r int) error {
+	d := *dir
 	if len(d) < shardWords {
 		return errors.New("the directory ends")
 	}

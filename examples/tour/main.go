@@ -20,7 +20,7 @@ import (
 )
 
 func main() {
-	for _, step := range []func() error{parameters, batches, deletes, goroutines, files, static, kinds} {
+	for _, step := range []func() error{parameters, batches, deletes, goroutines, files, distant, unsized, static, kinds} {
 		if err := step(); err != nil {
 			fmt.Fprintln(os.Stderr, "tour:", err)
 			os.Exit(1)
@@ -115,6 +115,50 @@ func files() error {
 	}
 	seen.AddString("bob")
 	return file.WriteFile(name, seen)
+}
+
+func distant() error {
+	dir, err := os.MkdirTemp("", "tour")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	name := filepath.Join(dir, "seen.bloom")
+	f := bloom.New(1000, 0.01)
+	f.AddString("alice")
+	if err := file.WriteFile(name, f); err != nil {
+		return err
+	}
+
+	r, err := os.Open(name) // or whatever reads parts of a file far away
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	far, err := codec.At(r) // reads and checks the header
+	if err != nil {
+		return err
+	}
+	answer, err := far.Ask([]byte("alice")) // reads 64 bytes
+	if err != nil {
+		return err
+	}
+	fmt.Println(answer.Found, answer.Verified)
+	return far.VerifyHashes([]uint64{far.Hash([]byte("alice"))}) // reads the MiB around each, once
+}
+
+func unsized() error {
+	b, err := bloom.Config{Max: 1_000_000, ErrorRate: 0.01}.NewBuilder()
+	if err != nil {
+		return err
+	}
+	b.AddString("alice") // and any number up to Max
+	f, err := b.Build()  // of the size that its keys need
+	if err != nil {
+		return err
+	}
+	fmt.Println(f.Stats())
+	return nil
 }
 
 func static() error {

@@ -1,6 +1,6 @@
 // Package named has the hash functions that other systems use, for filters
 // that must agree with them: XXH64, Murmur3, FNV-1a, CityHash64, FarmHash,
-// BLAKE2b, BLAKE3 and HMAC-SHA-256.
+// BLAKE2b, BLAKE3 and HMAC-SHA-256; and [Digest], for keys that are digests.
 //
 //	f, err := bloom.Config{Capacity: n, ErrorRate: p, Hasher: named.XXH64()}.New()
 //

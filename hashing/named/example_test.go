@@ -26,7 +26,7 @@ func ExampleByName() {
 	fmt.Println(err)
 	// Output:
 	// The first half of MurmurHash3_x64_128 with seed 0: Guava, Cassandra, bits-and-blooms. <nil>
-	// named: by name: bad parameter: no hash is called "md5", there are xxh64, murmur3, fnv1a, fnv1a-mixed, city64, farm64, blake2b, blake3, hmac-sha256
+	// named: by name: bad parameter: no hash is called "md5", there are xxh64, murmur3, fnv1a, fnv1a-mixed, city64, farm64, blake2b, blake3, digest, hmac-sha256
 }
 
 func ExampleFind() {

@@ -20,6 +20,8 @@ type Hash struct {
 	Weakness string
 	// Secret reports whether Hasher needs a secret.
 	Secret bool
+	// Digests reports whether it is for keys that are digests, and for no others.
+	Digests bool
 
 	hasher func(secret []byte) hashing.Hasher
 }
@@ -65,6 +67,10 @@ var table = []Hash{
 	{
 		Name: "blake3", Description: "The first 8 bytes of BLAKE3: for keys that are such digests elsewhere.",
 		Weakness: digest, hasher: plain(BLAKE3),
+	},
+	{
+		Name: "digest", Description: "The first 8 bytes of a key, mixed: for keys that are digests already.",
+		Weakness: "keys that begin with the same 8 bytes are the same key; " + digest, Digests: true, hasher: plain(Digest),
 	},
 	{
 		Name: "hmac-sha256", Description: "The first 8 bytes of HMAC-SHA-256 under a secret: where rules ask for a standard; hashing.Keyed is faster.",

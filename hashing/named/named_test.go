@@ -141,8 +141,8 @@ func TestFNVAgreesWithStandardLibrary(t *testing.T) {
 
 // Each function is found by its name and by what a file holds of it.
 func TestNamesAndChecks(t *testing.T) {
-	if n := len(named.All()); n != 9 {
-		t.Errorf("All has %d functions, want 9", n)
+	if n := len(named.All()); n != 10 {
+		t.Errorf("All has %d functions, want 10", n)
 	}
 	for _, h := range named.All() {
 		again, err := named.ByName(h.Name)
@@ -174,6 +174,28 @@ func TestNamesAndChecks(t *testing.T) {
 	}
 	if _, err := (named.Hash{}).Hasher(nil); !errors.Is(err, bloomery.ErrParameter) {
 		t.Errorf("Hasher of a zero Hash: %v, want ErrParameter", err)
+	}
+}
+
+// The hash of a digest is its first 8 bytes, mixed: other text behind them changes nothing, and a
+// short one has zeros behind it.
+func TestDigest(t *testing.T) {
+	for digest, want := range map[string]uint64{
+		"":                                 0,
+		"\x01":                             0xb456bcfc34c2cb2c,
+		"\x01\x00\x00\x00\x00\x00\x00\x00": 0xb456bcfc34c2cb2c,
+		"\x01\x00\x00\x00\x00\x00\x00\x00 and more": 0xb456bcfc34c2cb2c,
+	} {
+		if got := named.DigestHash([]byte(digest)); got != want {
+			t.Errorf("%q: %#x, want %#x", digest, got, want)
+		}
+		if got := named.Digest().HashString(digest); got != want {
+			t.Errorf("%q: %#x, want %#x", digest, got, want)
+		}
+	}
+	digest := make([]byte, 20)
+	if got := testing.AllocsPerRun(100, func() { named.DigestHash(digest) }); got > 0 {
+		t.Errorf("%v allocations", got)
 	}
 }
 

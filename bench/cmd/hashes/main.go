@@ -71,6 +71,9 @@ func hashes() ([]hash, error) {
 		{"SipHash-2-4, `hashing.Keyed`", true, hashing.Keyed([16]byte{1, 2, 3})},
 	}
 	for _, h := range named.All() {
+		if h.Digests {
+			continue // its keys are none of those that are measured
+		}
 		var secret []byte
 		if h.Secret {
 			secret = make([]byte, 32)

@@ -27,6 +27,9 @@ func TestRun(t *testing.T) {
 	want := []string{"before\n", "after\n", "| XXH3, the default | 1.0 | 1.0 | 1.0 | 0 | no |", "| SipHash-2-4, `hashing.Keyed` | ",
 		"| XXH3, the default | 1.0 | 1.0 | 1.0 | 1.0 |", "256 MiB, batches"}
 	for _, h := range named.All() {
+		if h.Digests {
+			continue // its keys are none of those that are measured
+		}
 		want = append(want, "| "+h.Name+" | ")
 	}
 	for _, w := range want {
