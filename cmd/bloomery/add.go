@@ -51,6 +51,7 @@ knows them, except those of Cassandra and BIP 158.`,
 	o.inputFlags.bind(cmd.Flags())
 	o.keyFlags.bind(cmd.Flags())
 	o.bindFormat(cmd)
+	o.digestFlags.bind(cmd)
 	return cmd
 }
 
@@ -116,6 +117,7 @@ const addMemory = 256 << 20
 type changeFlags struct {
 	inputFlags
 	keyFlags
+	digestFlags
 	multiset bool
 }
 
@@ -131,13 +133,20 @@ func (o *changeFlags) each(ctx context.Context, s *shell, verb string, f bloomer
 	if o.multiset && !kind.Features.Insert {
 		return 0, 0, errNoCounts(kind.Name)
 	}
+	if err := o.digestFlags.goesWith(&o.inputFlags); err != nil {
+		return 0, 0, err
+	}
 	in, err := o.input(s, files)
 	if err != nil {
 		return 0, 0, err
 	}
 	stop := s.progress(verb, in, false)
 	defer stop()
-	b := builder{hashes: hashesOf(f), in: in, key: o.compared}
+	hashes, err := o.hashesOf("the filter", f)
+	if err != nil {
+		return 0, 0, err
+	}
+	b := builder{hashes: hashes, in: in, key: o.compared}
 	defer func() {
 		if err == nil {
 			stop()

@@ -29,11 +29,13 @@ const leastBuild = leastMemory
 type buildOptions struct {
 	inputFlags
 	keyFlags
+	digestFlags
 	outputFlags
 	formatFlag
 	changed   func(flag string) bool
 	kind      string
 	keys      number[uint64]
+	most      number[uint64]
 	headroom  number[int]
 	rate      number[float64]
 	seed      number[uint64]
@@ -49,7 +51,7 @@ type buildOptions struct {
 }
 
 func newBuildOptions() *buildOptions {
-	return &buildOptions{keys: countFlag(), headroom: headroomFlag(), rate: rateFlag("1%"), seed: seedFlag(), maxMemory: sizeFlag("1GiB")}
+	return &buildOptions{keys: countFlag(), most: countFlag(), headroom: headroomFlag(), rate: rateFlag("1%"), seed: seedFlag(), maxMemory: sizeFlag("1GiB")}
 }
 
 func newBuild() *cobra.Command {
@@ -65,12 +67,21 @@ raise the false positive rate above -p: then nothing is written and the exit
 code is 3, unless --force. --estimate, the default without -n, keeps 64-bit
 hashes until all lines are read, counts the different ones, and makes the filter
 just as large as they need; what exceeds --max-memory, 1MiB or more, waits in a
-temporary file beside F. Static kinds are always made so, and may be larger than
-memory; fuse stands for the smallest fuse kind with the rate. --headroom leaves
-room for keys that come later, in percent of -n or of the lines counted.
+temporary file beside F. --max N does so in one pass and without a temporary
+file, in the memory of a filter for N keys, the most that there can be: the
+filter is at most 1.15 times as large as needed if it gets a seventh of them or
+fewer, twice if it gets more than half.
+
+Static kinds are always made of counted lines, and may be larger than memory;
+fuse stands for the smallest fuse kind with the rate. --headroom leaves room for
+keys that come later, in percent of -n or of the lines counted.
 
 The lines are a set: a repeated line changes nothing. Kinds that count or delete
 get each different line once; with --multiset they get it as often as it occurs.
+
+With --hashed the lines are digests already, as in lists of SHA-1 sums: they are
+taken as they are and not hashed again. The filter knows that, and check, add
+and the others ask for --hashed, too.
 
 With -k some columns of a line are its key, by their numbers or by the names in
 the header: -k email. --header leaves the header of each file out.
@@ -87,12 +98,15 @@ bloomery plan compares the kinds.`,
   sort -u words.txt | bloomery build --estimate --kind standard -o small.bf
   bloomery build --csv -k mail -o mails.bf users.csv
   bloomery build --format dcso -n 1e6 -o words.bloom words.txt
+  cat words.txt | bloomery build --max 1e7 -o piped.bf
+  bloomery build --hashed hex --kind ribbon -p 1in256 -o leaked.bf sums.txt
   bloomery build -n 1e5 -o monday.bf monday.txt
   bloomery build -n 1e5 -o tuesday.bf tuesday.txt`,
 		Args: cobra.ArbitraryArgs,
 	}
 	newShell(cmd, func(ctx context.Context, s *shell, args []string) error { return o.run(ctx, s, args) }).bindSummary(cmd)
 	o.flags(cmd)
+	cmd.Flags().Var(&o.most, "max", "the most different keys that can come, instead of -n: one pass, and no temporary file")
 	cmd.Flags().BoolVar(&o.estimate, "estimate", false, "count the keys first and make the filter as large as they need")
 	bindMultiset(cmd.Flags(), &o.multiset)
 	o.inputFlags.bind(cmd.Flags())
@@ -125,13 +139,14 @@ func (o *buildOptions) flags(cmd *cobra.Command) {
 	f.Var(&o.seed, "seed", "seed `S` of the hash, or random; filters that are merged have the same")
 	f.StringVar(&o.hash, "hash", "xxh3", "hash function `NAME`, for filters that other programs query: "+strings.Join(hashNames(), ", "))
 	f.BoolVar(&o.transport, "transport", false, "write the transport form: smaller unless half full, not mapped")
-	f.BoolVar(&o.foldable, "foldable", false, "make a bloom or standard filter that bloomery fold can make smaller")
+	f.BoolVar(&o.foldable, "foldable", false, "make a bloom, standard or split filter that bloomery fold can make smaller")
 	f.BoolVar(&o.force, "force", false, "write the filter even if it is over its capacity")
 	f.Var(&o.maxMemory, "max-memory", "memory for hashes during the build, 1MiB or more")
 	o.keyFlags.bind(f)
 	f.StringVar(&o.format, "format", "", "write the filter of another system, in this `FORMAT`: "+strings.Join(formatNames(isWritten), ", "))
 	completeWords(cmd, "format", formatNames(isWritten)...)
 	o.changed = f.Changed
+	o.digestFlags.bind(cmd)
 	completeWords(cmd, "hash", hashNames()...)
 	completeWords(cmd, "kind", append(kindNames(), anyFuse, slicedKind)...)
 }
@@ -142,6 +157,8 @@ func (o *buildOptions) hasher() (hashing.Hasher, error) {
 	switch {
 	case err != nil:
 		return h, err
+	case o.text != "":
+		return o.digestHasher()
 	case o.hash != "" && o.hash != defaultHash:
 		return o.named()
 	case o.seed.text == "":
@@ -160,7 +177,7 @@ const defaultHash = "xxh3"
 func hashNames() []string {
 	names := []string{defaultHash}
 	for _, h := range named.All() {
-		if !h.Secret {
+		if !h.Secret && !h.Digests {
 			names = append(names, h.Name)
 		}
 	}
@@ -216,6 +233,10 @@ func (o *buildOptions) run(ctx context.Context, s *shell, args []string) error {
 	switch {
 	case o.estimate && o.keys.text != "":
 		return errors.New("-n and --estimate exclude each other")
+	case o.most.text != "":
+		if err := o.checkMost(kind); err != nil {
+			return err
+		}
 	case o.multiset && !kind.Features.Insert:
 		return errNoCounts(kind.Name)
 	case o.maxMemory.value < leastBuild:
@@ -226,8 +247,8 @@ func (o *buildOptions) run(ctx context.Context, s *shell, args []string) error {
 	if o.headroom.value > 0 && kind.Features.Static {
 		return fmt.Errorf("--headroom: no key can be added to a %s filter later", kind.Name)
 	}
-	if o.foldable && kind.Name != "bloom" && kind.Name != "standard" {
-		return errors.New("--foldable is for the kinds bloom and standard")
+	if o.foldable && kind.Name != "bloom" && kind.Name != "standard" && kind.Name != "split" {
+		return errFoldable
 	}
 	files, err := s.files(args)
 	if err != nil {
@@ -247,8 +268,13 @@ func (o *buildOptions) run(ctx context.Context, s *shell, args []string) error {
 	stop := s.progress("build", in, o.output == "-")
 	defer stop()
 	b := builder{kind: kind, rate: o.rate.value, hasher: h, in: in, key: o.compared, memory: o.maxMemory.value, foldable: o.foldable, headroom: o.headroom.value}
-	b.hashes = func(dst []uint64, keys [][]byte) { h.HashKeys(dst, keys) }
-	if o.keys.text == "" || kind.New == nil || asSet(kind, o.multiset) {
+	b.most = o.most.value
+	if b.hashes = plainHashes(h); o.text != "" {
+		b.hashes = o.digests()
+	}
+	if b.most > 0 {
+		b.spool = nil
+	} else if o.keys.text == "" || kind.New == nil || asSet(kind, o.multiset) {
 		b.spool = &spool{limit: o.maxMemory.value, folder: folderOf(followed(o.output)), repeat: o.multiset}
 		defer b.spool.close()
 	}
@@ -337,6 +363,21 @@ func (o *buildOptions) overHint(kind string) string {
 		return "bloomery grow " + o.existing + " lets it grow to any number of keys" + all
 	}
 	return "build it from all keys with a larger -n" + all
+}
+
+// checkMost returns an error if --max does not go with others.
+func (o *buildOptions) checkMost(kind codec.Kind) error {
+	switch {
+	case o.keys.text != "" || o.estimate:
+		return errors.New("--max excludes -n and --estimate: the filter is sized when all lines are read")
+	case o.most.value == 0:
+		return errors.New("--max: 1 or more keys")
+	case o.foldable:
+		return errors.New("--max and --foldable exclude each other")
+	case kind.Name != "bloom" && kind.Name != "standard" && kind.Name != "split":
+		return errMaxKind
+	}
+	return nil
 }
 
 // notInput refuses to replace a file that is read.

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"runtime"
 	"slices"
 
@@ -24,14 +25,15 @@ type builder struct {
 	kind   codec.Kind
 	rate   float64
 	hasher hashing.Hasher
-	hashes func(dst []uint64, keys [][]byte)
+	hashes hashFunc
 	in     *lines.Input
 	key    lines.Key
 	spool  *spool // nil if hashes need not wait
 	memory int64  // for building a static filter
 	// foldable makes a filter that fold makes smaller.
 	foldable bool
-	headroom int // percent
+	headroom int    // percent
+	most     uint64 // keys that can come at most, for a filter that is sized in one pass; or 0
 
 	lines     uint64 // read
 	separated bool   // one of them has the delimiter of the key
@@ -41,6 +43,9 @@ type builder struct {
 // build makes the filter for n keys, or for those that there are. It is written
 // by what it returns; a filter that is too large for memory is nothing else.
 func (b *builder) build(ctx context.Context, n uint64) (io.WriterTo, error) {
+	if b.most > 0 {
+		return written(b.unsized(ctx))
+	}
 	if b.spool == nil {
 		return written(b.sized(ctx, n))
 	}
@@ -86,6 +91,47 @@ func (b *builder) sized(ctx context.Context, n uint64) (bloomery.Hashed, error) 
 	return f, full(err)
 }
 
+// unsized makes a filter in one pass, in the memory of one for the most keys that can come.
+func (b *builder) unsized(ctx context.Context) (bloomery.Hashed, error) {
+	if b.most > math.MaxInt {
+		return nil, fmt.Errorf("%w: %d keys", bloomery.ErrTooLarge, b.most)
+	}
+	c := bloom.Config{Max: int(b.most), ErrorRate: b.rate, Headroom: b.headroom, Hasher: b.hasher}
+	switch b.kind.Name {
+	case "bloom":
+		return unsizedBy(ctx, b, c.NewBuilder)
+	case "standard":
+		return unsizedBy(ctx, b, c.NewStandardBuilder)
+	case "split":
+		return unsizedBy(ctx, b, c.NewSplitBuilder)
+	}
+	return nil, errMaxKind
+}
+
+var errMaxKind = errors.New("--max is for the kinds bloom, standard and split")
+
+// unsizedBy is unsized with the Builder of a kind.
+func unsizedBy[F *bloom.Filter | *bloom.Standard | *bloom.Split](ctx context.Context, b *builder, start func() (*bloom.Builder[F], error)) (bloomery.Hashed, error) {
+	set, err := start()
+	if err != nil {
+		return nil, about("", err)
+	}
+	err = b.read(ctx, func(hs []uint64) error {
+		set.AddHashes(hs)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	made, err := set.Build()
+	if err != nil {
+		return nil, about("", err)
+	}
+	f := any(made).(bloomery.Hashed)
+	b.added = min(f.Stats().Items, b.lines)
+	return f, nil
+}
+
 // create returns an empty filter for n keys and the headroom.
 func (b *builder) create(n uint64) (bloomery.Hashed, error) {
 	n, err := sizing.WithHeadroom(n, b.headroom)
@@ -120,6 +166,8 @@ func (b *builder) createWindow(n int) (bloomery.Hashed, error) {
 	return f, nil
 }
 
+var errFoldable = errors.New("--foldable is for the kinds bloom, standard and split")
+
 // createFoldable returns an empty filter that fold makes smaller.
 func (b *builder) createFoldable(n int) (f bloomery.Hashed, err error) {
 	c := bloom.Config{Capacity: n, ErrorRate: b.rate, Hasher: b.hasher, Foldable: true}
@@ -128,8 +176,10 @@ func (b *builder) createFoldable(n int) (f bloomery.Hashed, err error) {
 		f, err = c.New()
 	case "standard":
 		f, err = c.NewStandard()
+	case "split":
+		f, err = c.NewSplit()
 	default:
-		err = errors.New("--foldable is for the kinds bloom and standard")
+		err = errFoldable
 	}
 	if err != nil {
 		return nil, about("", err)
@@ -162,8 +212,7 @@ func (b *builder) distinct(ctx context.Context, take func(hs []uint64) error) er
 
 // hash hashes a batch.
 func (b *builder) hash(batch *lines.Batch, h *hashed) error {
-	h.of(batch, &b.key, b.hashes)
-	return nil
+	return h.of(batch, &b.key, b.hashes)
 }
 
 // hashed are the hashes of the keys of a batch.
@@ -174,11 +223,14 @@ type hashed struct {
 }
 
 // of hashes the keys of a batch.
-func (h *hashed) of(b *lines.Batch, k *lines.Key, hashes func(dst []uint64, keys [][]byte)) {
+func (h *hashed) of(b *lines.Batch, k *lines.Key, hashes hashFunc) error {
 	h.hashes = slices.Grow(h.hashes[:0], len(b.Records))[:len(b.Records)]
 	h.separated = k.Separates(b.Records)
-	keys := h.keys.Of(k, b)
-	hashes(h.hashes, keys)
+	err := hashes(h.hashes, h.keys.Of(k, b))
+	if wrong, ok := errors.AsType[*notDigest](err); ok {
+		return fmt.Errorf("%s: %w", b.Where(wrong.record), err)
+	}
+	return err
 }
 
 // asSet reports whether lines that come again must be dropped before they get

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
@@ -25,11 +26,14 @@ type checkOptions struct {
 	inputFlags
 	keyFlags
 	formatFlag
+	digestFlags
 	invert    bool
 	count     bool
 	numbers   bool
 	wholeLine bool // as of grep: a filter has nothing else
 	noVerify  bool
+	verify    bool          // what is far away
+	timeout   time.Duration // for a request
 	files     []string
 }
 
@@ -57,7 +61,13 @@ values are few.
 
 Filters of other systems are known by their content: those of Guava, Parquet,
 DCSO, bits-and-blooms, RocksDB and Bitcoin. The files of LevelDB and Cassandra
-do not show what they are: --format names the format. docs/formats.md has all.`,
+do not show what they are: --format names the format. docs/formats.md has all.
+
+F may be the address of a file on a web server, as https://HOST/words.bf: only
+the parts that the values need are read, by range requests, 64 bytes for a value
+of a bloom or split filter. They are not verified unless --verify, which reads
+the MiB around each. Kinds bloom, standard, partitioned, split, fuse and ribbon
+can be asked so.`,
 		Example: `  bloomery check words.bf alice bob
   bloomery check -v words.bf < words2.txt
   bloomery check -n -f words2.txt words.bf
@@ -73,9 +83,12 @@ do not show what they are: --format names the format. docs/formats.md has all.`,
 	f.BoolVarP(&o.wholeLine, "line-regexp", "x", false, "match whole lines only, as grep -x; this is always on")
 	f.StringArrayVarP(&o.files, "file", "f", nil, "read the values from the lines of `FILE`, - is standard input; may be repeated")
 	f.BoolVar(&o.noVerify, "no-verify", false, "do not verify the checksums of the filter")
+	f.BoolVar(&o.verify, "verify", false, "if F is an address: verify the MiB around each value")
+	f.DurationVar(&o.timeout, "timeout", 30*time.Second, "if F is an address: how long a request may take")
 	o.inputFlags.bind(f)
 	o.keyFlags.bind(f)
 	o.bindFormat(cmd)
+	o.digestFlags.bind(cmd)
 	cmd.ValidArgsFunction = firstIsFile
 	cmd.Flags().Lookup("quiet").Usage = "print nothing: only the exit code"
 	return cmd
@@ -86,6 +99,9 @@ func (o *checkOptions) run(ctx context.Context, s *shell, name string, values []
 	if err != nil {
 		return err
 	}
+	if isAddress(name) {
+		return o.runFar(ctx, s, name, h, values)
+	}
 	name, err = s.located(ctx, name)
 	if err != nil {
 		return err
@@ -94,18 +110,23 @@ func (o *checkOptions) run(ctx context.Context, s *shell, name string, values []
 	if err != nil {
 		return err
 	}
-	ask, done, err := o.open(ctx, name, h)
+	ask, done, err := o.open(ctx, s, name, h)
 	if err != nil {
 		return err
 	}
 	defer done()
+	return o.check(ctx, s, in, ask)
+}
+
+// check prints the values that a filter has, or has not.
+func (o *checkOptions) check(ctx context.Context, s *shell, in *lines.Input, ask asker) error {
 	c := checker{
 		ask: ask, key: o.compared, want: !o.invert, out: s.data(ctx), asJSON: s.asJSON, separator: o.separator(),
 		numbered: o.numbers, named: len(o.files) > 1, silent: s.quiet || o.count, first: s.quiet && !o.count,
 	}
 	stop := s.progress("check", in, !c.silent)
 	defer stop()
-	err = lines.Process(ctx, in, runtime.GOMAXPROCS(0), c.work, c.emit)
+	err := lines.Process(ctx, in, runtime.GOMAXPROCS(0), c.work, c.emit)
 	stop()
 	o.warnUnseparated(s, c.lines, c.separated)
 	if err != nil && !errors.Is(err, errFound) {
@@ -122,31 +143,48 @@ func (o *checkOptions) run(ctx context.Context, s *shell, name string, values []
 	return nil
 }
 
+// asker answers for the keys of a batch.
+type asker func(k *lines.Key, b *lines.Batch, a *answers) error
+
 // open returns the function that looks up keys in a filter file, of whatever system.
-func (o *checkOptions) open(ctx context.Context, name string, h hashing.Hasher) (ask func(k *lines.Key, b *lines.Batch, a *answers), done func(), err error) {
+func (o *checkOptions) open(ctx context.Context, s *shell, name string, h hashing.Hasher) (ask asker, done func(), err error) {
 	theirs, err := o.openForeignToAsk(ctx, name, &o.keyFlags)
 	if err != nil {
 		return nil, nil, err
 	}
 	if theirs != nil {
-		return func(k *lines.Key, b *lines.Batch, a *answers) {
+		if o.text != "" {
+			return nil, nil, errors.New("--hashed: " + s.given(name) + " is a filter of another system")
+		}
+		return func(k *lines.Key, b *lines.Batch, a *answers) error {
 			a.separated = k.Separates(b.Records)
 			theirs.ContainsKeys(a.found, a.keys.Of(k, b))
+			return nil
 		}, func() {}, nil
 	}
 	f, err := mapFilter(ctx, name, h, !o.noVerify)
 	if err != nil {
 		return nil, nil, err
 	}
-	hashes := hashesOf(f.Hashed)
-	return func(k *lines.Key, b *lines.Batch, a *answers) {
-		a.of(b, k, hashes)
+	hashes, err := o.hashesOf(s.given(name), f.Hashed)
+	if err != nil {
+		f.close()
+		return nil, nil, err
+	}
+	return func(k *lines.Key, b *lines.Batch, a *answers) error {
+		if err := a.of(b, k, hashes); err != nil {
+			return err
+		}
 		f.ContainsHashes(a.found, a.hashes)
+		return nil
 	}, f.close, nil
 }
 
 // values returns what is asked for as an input: the arguments, or lines.
 func (o *checkOptions) values(s *shell, values []string) (*lines.Input, error) {
+	if err := o.digestFlags.goesWith(&o.inputFlags); err != nil {
+		return nil, err
+	}
 	if len(values) == 0 {
 		files, err := s.files(o.files)
 		if err != nil {
@@ -194,7 +232,7 @@ var errFound = errors.New("found")
 
 // checker asks a filter for batches of lines.
 type checker struct {
-	ask    func(k *lines.Key, b *lines.Batch, a *answers)
+	ask    asker
 	key    lines.Key
 	want   bool // print what is there, not what is absent
 	asJSON bool
@@ -226,7 +264,9 @@ type answers struct {
 func (c *checker) work(b *lines.Batch, a *answers) error {
 	n := len(b.Records)
 	a.found = slices.Grow(a.found[:0], n)[:n]
-	c.ask(&c.key, b, a)
+	if err := c.ask(&c.key, b, a); err != nil {
+		return err
+	}
 	a.count, a.text, a.buffer = 0, nil, a.buffer[:0]
 	for i := 0; i < n; {
 		if a.found[i] != c.want {

@@ -41,6 +41,7 @@ The exit code is 0 if a number is above 0, else 1.`,
 	f.BoolVar(&o.noVerify, "no-verify", false, "do not verify the checksums of the filter")
 	o.inputFlags.bind(f)
 	o.keyFlags.bind(f)
+	o.digestFlags.bind(cmd)
 	cmd.ValidArgsFunction = firstIsFile
 	return cmd
 }
@@ -70,9 +71,13 @@ func (o *countOptions) run(ctx context.Context, s *shell, name string, values []
 			"build one of the kinds counting, spectral, cuckoo, quotient or growing",
 		}
 	}
+	hashes, err := o.hashesOf(name, f.Hashed)
+	if err != nil {
+		return err
+	}
 	stop := s.progress("count", in, !s.quiet)
 	defer stop()
-	c := tallier{hashes: hashesOf(f.Hashed), key: o.compared, count: counter.CountHash, separator: o.separator(), asJSON: s.asJSON}
+	c := tallier{hashes: hashes, key: o.compared, count: counter.CountHash, separator: o.separator(), asJSON: s.asJSON}
 	out, found, read, separated := s.data(ctx), false, uint64(0), false
 	err = lines.Process(ctx, in, runtime.GOMAXPROCS(0), c.work, func(b *lines.Batch, t *tallies) error {
 		found, separated = found || t.found, separated || t.separated
@@ -95,7 +100,7 @@ func (o *countOptions) run(ctx context.Context, s *shell, name string, values []
 
 // tallier counts batches of lines.
 type tallier struct {
-	hashes    func(dst []uint64, keys [][]byte)
+	hashes    hashFunc
 	key       lines.Key
 	count     func(h uint64) uint64
 	separator byte
@@ -119,7 +124,9 @@ type tallyJSON struct {
 // work counts a batch.
 func (c *tallier) work(b *lines.Batch, t *tallies) error {
 	t.text, t.found = t.text[:0], false
-	t.of(b, &c.key, c.hashes)
+	if err := t.of(b, &c.key, c.hashes); err != nil {
+		return err
+	}
 	for i, r := range b.Records {
 		count := c.count(t.hashes[i])
 		t.found = t.found || count > 0

@@ -132,6 +132,7 @@ func exampleTexts(t *testing.T) string {
 	for name, text := range map[string]string{
 		"words.txt": "alice\nbob\neve\nalice\n", "words2.txt": "alice\nzoe\n", "more.txt": "dave\n",
 		"monday.txt": "alice\nbob\n", "tuesday.txt": "alice\neve\n",
+		"sums.txt":      "5baa61e4c9b93f3f0682250b6cf8331b7ee68fd8\n7c4a8d09ca3762af61e59520943dc26494f8941b\n",
 		"users.csv":     "name,mail\nAnn,ann@example.org\nAnna,ann@example.org\n",
 		"bloomery.toml": "max-clients = 1000\n",
 		"access.log":    "10.0.0.1 GET /\n10.0.0.2 GET /\n10.0.0.1 GET /\n",

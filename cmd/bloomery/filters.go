@@ -191,20 +191,6 @@ func cause(err error) error {
 	return err
 }
 
-// hashesOf returns the function that puts the hashes of keys into dst, which is
-// as long, as the filter hashes them.
-func hashesOf(f bloomery.Hashed) func(dst []uint64, keys [][]byte) {
-	if own, ok := f.(interface{ Hasher() hashing.Hasher }); ok {
-		h := own.Hasher()
-		return func(dst []uint64, keys [][]byte) { h.HashKeys(dst, keys) }
-	}
-	return func(dst []uint64, keys [][]byte) {
-		for i, key := range keys {
-			dst[i] = f.Hash(key)
-		}
-	}
-}
-
 // itemsOf returns the number of different keys in a filter, and whether it was
 // counted. It may read the whole array, where Stats takes a sample.
 func itemsOf(f bloomery.Filter) (uint64, bool) {

@@ -40,6 +40,7 @@ removed as often as it occurs.`,
 	cmd.Flags().BoolVar(&o.multiset, "multiset", false, "remove a line as often as it occurs")
 	o.inputFlags.bind(cmd.Flags())
 	o.keyFlags.bind(cmd.Flags())
+	o.digestFlags.bind(cmd)
 	return cmd
 }
 

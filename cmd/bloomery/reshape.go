@@ -37,8 +37,8 @@ func newFold() *cobra.Command {
 		Long: `fold makes the filter in the file A smaller by the factor --by, and writes it to
 F, or replaces A, atomically. All keys stay; the false positive rate rises to
 that of a filter of the smaller size. Two, four and eight times are possible for
-bloom and standard filters that bloomery build --foldable made; for most others
-the exit code is 4.`,
+bloom, standard and split filters that bloomery build --foldable made; for most
+others the exit code is 4.`,
 		Example: `  bloomery build --foldable -n 1000 -o large.bf words.txt
   bloomery fold --by 4 -o small.bf large.bf`,
 		Args: between(1, 1, "the filter to fold"),
@@ -169,6 +169,8 @@ func (o *reshapeOptions) fold(f bloomery.Hashed) (folded bloomery.Hashed, err er
 	case *bloom.Filter:
 		folded, err = f.Fold(o.by)
 	case *bloom.Standard:
+		folded, err = f.Fold(o.by)
+	case *bloom.Split:
 		folded, err = f.Fold(o.by)
 	default:
 		return nil, fmt.Errorf("%w: a %s filter cannot be folded", bloomery.ErrIncompatible, f.Stats().Kind)

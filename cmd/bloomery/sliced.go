@@ -38,6 +38,9 @@ func (o *buildOptions) buildSliced(ctx context.Context, s *shell, files []string
 	if err != nil {
 		return err
 	}
+	if o.text != "" || o.most.text != "" {
+		return errors.New("--hashed and --max are not for --kind sliced")
+	}
 	if err := o.checkSliced(s, files); err != nil {
 		return err
 	}
@@ -118,7 +121,7 @@ func (o *buildOptions) column(ctx context.Context, s *shell, name string, h hash
 	}
 	stop := s.progress("build", in, o.output == "-")
 	defer stop()
-	b := builder{in: in, key: o.compared, hashes: func(dst []uint64, keys [][]byte) { h.HashKeys(dst, keys) }}
+	b := builder{in: in, key: o.compared, hashes: plainHashes(h)}
 	if err := b.read(ctx, to.add); err != nil {
 		return 0, 0, err
 	}

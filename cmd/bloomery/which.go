@@ -21,6 +21,7 @@ import (
 type whichOptions struct {
 	inputFlags
 	keyFlags
+	digestFlags
 	invert bool
 	files  []string
 }
@@ -50,6 +51,7 @@ The exit code is 0 if a line was printed, else 1.`,
 	f.StringArrayVarP(&o.files, "file", "f", nil, "read the lines of `FILE`, - is standard input; may be repeated")
 	o.inputFlags.bind(f)
 	o.keyFlags.bind(f)
+	o.digestFlags.bind(cmd)
 	return cmd
 }
 
@@ -66,13 +68,16 @@ func (o *whichOptions) run(ctx context.Context, s *shell, names []string) error 
 	if err != nil {
 		return err
 	}
+	if err := o.goesWith(&o.inputFlags); err != nil {
+		return err
+	}
 	in, err := o.input(s, files)
 	if err != nil {
 		return err
 	}
 	w := wherever{key: o.compared, separator: o.separator(), invert: o.invert, asJSON: s.asJSON}
 	for i, path := range paths {
-		m, err := openMember(ctx, path, names[i], h, len(w.labels))
+		m, err := o.openMember(ctx, path, names[i], h, len(w.labels))
 		if err != nil {
 			return err
 		}
@@ -106,7 +111,7 @@ func (o *whichOptions) run(ctx context.Context, s *shell, names []string) error 
 type member struct {
 	labels []string
 	first  int // number of the first label among those of all members
-	hashes func(dst []uint64, keys [][]byte)
+	hashes hashFunc
 	filter asked
 	sliced *bloom.Sliced // or nil
 }
@@ -119,7 +124,7 @@ func (m member) close() {
 
 // openMember opens a filter that is called by a name, and whose labels come
 // behind so many of others.
-func openMember(ctx context.Context, path, name string, h hashing.Hasher, first int) (member, error) {
+func (o *whichOptions) openMember(ctx context.Context, path, name string, h hashing.Hasher, first int) (member, error) {
 	info, err := headOf(path)
 	if err != nil {
 		return member{}, err
@@ -129,15 +134,18 @@ func openMember(ctx context.Context, path, name string, h hashing.Hasher, first 
 		if err != nil {
 			return member{}, err
 		}
-		return member{labels: []string{name}, first: first, hashes: hashesOf(f.Hashed), filter: f}, nil
+		hashes, err := o.hashesOf(name, f.Hashed)
+		if err != nil {
+			f.close()
+			return member{}, err
+		}
+		return member{labels: []string{name}, first: first, hashes: hashes, filter: f}, nil
 	}
 	set, err := openSliced(ctx, path, info, h)
 	if err != nil {
 		return member{}, err
 	}
-	m := member{first: first, sliced: set}
-	own := set.Hasher()
-	m.hashes = func(dst []uint64, keys [][]byte) { own.HashKeys(dst, keys) }
+	m := member{first: first, sliced: set, hashes: plainHashes(set.Hasher())}
 	for column := range set.Len() {
 		m.labels = append(m.labels, fmt.Sprintf("%s:%d", name, column+1))
 	}
@@ -202,7 +210,9 @@ func (w *wherever) work(b *lines.Batch, p *places) error {
 		p.in[i] = p.in[i][:0]
 	}
 	for _, m := range w.members {
-		p.of(b, &w.key, m.hashes)
+		if err := p.of(b, &w.key, m.hashes); err != nil {
+			return err
+		}
 		m.ask(p, p.hashes)
 	}
 	p.text, p.found = p.text[:0], false

@@ -64,6 +64,11 @@ func (b *Batch) Span(i, j int) []byte {
 	return b.Data[b.at(i) : b.at(j-1)+len(last)+1]
 }
 
+// Where names a record for people: its file, and where it begins there.
+func (b *Batch) Where(i int) string {
+	return fmt.Sprintf("%s: the line at byte %d", b.Name, b.Offset+int64(b.at(i)))
+}
+
 // keepStep is how many bytes Keep moves at once.
 const keepStep = 64
 
