@@ -9,7 +9,8 @@ import (
 )
 
 // At returns the Filter whose encoding begins at the first byte of r, to be asked where it lies: a
-// key takes as many reads of 64 bytes as it has slots. The directory of the shards is read at once.
+// key takes as many reads of 64 bytes as it has slots, or fewer and longer ones where they lie
+// within 64 KiB of each other. The directory of the shards is read at once.
 // Of c only Hasher may be set. Errors are those of Decode, or those of r.
 func (c Config[T]) At(r io.ReaderAt) (bloomery.Far, error) {
 	return far.Open(c.opening(), r, func(s *far.Source) (far.Found, error) { return found(c, s) })
