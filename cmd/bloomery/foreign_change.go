@@ -117,7 +117,7 @@ func (r *foreignReader) addTo(ctx context.Context, f foreignFilter) error {
 }
 
 // notForForeign are the flags of build that say how our own filters are made.
-var notForForeign = []string{"kind", "seed", "hash", "transport", "foldable", "headroom", "estimate", "multiset", "max-memory"}
+var notForForeign = []string{"kind", "seed", "hash", "transport", "foldable", "headroom", "estimate", "multiset", "max-memory", "max", "hashed"}
 
 // foreignTarget returns the format that build or create is to write.
 func (o *buildOptions) foreignTarget(s *shell) (foreignFormat, error) {

@@ -162,7 +162,7 @@ func TestTopRefuses(t *testing.T) {
 		"--password x --addr " + addr: "AUTH: the server replied: WRONGPASS",
 	} {
 		code, out, errOut := call(t, append([]string{"top"}, strings.Fields(args)...)...)
-		if code != 2 || out != "" || !strings.HasPrefix(errOut, "bloomery: top: ") || !strings.Contains(errOut, want) {
+		if code != 2 || out != "" || !strings.HasPrefix(errOut, "bloomery: top") || !strings.Contains(errOut, want) {
 			t.Errorf("top %s = %d, %s%s, want %s", args, code, out, errOut, want)
 		}
 	}
