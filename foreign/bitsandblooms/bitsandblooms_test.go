@@ -2,6 +2,7 @@ package bitsandblooms_test
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/bloomery/bloomery"
@@ -29,6 +30,34 @@ func FuzzOpen(f *testing.F) { formattest.Fuzz(f, format()) }
 
 func FuzzJSON(f *testing.F) {
 	formattest.Fuzz(f, asJSON(), []byte(`{"m":1,"k":1,"b":"AAAAAAAAAAEAAAAAAAAAAQ=="}`), []byte(` {"b":7}`), []byte(`{}`))
+}
+
+// TestHostileJSON has valid JSON that takes many times its length to decode.
+func TestHostileJSON(t *testing.T) {
+	const many = 100_000
+	digits := strings.Repeat("1", many)
+	for name, text := range map[string]string{
+		"a long number":       `{"m":` + digits + `,"k":1,"b":"AAAA"}`,
+		"a long name":         `{"` + digits + `":1}`,
+		"a long escaped name": `{"` + strings.Repeat(`\u0061`, many) + `":1}`,
+		"a long wide name":    `{"` + strings.Repeat("\u212a", many) + `":1}`,
+		"a name with a set":   `{"b":"AAAA","` + digits + `":1}`,
+		"a set in a number":   `{"b":"AAAA","m":` + digits + `,"b":"AAAA"}`,
+		"many wrong numbers":  `{` + strings.Repeat(`"m":-1,`, many) + `"b":"AAAA"}`,
+		"many nested lists":   `{"a":` + strings.Repeat("[", 9000) + strings.Repeat("]", 9000) + `}`,
+		"few nested lists":    `{"a":` + strings.Repeat("[", 500) + strings.Repeat("]", 500) + `}`,
+		"a set that is open":  `{"b":"` + digits,
+		"a set of no base64":  `{"m":1,"k":1,"b":"` + strings.Repeat("\u00e9", many) + `"}`,
+	} {
+		_, err := formattest.Bounded(t, asJSON(), []byte(text))
+		if !errors.Is(err, bloomery.ErrCorrupt) || len(err.Error()) > 2000 {
+			t.Errorf("%s: %.100v", name, err)
+		}
+	}
+	spaced := " {\n \"k\" : 7 ,\r\n \"b\" :\t\"AAAAAAAAAGCEBAwYBKAQ9AAAAABARIQM\" , \"m\" : 96 , \"note\": [\"x\"] }\n"
+	if b, err := bitsandblooms.Open([]byte(spaced)); err != nil || !b.Contains([]byte("hello")) {
+		t.Errorf("another order, and spaces: %v", err)
+	}
 }
 
 // TestBytes compares a filter with what version 3.7.1 writes, and its JSON form with
