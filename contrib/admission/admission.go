@@ -29,8 +29,8 @@ type Config struct {
 	_ struct{}
 
 	// Requests is the window: how many different ones are remembered, at least 1. A request
-	// counts as seen if no more than so many others came in between; it may count up to a
-	// half longer. Take some times the number of objects that the cache holds.
+	// counts as seen if no more than so many others came in between, repeated ones included;
+	// it may count longer. Take some times the number of objects that the cache holds.
 	Requests int
 	// ErrorRate is the share of new requests that count as seen; 0 stands for 1%.
 	ErrorRate float64
@@ -73,7 +73,9 @@ func (c Config) New() (*Door, error) {
 	if err != nil {
 		return nil, fmt.Errorf("admission: new: %w", err)
 	}
-	return &Door{key: c.Key, hash: c.Hasher, each: max(1, uint64(c.Requests)/generations), window: w}, nil
+	// One more than their share: what closes a generation is remembered for the next ones only,
+	// which together must be longer than the window.
+	return &Door{key: c.Key, hash: c.Hasher, each: uint64(c.Requests)/generations + 1, window: w}, nil
 }
 
 // address is the default of Config.Key.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -72,6 +73,8 @@ func TestMarks(t *testing.T) {
 		"no-store":         {[]string{"public, no-store"}, func(w http.ResponseWriter) { _, _ = fmt.Fprint(w, "x") }, "no-store"},
 		"two fields":       {[]string{"public", "immutable"}, func(w http.ResponseWriter) { _, _ = fmt.Fprint(w, "x") }, "private, immutable"},
 		"private":          {[]string{"private, must-revalidate"}, func(w http.ResponseWriter) { _, _ = fmt.Fprint(w, "x") }, "private, must-revalidate"},
+		"quoted":           {[]string{`private="A, B", no-cache="C, public, \", D", x="no-store, y", public`}, func(w http.ResponseWriter) { _, _ = fmt.Fprint(w, "x") }, `private, no-cache="C, public, \", D", x="no-store, y"`},
+		"open quote":       {[]string{`x="a, \`}, func(w http.ResponseWriter) { _, _ = fmt.Fprint(w, "x") }, `private, x="a, \`},
 		"status and write": {[]string{"public"}, func(w http.ResponseWriter) { w.WriteHeader(200); fmt.Fprint(w, "x") }, "private"},
 	} {
 		h := made(t, admission.Config{Requests: 100}).Handler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -143,6 +146,24 @@ func TestWindow(t *testing.T) {
 	}
 	if d.Seen(key(0)) {
 		t.Error("the first key is still known after three windows")
+	}
+}
+
+// However requests fall into generations, what comes back after no more others than the window
+// has is seen.
+func TestWindowExact(t *testing.T) {
+	for n := 1; n <= 12; n++ {
+		random := rand.New(rand.NewPCG(1, uint64(n)))
+		d := made(t, admission.Config{Requests: n})
+		last := map[int]int{}
+		for i := range 2000 {
+			key := random.IntN(3 * n)
+			at, before := last[key]
+			last[key] = i
+			if seen := d.Seen(fmt.Append(nil, key)); before && i-at-1 <= n && !seen {
+				t.Fatalf("window %d: request %d is forgotten, with %d others in between", n, i, i-at-1)
+			}
+		}
 	}
 }
 

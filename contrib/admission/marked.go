@@ -25,7 +25,9 @@ func (m *marked) mark() {
 // store: the given ones but those that allow a shared cache to.
 func private(fields []string) string {
 	kept := []string{"private"}
-	for field := range strings.SplitSeq(strings.Join(fields, ","), ",") {
+	for rest := strings.Join(fields, ","); rest != ""; {
+		var field string
+		field, rest = cutDirective(rest)
 		field = strings.TrimSpace(field)
 		name, _, _ := strings.Cut(strings.ToLower(field), "=")
 		switch name {
@@ -37,6 +39,23 @@ func private(fields []string) string {
 		}
 	}
 	return strings.Join(kept, ", ")
+}
+
+// cutDirective returns the first directive, and what follows its comma. A list of names in
+// quotes has commas, too.
+func cutDirective(s string) (first, rest string) {
+	quoted := false
+	for i := 0; i < len(s); i++ {
+		switch {
+		case quoted && s[i] == '\\':
+			i++
+		case s[i] == '"':
+			quoted = !quoted
+		case s[i] == ',' && !quoted:
+			return s[:i], s[i+1:]
+		}
+	}
+	return s, ""
 }
 
 // WriteHeader marks the response, unless it is about one to come.
