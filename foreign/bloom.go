@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 
 	"github.com/bloomery/bloomery"
 )
@@ -54,7 +55,7 @@ func (b *Bloom) Add(key []byte) bool {
 	b.changed = false
 	b.layout.Rule(key, b.layout.Bits, b.layout.Probes, b.set)
 	if b.changed {
-		b.items++
+		b.count(1)
 	}
 	return b.changed
 }
@@ -82,9 +83,13 @@ func (b *Bloom) Union(o *Bloom) error {
 	for i, w := range o.words {
 		b.words[i] |= w
 	}
-	b.items += o.items
+	b.count(o.items)
 	return nil
 }
+
+// count counts keys. A file may claim any number of them: a sum that is too large stays
+// the largest there is, and does not begin again at 0.
+func (b *Bloom) count(n uint64) { b.items += min(n, math.MaxUint64-b.items) }
 
 // Items returns the number of keys, as the file counts them. It is 0 for formats that do
 // not count: see Stats for an estimate.

@@ -91,6 +91,23 @@ func TestUnion(t *testing.T) {
 	}
 }
 
+// TestMostItems counts on from the largest number that a file can claim.
+func TestMostItems(t *testing.T) {
+	for _, claimed := range []uint64{math.MaxUint64 - 1, math.MaxUint64} {
+		b, err := dcso.New(10, 0.01)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.SetItems(claimed)
+		for _, key := range formattest.Keys(3, 1) {
+			b.Add(key)
+		}
+		if err := b.Union(b); err != nil || b.Items() != math.MaxUint64 {
+			t.Errorf("%d keys and more: %d, %v", claimed, b.Items(), err)
+		}
+	}
+}
+
 func TestLayoutRefuses(t *testing.T) {
 	good := foreign.Layout{Format: "test", Bits: 100, Probes: 1, Rule: rule}
 	if _, err := good.New(); err != nil {

@@ -173,7 +173,7 @@ func (o *changeFlags) each(ctx context.Context, s *shell, verb string, f bloomer
 func surely(f bloomery.Filter, before uint64, exact bool, added uint64) uint64 {
 	switch {
 	case exact:
-		return before + added
+		return before + min(added, math.MaxUint64-before)
 	case before == unknownItems:
 		return before
 	}

@@ -256,8 +256,12 @@ func (o *formatFlag) openForeign(ctx context.Context, name string, key *foreignK
 	if key == nil {
 		key = &none
 	}
-	f, err := recognised(data, formats, *key)
-	if f == nil && o.format == "" {
+	// What a small gzip file unpacks to may take long.
+	f, err := abandon(ctx, func() (*foreignFile, error) { return recognised(data, formats, *key) })
+	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case f == nil && o.format == "":
 		return nil, nil
 	}
 	return f, about(name, err)

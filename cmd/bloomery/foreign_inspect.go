@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"strings"
 	"text/tabwriter"
@@ -98,7 +99,8 @@ func (f *foreignFile) verdict() string {
 	case f.bare:
 		return "perhaps: nothing in the file shows its format"
 	case s.Asked > 0 && s.Predicted > 2*s.Asked:
-		return fmt.Sprintf("overfull: the false positive rate is %.3g times what was asked for", s.Predicted/s.Asked)
+		// A file may ask for a rate so low that the quotient is no number.
+		return fmt.Sprintf("overfull: the false positive rate is %.3g times what was asked for", min(s.Predicted/s.Asked, math.MaxFloat64))
 	}
 	return "lengths and numbers agree; the format has no checksum"
 }
