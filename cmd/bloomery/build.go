@@ -105,7 +105,7 @@ bloomery plan compares the kinds.`,
 		Args: cobra.ArbitraryArgs,
 	}
 	newShell(cmd, func(ctx context.Context, s *shell, args []string) error { return o.run(ctx, s, args) }).bindSummary(cmd)
-	o.flags(cmd)
+	o.flags(cmd, isWritten)
 	cmd.Flags().Var(&o.most, "max", "the most different keys that can come, instead of -n: one pass, and no temporary file")
 	cmd.Flags().BoolVar(&o.estimate, "estimate", false, "count the keys first and make the filter as large as they need")
 	bindMultiset(cmd.Flags(), &o.multiset)
@@ -129,8 +129,8 @@ func errNoCounts(kind string) error {
 	return hinted{fmt.Errorf("--multiset: a %s filter does not count", kind), "leave it out, or take --kind counting, spectral, cuckoo, quotient or growing"}
 }
 
-// flags adds the flags that say what filter to make.
-func (o *buildOptions) flags(cmd *cobra.Command) {
+// flags adds the flags that say what filter to make, formats of other systems included.
+func (o *buildOptions) flags(cmd *cobra.Command, formats func(foreignFormat) bool) {
 	f := cmd.Flags()
 	f.VarP(&o.keys, "keys", "n", "capacity, the number of different keys: 1e6, 10M")
 	f.Var(&o.headroom, "headroom", "capacity for so many percent more keys, 0 to 1000: 50, 50%")
@@ -143,8 +143,8 @@ func (o *buildOptions) flags(cmd *cobra.Command) {
 	f.BoolVar(&o.force, "force", false, "write the filter even if it is over its capacity")
 	f.Var(&o.maxMemory, "max-memory", "memory for hashes during the build, 1MiB or more")
 	o.keyFlags.bind(f)
-	f.StringVar(&o.format, "format", "", "write the filter of another system, in this `FORMAT`: "+strings.Join(formatNames(isWritten), ", "))
-	completeWords(cmd, "format", formatNames(isWritten)...)
+	f.StringVar(&o.format, "format", "", "write the filter of another system, in this `FORMAT`: "+strings.Join(formatNames(formats), ", "))
+	completeWords(cmd, "format", formatNames(formats)...)
 	o.changed = f.Changed
 	o.digestFlags.bind(cmd)
 	completeWords(cmd, "hash", hashNames()...)
@@ -355,6 +355,8 @@ func (o *buildOptions) fits(s *shell, f bloomery.Filter, added uint64) error {
 func (o *buildOptions) overHint(kind string) string {
 	all := ", or --force writes it all the same"
 	switch {
+	case o.format != "":
+		return "build it with a larger -n" + all
 	case o.existing == "":
 		return "build it with a larger -n or with --kind scalable" + all
 	case kind == "bloom" && o.merging:

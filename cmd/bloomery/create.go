@@ -5,7 +5,6 @@ package main
 import (
 	"context"
 	"errors"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -18,13 +17,15 @@ func newCreate() *cobra.Command {
 		Use:   "create -n N [-p P] [--kind KIND] F",
 		Short: "Make an empty filter",
 		Long: `create writes a filter without keys to the file F, as build does without input.
-Fill it with bloomery add.`,
+Fill it with bloomery add. --format makes the filter of another system, see
+docs/formats.md.`,
 		Example: `  bloomery create -n 1e6 -p 0.1% seen.bf
-  echo alice | bloomery add seen.bf`,
+  echo alice | bloomery add seen.bf
+  bloomery create --format guava -n 1e6 seen.guava`,
 		Args: between(1, 1, "the file to write"),
 	}
 	newShell(cmd, func(ctx context.Context, s *shell, args []string) error { return o.create(ctx, s, args[0]) }).bindSummary(cmd)
-	o.flags(cmd)
+	o.flags(cmd, isCreated)
 	bindOverwrite(cmd.Flags(), &o.overwrite)
 	for _, name := range []string{"force", "max-memory"} {
 		_ = cmd.Flags().MarkHidden(name) // there are no keys
@@ -65,9 +66,15 @@ func (o *buildOptions) create(ctx context.Context, s *shell, name string) error 
 	if err := s.saveFilter(ctx, outputFlags{name, o.overwrite}, o.form(), f); err != nil {
 		return err
 	}
-	if stats := f.Stats(); !s.asJSON {
-		s.say("%s: %s, empty, %s, for %s at the false positive rate %s", name, stats.Kind, bytesText(stats.Bytes), plural(stats.Capacity, "key"), rateText(stats.Asked))
-		return nil
+	stats := statsOf(f)
+	return s.created(name, stats.Kind, stats, stats.Capacity, stats.Asked)
+}
+
+// created reports an empty filter, for n keys at the rate p.
+func (s *shell) created(name, what string, stats statsJSON, n uint64, p float64) error {
+	if s.asJSON {
+		return s.print(summaryJSON{File: name, Stats: stats})
 	}
-	return s.summary(name, f, 0, 0, wordNew, time.Now())
+	s.say("%s: %s, empty, %s, for %s at the false positive rate %s", name, what, bytesText(stats.Bytes), plural(n, "key"), rateText(p))
+	return nil
 }

@@ -182,6 +182,7 @@ func formatNames(which func(foreignFormat) bool) []string {
 
 func anyFormat(foreignFormat) bool   { return true }
 func isWritten(f foreignFormat) bool { return f.write != nil }
+func isCreated(f foreignFormat) bool { return f.create != nil }
 func formatIs(name string) func(foreignFormat) bool {
 	return func(f foreignFormat) bool { return f.name == name }
 }
@@ -306,7 +307,7 @@ func recognised(data []byte, formats []foreignFormat, key foreignKey) (found *fo
 
 // errForeignKey asks for the key of a format.
 func errForeignKey(is string) error {
-	return hinted{errors.New(is + " needs the key of its hash"), "give the first 16 bytes of the block's hash, in Bitcoin's order, by --key-file"}
+	return hinted{errors.New(is + " needs the key of its hash"), "give the first 16 bytes of the block's hash by --key-file, in the reverse of the order in which it is printed"}
 }
 
 // openForeignToAsk opens a file of another system that is asked for keys.

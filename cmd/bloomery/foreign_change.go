@@ -6,11 +6,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"runtime"
 	"time"
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/cmd/bloomery/internal/lines"
+	"github.com/bloomery/bloomery/foreign"
 	"github.com/bloomery/bloomery/hashing"
 )
 
@@ -70,7 +72,7 @@ func (s *shell) saveForeign(ctx context.Context, to outputFlags, format foreignF
 	if err := s.writeBytes(ctx, to, data); err != nil {
 		return err
 	}
-	return s.summary(to.output, f, read.lines, read.added, wordNew, start)
+	return s.summaryOf(to.output, format.name, statsOf(f), read.lines, read.added, wordNew, start)
 }
 
 // foreignReader reads lines for a filter of another system, which hashes them itself.
@@ -127,7 +129,7 @@ func (o *buildOptions) foreignTarget(s *shell) (foreignFormat, error) {
 	}
 	for _, flag := range notForForeign {
 		if o.changed(flag) {
-			return f, fmt.Errorf("--format %s has its own layout and hash: leave --%s out", o.format, flag)
+			return f, fmt.Errorf("--%s is for bloomery filters: leave it out with --format %s", flag, o.format)
 		}
 	}
 	if o.file != "" && !f.keyed {
@@ -139,16 +141,39 @@ func (o *buildOptions) foreignTarget(s *shell) (foreignFormat, error) {
 	return f, nil
 }
 
-// emptyForeign returns an empty filter of a format for -n keys.
-func (o *buildOptions) emptyForeign(format foreignFormat) (foreignFilter, error) {
+// emptyForeign returns an empty filter of a format for -n keys. It warns if the format has
+// none that is large enough.
+func (o *buildOptions) emptyForeign(s *shell, format foreignFormat) (foreignFilter, error) {
 	switch {
 	case format.create == nil:
 		return nil, hinted{errors.New(format.is + " never changes"), "build it from all keys: bloomery build --format " + format.name}
 	case o.keys.text == "":
 		return nil, hinted{fmt.Errorf("--format %s: give the number of keys with -n", format.name), "without it keys would have to be kept until all are counted"}
 	}
-	f, err := format.create(max(o.keys.value, 1), o.rate.value)
-	return f, about("", err)
+	n := max(o.keys.value, 1)
+	f, err := format.create(n, o.rate.value)
+	if err != nil {
+		return nil, about("", err)
+	}
+	if full := rateWhenFull(f, n); full > farOverRate*o.rate.value {
+		s.warn("the format does not allow %s for %s: when the filter is full, its false positive rate is %s",
+			rateText(o.rate.value), plural(n, "key"), rateText(full))
+	}
+	return f, nil
+}
+
+// farOverRate is how many times the rate asked for is more than the rounding of sizes.
+const farOverRate = 2
+
+// rateWhenFull is the rate of the textbook's formula for a filter with n keys, or 0 if it
+// has no such bits.
+func rateWhenFull(f foreignFilter, n uint64) float64 {
+	b, ok := f.(*foreign.Bloom)
+	if !ok {
+		return 0
+	}
+	l := b.Layout()
+	return math.Pow(-math.Expm1(-float64(n)*float64(l.Probes)/float64(l.Bits)), float64(l.Probes))
 }
 
 // buildForeign makes a filter of another system from lines.
@@ -175,7 +200,7 @@ func (o *buildOptions) buildForeign(ctx context.Context, s *shell, args []string
 	var f foreignFilter
 	if format.build != nil {
 		f, err = o.buildAtOnce(ctx, format, &read)
-	} else if f, err = o.emptyForeign(format); err == nil {
+	} else if f, err = o.emptyForeign(s, format); err == nil {
 		err = read.addTo(ctx, f)
 	}
 	if err != nil {
@@ -220,7 +245,6 @@ func (o *buildOptions) buildAtOnce(ctx context.Context, format foreignFormat, re
 
 // createForeign writes an empty filter of another system.
 func (o *buildOptions) createForeign(ctx context.Context, s *shell, name string) error {
-	start := time.Now()
 	o.output = name
 	format, err := o.foreignTarget(s)
 	if err != nil {
@@ -229,9 +253,16 @@ func (o *buildOptions) createForeign(ctx context.Context, s *shell, name string)
 	if err := s.checkOutput(name, o.overwrite); err != nil {
 		return err
 	}
-	f, err := o.emptyForeign(format)
+	f, err := o.emptyForeign(s, format)
 	if err != nil {
 		return err
 	}
-	return s.saveForeign(ctx, outputFlags{name, o.overwrite}, format, f, &foreignReader{}, start)
+	data, err := format.write(f)
+	if err != nil {
+		return about("", err)
+	}
+	if err := s.writeBytes(ctx, outputFlags{name, o.overwrite}, data); err != nil {
+		return err
+	}
+	return s.created(name, format.name, statsOf(f), max(o.keys.value, 1), o.rate.value)
 }

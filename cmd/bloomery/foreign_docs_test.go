@@ -5,7 +5,6 @@ package main
 import (
 	"encoding/binary"
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -78,8 +77,7 @@ func promised(f foreignFilter) string {
 	if !ok {
 		return shareText(f.Stats().Asked)
 	}
-	k, m := float64(b.Layout().Probes), float64(b.Layout().Bits)
-	return shareText(math.Pow(-math.Expm1(-k*1000/m), k))
+	return shareText(rateWhenFull(b, 1000))
 }
 
 // measured is the rate that filters of n keys have. Of small ones several are made, by

@@ -80,11 +80,7 @@ func (j foreignJSON) print(s *shell, is string) error {
 		k = fmt.Sprintf(", k = %d", j.Hashes)
 	}
 	row("array", "%s bits (%s)%s, %.4g%% in use", grouped(j.Stats.Bits), bytesText(j.Stats.Bytes), k, 100*j.Stats.Saturation)
-	rate := rateText(j.Stats.Predicted) + " now"
-	if j.Stats.Asked > 0 {
-		rate += ", " + rateText(j.Stats.Asked) + " asked for"
-	}
-	row("false positive rate", "%s", rate)
+	row("false positive rate", "%s", ratesText(j.Stats))
 	if p := j.Probe; p != nil {
 		row("measured", s.shown("%s ± %.2g%%: %s of %s random keys"), rateText(p.Rate), 100*p.Deviation, grouped(p.Wrong), grouped(p.Keys))
 	}

@@ -149,11 +149,20 @@ func (r *inspected) printStats(s *shell, row func(name, format string, args ...a
 	}
 	row("array", "%s bits (%s)%s, %.4g%% in use", grouped(stats.Bits), bytesText(stats.Bytes), k, 100*stats.Saturation)
 	row("fill", "%s", s.shown(fillPicture(r.fill)))
-	row("false positive rate", "%s now, %s asked for", rateText(stats.Predicted), rateText(stats.Asked))
+	row("false positive rate", "%s", ratesText(stats))
 	if r.probed > 0 {
 		rate, deviation := r.rates()
 		row("measured", s.shown("%s ± %.2g%%: %s of %s random keys"), rateText(rate), 100*deviation, grouped(r.wrong), grouped(r.probed))
 	}
+}
+
+// ratesText writes the rate that a filter has, and the one asked for if it is known.
+func ratesText(s statsJSON) string {
+	now := rateText(s.Predicted) + " now"
+	if s.Asked == 0 {
+		return now
+	}
+	return now + ", " + rateText(s.Asked) + " asked for"
 }
 
 // k returns the number of bits that a key sets, 0 for kinds where it sets none.

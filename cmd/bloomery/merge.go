@@ -38,7 +38,8 @@ unless --force.
 Some kinds differ. Scalable filters need only have the same hash; the result has
 the layers of all, keys that are in several are held several times, and the
 false positive rates that were asked for add up. In counting, spectral and
-quotient filters the counts of a key add up.`,
+quotient filters the counts of a key add up. Filters of other systems are merged
+by Go programs only, see docs/formats.md.`,
 		Example: `  bloomery merge -o all.bf monday.bf tuesday.bf`,
 		Args:    between(2, -1, "two filters or more"),
 	}

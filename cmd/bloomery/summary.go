@@ -51,10 +51,15 @@ const (
 // added lines are called.
 func (s *shell) summary(name string, f bloomery.Filter, lines, added uint64, word string, start time.Time) error {
 	stats := statsOf(f)
+	return s.summaryOf(name, stats.Kind, stats, lines, added, word, start)
+}
+
+// summaryOf is summary for a filter that is called what.
+func (s *shell) summaryOf(name, what string, stats statsJSON, lines, added uint64, word string, start time.Time) error {
 	if s.asJSON {
 		return s.print(summaryJSON{name, lines, added, stats})
 	}
-	s.say("%s: %s, %s, %s %s, %s, false positive rate %s", name, stats.Kind, plural(lines, "line"), grouped(added), word,
+	s.say("%s: %s, %s, %s %s, %s, false positive rate %s", name, what, plural(lines, "line"), grouped(added), word,
 		bytesText(stats.Bytes), rateText(stats.Predicted))
 	if s.verbose {
 		took := time.Since(start)
