@@ -39,8 +39,8 @@ The lines are a set: a repeated line changes nothing. Kinds that count or delete
 get each different line once, whatever they hold; with --multiset they get it as
 often as it occurs.
 
-Filters of other systems are changed in their own format, as bloomery check
-knows them, except those of Cassandra and BIP 158.`,
+Filters of other systems are recognised as by bloomery check, and keep their
+format. Those of Cassandra and BIP 158 cannot be changed.`,
 		Example: `  bloomery add words.bf more.txt
   echo zebra | bloomery add words.bf`,
 		Args: between(1, -1, "the filter to add to"),

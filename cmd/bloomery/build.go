@@ -67,10 +67,10 @@ raise the false positive rate above -p: then nothing is written and the exit
 code is 3, unless --force. --estimate, the default without -n, keeps 64-bit
 hashes until all lines are read, counts the different ones, and makes the filter
 just as large as they need; what exceeds --max-memory, 1MiB or more, waits in a
-temporary file beside F. --max N does so in one pass and without a temporary
-file, in the memory of a filter for N keys, the most that there can be: the
-filter is at most 1.15 times as large as needed if it gets a seventh of them or
-fewer, twice if it gets more than half.
+temporary file beside F. --max N sizes the filter in one pass, without a
+temporary file: N is the most keys that can come, and the build takes the memory
+of a filter for N keys. The filter is at most 1.15 times as large as needed if
+a seventh of N keys or fewer come, and else up to about twice as large.
 
 Static kinds are always made of counted lines, and may be larger than memory;
 fuse stands for the smallest fuse kind with the rate. --headroom leaves room for
@@ -80,14 +80,14 @@ The lines are a set: a repeated line changes nothing. Kinds that count or delete
 get each different line once; with --multiset they get it as often as it occurs.
 
 With --hashed the lines are digests already, as in lists of SHA-1 sums: they are
-taken as they are and not hashed again. The filter knows that, and check, add
-and the others ask for --hashed, too.
+taken as they are and not hashed again. The file records that; check, add and
+the others then need --hashed, too.
 
 With -k some columns of a line are its key, by their numbers or by the names in
 the header: -k email. --header leaves the header of each file out.
 
---format writes the filter of another system, with its layout, its hash and the
-size that it takes for -n and -p, see docs/formats.md.
+--format writes the filter of another system: in its layout, with its hash, and
+as large as that system makes it for -n and -p. See docs/formats.md.
 
 --kind sliced makes a filter of each file, all in one, for bloomery which.
 --kind window holds all lines in its present generation, and is sized for that.
@@ -357,6 +357,8 @@ func (o *buildOptions) overHint(kind string) string {
 	switch {
 	case o.format != "":
 		return "build it with a larger -n" + all
+	case o.most.text != "":
+		return "build it with a larger --max, or without it" + all
 	case o.existing == "":
 		return "build it with a larger -n or with --kind scalable" + all
 	case kind == "bloom" && o.merging:

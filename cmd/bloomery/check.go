@@ -59,15 +59,16 @@ once the answer is known. The filter is mapped and its checksums are verified
 first; --no-verify skips that, which is faster if the file is large and the
 values are few.
 
-Filters of other systems are known by their content: those of Guava, Parquet,
-DCSO, bits-and-blooms, RocksDB and Bitcoin. The files of LevelDB and Cassandra
-do not show what they are: --format names the format. docs/formats.md has all.
+Filters of other systems are recognised by their content: those of Guava,
+Parquet, DCSO, bits-and-blooms, RocksDB and Bitcoin. Files of LevelDB and
+Cassandra do not show what they are: name the format with --format. See
+docs/formats.md.
 
-F may be the address of a file on a web server, as https://HOST/words.bf: only
-the parts that the values need are read, by range requests, 64 bytes for a value
-of a bloom or split filter. They are not verified unless --verify, which reads
-the MiB around each. Kinds bloom, standard, partitioned, split, fuse and ribbon
-can be asked so.`,
+F may be the address of a file on a web server, as in https://HOST/words.bf.
+Only the parts that the values need are read, by range requests: 64 bytes for
+each value in a bloom or split filter. Checksums are verified only with
+--verify, which reads the MiB around each part. This works for the kinds bloom,
+standard, partitioned, split, fuse and ribbon.`,
 		Example: `  bloomery check words.bf alice bob
   bloomery check -v words.bf < words2.txt
   bloomery check -n -f words2.txt words.bf

@@ -73,7 +73,7 @@ func (o *checkOptions) runFar(ctx context.Context, s *shell, address string, h h
 		return err
 	}
 	reads, size := f.Reads()
-	verified := "not verified by checksums, as --verify does"
+	verified := "not verified by checksums: --verify does that"
 	if o.verify {
 		verified = "verified"
 	}

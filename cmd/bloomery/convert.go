@@ -47,8 +47,8 @@ other kinds must be built from the keys.
 The same holds for filters of other systems, whose bits are bound to their own
 hash. Those of DCSO become plain or gzipped, those of bits-and-blooms binary or
 JSON. A filter of a Parquet file becomes a split filter, and a split filter with
-the hash xxh64 one of a Parquet file. --format names the format of A, if its
-content does not show it; docs/formats.md lists the formats.
+the hash xxh64 becomes one of a Parquet file. --format names the format of A if
+its content does not show it; docs/formats.md lists the formats.
 
 --seal encrypts the file with the 32 secret bytes in a key file: only those who
 have them can read it, and every change of it is detected. --unseal makes it a

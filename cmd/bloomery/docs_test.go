@@ -79,23 +79,25 @@ func TestExamples(t *testing.T) {
 	})
 }
 
-// TestReadmeRuns runs the block of README on the command line as it stands there,
-// in order, in an empty folder.
+// TestReadmeRuns runs the blocks of README and docs/formats.md on the command line as they
+// stand there, in order, in an empty folder.
 func TestReadmeRuns(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("the block is for a shell")
 	}
-	data, err := os.ReadFile("../../README.md")
-	if err != nil {
-		t.Fatal(err)
+	for _, name := range []string{"README.md", "docs/formats.md"} {
+		data, err := os.ReadFile("../../" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, rest, ok := strings.Cut(string(data), "<!-- this block is run by TestReadmeRuns -->\n```sh\n")
+		block, _, closed := strings.Cut(rest, "```\n")
+		if !ok || !closed {
+			t.Fatalf("%s has no block that is marked with this test", name)
+		}
+		t.Setenv("TMPDIR", t.TempDir())
+		runExample(t, programFolder(t), t.TempDir(), name, block)
 	}
-	_, rest, ok := strings.Cut(string(data), "<!-- this block is run by TestReadmeRuns -->\n```sh\n")
-	block, _, closed := strings.Cut(rest, "```\n")
-	if !ok || !closed {
-		t.Fatal("README has no block that is marked with this test")
-	}
-	t.Setenv("TMPDIR", t.TempDir())
-	runExample(t, programFolder(t), t.TempDir(), "README", block)
 }
 
 // programFolder returns a folder in which the test binary has the name of the

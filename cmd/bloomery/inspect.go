@@ -46,8 +46,8 @@ offset, and the exit code is then 4.
 --bits N prints the first N bits of the array, 64 in a row, the lowest bit of
 each word first: a small filter is an easy way to see how keys set bits.
 
-Filters of other systems are known by their content, see docs/formats.md. They
-have no checksums: of damage only that of lengths and numbers is seen.`,
+Filters of other systems are recognised by their content, see docs/formats.md.
+They have no checksums: only damage to lengths and numbers is found.`,
 		Example: `  bloomery inspect words.bf
   bloomery inspect --probe 1e6 words.bf
   bloomery inspect --json words.bf
