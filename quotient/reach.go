@@ -47,12 +47,12 @@ func (t *table) mostRun() int {
 // mostStretch returns how many blocks may run over in a row with so many slots in use.
 // With a share of a in use a stretch of n slots has probability e^-n(a-1-ln a) at most,
 // and a-1-ln a is more than (1-a)²/2. Entries of several slots come together: that
-// makes stretches as many times as long.
-func (f *core) mostStretch(used uint64) int {
+// makes stretches as many times as long; counts says whether there may be any.
+func (f *core) mostStretch(used uint64, counts bool) int {
 	all := float64(f.shape.Blocks * uint64(f.shape.Slots))
 	free := all - float64(min(used, f.shape.Limit()))
 	entry := 1.0
-	if f.counts {
+	if counts {
 		entry = float64(f.longestEntry())
 	}
 	// No sum of products: it would not be the same on every machine.
@@ -79,14 +79,19 @@ func (f *core) Reach() (run, stretch int) {
 }
 
 // MaxReach returns how far operations can go when n more keys are in the filter, however they
-// were chosen: Insert refuses what goes farther. Random keys never do. A filter that was
-// decoded may go farther, see Reach.
+// were chosen, equal ones among them: Insert refuses what goes farther. Random keys never do.
+// A filter that was decoded may go farther, see Reach.
 func (f *core) MaxReach(n int) (run, stretch int) {
 	if len(f.data) == 0 {
 		return 1, 1
 	}
-	used := f.used + min(uint64(max(n, 0)), math.MaxInt32)
-	return f.mostRun(), min(f.mostStretch(used), f.blocks)
+	if n <= 0 && !f.counts {
+		return aloneRun, min(f.mostStretch(f.used, false), f.blocks)
+	}
+	// A key that is there already may take a slot and a digit, at the end of a run, too.
+	digit := f.digitSlots()
+	used := f.used + min(uint64(max(n, 0)), math.MaxInt32)*uint64(1+digit)
+	return countedRun + digit, min(f.mostStretch(used, true), f.blocks)
 }
 
 // Reach is that of Filter, for all segments.
@@ -103,7 +108,7 @@ func (g *segments) Reach() (run, stretch int) {
 // MaxReach is that of Filter. Stretches end with their segment, whatever n is.
 func (g *segments) MaxReach(int) (run, stretch int) {
 	const most = 1 << (sizing.SegmentBits - 6)
-	return countedRun, most + mostSpill(most)
+	return countedRun + maxEntry, most + mostSpill(most)
 }
 
 // mostSpill returns how many blocks a segment of so many has behind its last one at most:

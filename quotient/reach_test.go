@@ -93,6 +93,48 @@ func TestAimedAtAStretch(t *testing.T) {
 	}
 }
 
+// TestMaxReach inserts keys that are much alike, some of them twice and more: the filter goes
+// no farther than MaxReach has said before.
+func TestMaxReach(t *testing.T) {
+	const keys, n = 20_000, 3000
+	for _, rate := range []float64{0.05, 0.001, 1e-6} {
+		for _, filled := range []int{0, keys / 2, keys * 4 / 5} {
+			for _, copies := range []uint64{1, 2, 3, 4, 40} {
+				for _, quotients := range []uint64{1, 200} {
+					r := rand.New(rand.NewPCG(copies, quotients))
+					f := quotient.New(keys, rate)
+					for range filled {
+						if err := f.InsertHash(r.Uint64()); err != nil {
+							t.Fatal(err)
+						}
+					}
+					mostRun, mostStretch := f.MaxReach(n)
+					one := math.MaxUint64 / (f.Shape().Blocks * 64)
+					refused := 0
+					for i := 0; i < n && refused < 100; {
+						h := 1<<62 + r.Uint64N(one*quotients)
+						for range min(copies, uint64(n-i)) {
+							if f.InsertHash(h) != nil {
+								refused++
+								break
+							}
+							i++
+						}
+					}
+					run, stretch := f.Reach()
+					if run > mostRun || stretch > mostStretch {
+						t.Errorf("rate %g, %d keys, %d copies in %d quotients: a run of %d slots and a stretch of %d blocks, at most %d and %d were possible",
+							rate, filled, copies, quotients, run, stretch, mostRun, mostStretch)
+					}
+					if nowRun, nowStretch := f.MaxReach(0); run > nowRun || stretch > nowStretch {
+						t.Errorf("a run of %d slots and a stretch of %d blocks, at most %d and %d are possible", run, stretch, nowRun, nowStretch)
+					}
+				}
+			}
+		}
+	}
+}
+
 // TestReachIsNoticed asks after random changes that a filter knows its own reach, or more,
 // and that a copy that is read or made in another way has the same.
 func TestReachIsNoticed(t *testing.T) {
