@@ -1,6 +1,7 @@
 package bip37_test
 
 import (
+	"encoding/binary"
 	"errors"
 	"testing"
 
@@ -85,6 +86,12 @@ func TestRefuses(t *testing.T) {
 	} {
 		if _, err := bip37.Open([]byte(data)); !errors.Is(err, want) {
 			t.Errorf("%x: %v, want %v", data, err, want)
+		}
+	}
+	for size, want := range map[int]error{bip37.MaxBytes: nil, bip37.MaxBytes + 1: bloomery.ErrCorrupt} {
+		data := binary.LittleEndian.AppendUint16([]byte{0xfd}, uint16(size))
+		if _, err := bip37.Open(append(data, make([]byte, size+9)...)); !errors.Is(err, want) {
+			t.Errorf("%d bytes: %v, want %v", size, err, want)
 		}
 	}
 	if _, err := bip37.New(bip37.Config{ErrorRate: 0.01}); !errors.Is(err, bloomery.ErrParameter) {

@@ -82,6 +82,7 @@ func TestRefuses(t *testing.T) {
 		zero + "\x40" + zero + "\x00" + zero + "\x40" + zero + "\x00": bloomery.ErrCorrupt, // no bit for a key
 		zero + "\x3f" + zero + "\x01" + zero + "\x3f" + "\x80" + zero: bloomery.ErrCorrupt, // behind the end
 		`{"m":64,"k":1,"b":"AAAAAAAAAEA="}`:                           bloomery.ErrCorrupt, // no words
+		`{"m":64,"k":1,"b":"AAAAAAAAAA=="}`:                           bloomery.ErrCorrupt, // 7 bytes
 		`{"m":64,"k":1,"b":"A"}`:                                      bloomery.ErrCorrupt,
 		`{"m":64,"k":1,"b":7}`:                                        bloomery.ErrCorrupt,
 		`{"m":-64}`:                                                   bloomery.ErrCorrupt,

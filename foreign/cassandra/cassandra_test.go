@@ -97,8 +97,10 @@ func TestRefuses(t *testing.T) {
 			t.Errorf("%x: %v, want %v", data, err, want)
 		}
 	}
-	if _, err := cassandra.Open(nil, 3); !errors.Is(err, bloomery.ErrParameter) {
-		t.Errorf("a version that there is not: %v", err)
+	for _, v := range []cassandra.Version{-1, 3} {
+		if _, err := cassandra.Open(nil, v); !errors.Is(err, bloomery.ErrParameter) {
+			t.Errorf("%v, which there is not: %v", v, err)
+		}
 	}
 	b, err := empty(64, 5, cassandra.V40)
 	if err != nil {

@@ -145,6 +145,7 @@ func TestAttached(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	clear(data) // the filter keeps none of it
 	back.Add([]byte("foo"))
 	again, err := back.MarshalBinary()
 	if err != nil || !strings.HasSuffix(string(again), `{"note":"a list"}`) || len(again) != len(data) {
@@ -169,6 +170,13 @@ func TestRefuses(t *testing.T) {
 		damaged[at] = 0xff
 		if _, err := dcso.Open(damaged); !errors.Is(err, want) {
 			t.Errorf("byte %d: %v, want %v", at, err, want)
+		}
+	}
+	for _, rate := range []float64{math.NaN(), math.Inf(1), 1, 0, -0.01} {
+		damaged := bytes.Clone(data)
+		binary.LittleEndian.PutUint64(damaged[16:], math.Float64bits(rate))
+		if _, err := dcso.Open(damaged); !errors.Is(err, bloomery.ErrCorrupt) {
+			t.Errorf("rate %v: %v", rate, err)
 		}
 	}
 	for _, c := range []struct {

@@ -65,14 +65,15 @@ func TestRefuses(t *testing.T) {
 	const tail = "\x1c\x1c\x00\x00\x1c\x1c\x00\x00\x1c\x1c\x00\x00\x00"
 	block := string(make([]byte, 32))
 	for data, want := range map[string]error{
-		"":                             bloomery.ErrCorrupt,
-		"\x15":                         bloomery.ErrCorrupt,
-		"PAR1":                         bloomery.ErrCorrupt,
-		"\x15\x40" + tail + block:      nil,
-		"\x15\x40" + tail:              bloomery.ErrCorrupt,
-		"\x15\x41" + tail + block:      bloomery.ErrCorrupt, // a negative size
-		"\x15\x00" + tail:              bloomery.ErrCorrupt,
-		"\x15\x3e" + tail + block[:31]: bloomery.ErrCorrupt, // not a whole block
+		"":                                bloomery.ErrCorrupt,
+		"\x15":                            bloomery.ErrCorrupt,
+		"PAR1":                            bloomery.ErrCorrupt,
+		"\x15\x40" + tail + block:         nil,
+		"\x15\x40" + tail:                 bloomery.ErrCorrupt,
+		"\x15\x40" + tail + block + block: bloomery.ErrCorrupt, // a block more
+		"\x15\x41" + tail + block:         bloomery.ErrCorrupt, // a negative size
+		"\x15\x00" + tail:                 bloomery.ErrCorrupt,
+		"\x15\x3e" + tail + block[:31]:    bloomery.ErrCorrupt, // not a whole block
 		"\x15\xfe\xff\xff\xff\x0f" + tail + block:                              bloomery.ErrCorrupt, // 2 GiB
 		"\x15\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff" + tail:              bloomery.ErrCorrupt,
 		"\x15\x40\x1c\x2c\x00\x00\x1c\x1c\x00\x00\x1c\x1c\x00\x00\x00" + block: bloomery.ErrVersion,
@@ -80,6 +81,9 @@ func TestRefuses(t *testing.T) {
 		if _, err := parquet.Open([]byte(data)); !errors.Is(err, want) {
 			t.Errorf("%x: %v, want %v", data, err, want)
 		}
+	}
+	if size, err := parquet.Size([]byte("\x15\x80\x80\x80\x80\x10" + tail)); !errors.Is(err, bloomery.ErrCorrupt) {
+		t.Errorf("2 GiB, which 32 bits with a sign do not hold: %d, %v", size, err)
 	}
 	if _, err := parquet.Append(nil, bloom.NewSplit(10, 0.01)); !errors.Is(err, bloomery.ErrIncompatible) {
 		t.Errorf("a filter with another hash: %v", err)
