@@ -342,8 +342,10 @@ func (o *buildOptions) fits(s *shell, f bloomery.Filter, added uint64) error {
 	if added == unknownItems {
 		keys = "more keys than can be counted"
 	}
-	text := fmt.Sprintf("%s, and room for %s: the false positive rate is %s instead of %s",
-		keys, grouped(stats.Capacity), rateText(stats.Predicted), rateText(stats.Asked))
+	text := fmt.Sprintf("%s, and room for %s: the false positive rate is %s", keys, grouped(stats.Capacity), rateText(stats.Predicted))
+	if stats.Asked > 0 { // some formats of others are sized in bits for a key
+		text += " instead of " + rateText(stats.Asked)
+	}
 	if !o.force {
 		return hinted{fmt.Errorf("%w: %s", errLimit, text), o.overHint(stats.Kind)}
 	}

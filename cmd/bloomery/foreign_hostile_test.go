@@ -40,6 +40,19 @@ func TestForeignClaims(t *testing.T) {
 	}
 }
 
+// TestForeignOverfull fills filters for 10 keys with 1,000: a format that is sized in bits for
+// a key asks for no rate, which is not a rate of 0.
+func TestForeignOverfull(t *testing.T) {
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "keys"), []byte(numbered(1000)))
+	for format, instead := range map[string]bool{"leveldb": false, "rocksdb": false, "dcso": true} {
+		code, _, errOut := call(t, "build", "--format", format, "-n", "10", "-o", filepath.Join(dir, "f"), filepath.Join(dir, "keys"))
+		if code != exitLimit || strings.Contains(errOut, "instead of") != instead || !strings.Contains(errOut, "room for 10: the false positive rate is") {
+			t.Errorf("%s: %d: %s", format, code, errOut)
+		}
+	}
+}
+
 // TestForeignInterrupted interrupts a command while it finds out which format a file has.
 func TestForeignInterrupted(t *testing.T) {
 	all := foreignFormats
