@@ -154,6 +154,9 @@ func headBytes(name string) ([]byte, error) {
 		return nil, errNoName
 	}
 	f, err := os.Open(name)
+	if err != nil && isAddress(name) {
+		return nil, hinted{about(name, cause(err)), "only bloomery check reads filters on a web server: fetch the file first"}
+	}
 	if err != nil {
 		return nil, about(name, cause(err))
 	}
