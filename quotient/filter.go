@@ -84,7 +84,7 @@ func (f *Filter) InsertHash(h uint64) error {
 	if s.found && s.count == maxCount {
 		return fmt.Errorf("quotient: insert: %w: the key is there %d times, which is as far as counters go", bloomery.ErrFull, s.count)
 	}
-	f.bound = f.mostStretch(f.used, f.counts)
+	f.bound = f.mostStretch(f.used)
 	run := f.runOf(s)
 	if run >= f.mostRun() {
 		return f.crowded()

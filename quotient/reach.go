@@ -47,12 +47,12 @@ func (t *table) mostRun() int {
 // mostStretch returns how many blocks may run over in a row with so many slots in use.
 // With a share of a in use a stretch of n slots has probability e^-n(a-1-ln a) at most,
 // and a-1-ln a is more than (1-a)²/2. Entries of several slots come together: that
-// makes stretches as many times as long; counts says whether there may be any.
-func (f *core) mostStretch(used uint64, counts bool) int {
+// makes stretches as many times as long.
+func (f *core) mostStretch(used uint64) int {
 	all := float64(f.shape.Blocks * uint64(f.shape.Slots))
 	free := all - float64(min(used, f.shape.Limit()))
 	entry := 1.0
-	if counts {
+	if f.counts {
 		entry = float64(f.longestEntry())
 	}
 	// No sum of products: it would not be the same on every machine.
@@ -79,19 +79,20 @@ func (f *core) Reach() (run, stretch int) {
 }
 
 // MaxReach returns how far operations can go when n more keys are in the filter, however they
-// were chosen, equal ones among them: Insert refuses what goes farther. Random keys never do.
-// A filter that was decoded may go farther, see Reach.
+// were chosen, as long as no fingerprint comes twice: Insert refuses what goes farther. Random
+// keys never do. The first key with a fingerprint that is there makes the filter count, which
+// allows for longer runs and stretches; MaxReach then returns those. A filter that was decoded
+// may go farther, see Reach.
 func (f *core) MaxReach(n int) (run, stretch int) {
 	if len(f.data) == 0 {
 		return 1, 1
 	}
-	if n <= 0 && !f.counts {
-		return aloneRun, min(f.mostStretch(f.used, false), f.blocks)
+	run = f.mostRun()
+	if f.counts {
+		run += f.digitSlots() // an insert may take a slot and a digit at the end of a run
 	}
-	// A key that is there already may take a slot and a digit, at the end of a run, too.
-	digit := f.digitSlots()
-	used := f.used + min(uint64(max(n, 0)), math.MaxInt32)*uint64(1+digit)
-	return countedRun + digit, min(f.mostStretch(used, true), f.blocks)
+	used := f.used + min(uint64(max(n, 0)), math.MaxInt32)
+	return run, min(f.mostStretch(used), f.blocks)
 }
 
 // Reach is that of Filter, for all segments.
