@@ -135,6 +135,31 @@ func TestMaxReach(t *testing.T) {
 	}
 }
 
+// TestLongestRun ends the longest run that Insert takes keys for with one that needs a slot and a
+// digit: the third copy of the lowest remainder.
+func TestLongestRun(t *testing.T) {
+	f := quotient.New(100_000, 0.0005)
+	one := math.MaxUint64/(f.Shape().Blocks*64) + 1
+	lowest := 1000 * one
+	insert := func(h uint64) {
+		if err := f.InsertHash(h); err != nil {
+			t.Fatal(err)
+		}
+	}
+	insert(lowest)
+	insert(lowest)
+	run, _ := f.Reach()
+	for h := lowest + one/100; run < 1023; h += one / 6100 {
+		insert(h)
+		run, _ = f.Reach()
+	}
+	insert(lowest)
+	run, _ = f.Reach()
+	if most, _ := f.MaxReach(0); run <= 1024 || run > most {
+		t.Errorf("a run of %d slots, at most %d are possible; want more than 1,024", run, most)
+	}
+}
+
 // TestReachIsNoticed asks after random changes that a filter knows its own reach, or more,
 // and that a copy that is read or made in another way has the same.
 func TestReachIsNoticed(t *testing.T) {
