@@ -133,7 +133,7 @@ func (o *changeFlags) each(ctx context.Context, s *shell, verb string, f bloomer
 	if o.multiset && !kind.Features.Insert {
 		return 0, 0, errNoCounts(kind.Name)
 	}
-	if err := o.digestFlags.goesWith(&o.inputFlags); err != nil {
+	if err := o.goesWith(&o.inputFlags); err != nil {
 		return 0, 0, err
 	}
 	in, err := o.input(s, files)

@@ -183,7 +183,7 @@ func (o *checkOptions) open(ctx context.Context, s *shell, name string, h hashin
 
 // values returns what is asked for as an input: the arguments, or lines.
 func (o *checkOptions) values(s *shell, values []string) (*lines.Input, error) {
-	if err := o.digestFlags.goesWith(&o.inputFlags); err != nil {
+	if err := o.goesWith(&o.inputFlags); err != nil {
 		return nil, err
 	}
 	if len(values) == 0 {

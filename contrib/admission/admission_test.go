@@ -75,7 +75,7 @@ func TestMarks(t *testing.T) {
 		"private":          {[]string{"private, must-revalidate"}, func(w http.ResponseWriter) { _, _ = fmt.Fprint(w, "x") }, "private, must-revalidate"},
 		"quoted":           {[]string{`private="A, B", no-cache="C, public, \", D", x="no-store, y", public`}, func(w http.ResponseWriter) { _, _ = fmt.Fprint(w, "x") }, `private, no-cache="C, public, \", D", x="no-store, y"`},
 		"open quote":       {[]string{`x="a, \`}, func(w http.ResponseWriter) { _, _ = fmt.Fprint(w, "x") }, `private, x="a, \`},
-		"status and write": {[]string{"public"}, func(w http.ResponseWriter) { w.WriteHeader(200); fmt.Fprint(w, "x") }, "private"},
+		"status and write": {[]string{"public"}, func(w http.ResponseWriter) { w.WriteHeader(http.StatusOK); _, _ = fmt.Fprint(w, "x") }, "private"},
 	} {
 		h := made(t, admission.Config{Requests: 100}).Handler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.Header()["Cache-Control"] = c.given
@@ -105,7 +105,7 @@ func TestServer(t *testing.T) {
 			t.Error(err)
 			return
 		}
-		fmt.Fprint(conn, "HTTP/1.1 204 Taken Over\r\nConnection: close\r\n\r\n")
+		_, _ = fmt.Fprint(conn, "HTTP/1.1 204 Taken Over\r\nConnection: close\r\n\r\n")
 		conn.Close()
 	})))
 	defer s.Close()

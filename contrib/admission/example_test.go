@@ -12,7 +12,7 @@ import (
 func ExampleDoor_Handler() {
 	origin := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Cache-Control", "public, max-age=3600")
-		fmt.Fprint(w, "an image")
+		_, _ = fmt.Fprint(w, "an image")
 	})
 	door, err := admission.Config{Requests: 1_000_000}.New()
 	if err != nil {
