@@ -38,7 +38,7 @@ func (e *Engine) account(s *Session, calls []Call, took time.Duration) {
 			i++
 		}
 		if m != nil {
-			m.Note(s.Slot, cmd.bundling.Work, each*time.Duration(i-from), i-from, asked, no)
+			m.Note(s.Slot, cmd.bundling.Work, each, i-from, asked, no)
 		}
 		e.notes.Counters.Of(&s.Client, cmd.index).Add(i-from, each, failed)
 	}

@@ -160,7 +160,7 @@ func TestTrafficIsAnAnomaly(t *testing.T) {
 	k := s.keeper()
 	s.run(k, time.Minute)
 	for i, want := range []health.Anomaly{0, health.TrafficHigh, health.TrafficHigh} {
-		k.Meter(f.id).Note(1, health.Has, time.Millisecond, 5000, 5000, 4500)
+		k.Meter(f.id).Note(1, health.Has, 200*time.Nanosecond, 5000, 5000, 4500)
 		k.False(f.id, 500)
 		if got := report(t, k, f); got.Anomaly != want {
 			t.Errorf("window %d: anomaly %q, want %q", i, got.Anomaly, want)

@@ -240,7 +240,7 @@ func TestTrafficHasItsOwnRate(t *testing.T) {
 	f := s.small(500)
 	k := s.keeper()
 	s.run(k, time.Minute)
-	k.Meter(f.id).Note(1, health.Has, time.Millisecond, 1000, 1000, 970)
+	k.Meter(f.id).Note(1, health.Has, time.Microsecond, 1000, 1000, 970)
 	k.False(f.id, 30)
 	got := report(t, k, f)
 	if got.False != 30 || got.Negatives != 970 || got.Traffic != 0.03 || !got.TrafficInterval.Holds(0.03) {

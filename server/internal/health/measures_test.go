@@ -201,8 +201,8 @@ func TestPercentilesOfFewCalls(t *testing.T) {
 		{1999, 1, false, false, false},
 	} {
 		var m health.Meter
-		m.Note(0, health.Has, time.Duration(c.quick)*time.Microsecond, c.quick, c.quick, 0)
-		m.Note(0, health.Has, time.Duration(c.long)*time.Millisecond, c.long, c.long, 0)
+		m.Note(0, health.Has, time.Microsecond, c.quick, c.quick, 0)
+		m.Note(0, health.Has, time.Millisecond, c.long, c.long, 0)
 		calls, _, l := m.Drained(health.Has)
 		const between = 100 * time.Microsecond
 		if l.Calls != uint64(c.quick+c.long) || (l.P50 > between) != c.p50 || (l.P99 > between) != c.p99 || (l.P999 > between) != c.max {

@@ -58,10 +58,9 @@ type slotMeter struct {
 	took  [timed][buckets]atomic.Uint32
 }
 
-// Note counts calls that were run together and took so long in all. They have looked up
-// so many items, of which no were answered negatively. Each call counts with the mean
-// time.
-func (m *Meter) Note(slot int, w Work, took time.Duration, calls, asked, no int) {
+// Note counts calls that were run together and took so long each, on the average. They
+// have looked up so many items, of which no were answered negatively.
+func (m *Meter) Note(slot int, w Work, each time.Duration, calls, asked, no int) {
 	s := m.slots[slot%Slots].Load()
 	if s == nil {
 		s = new(slotMeter)
@@ -76,7 +75,7 @@ func (m *Meter) Note(slot int, w Work, took time.Duration, calls, asked, no int)
 		s.no.Add(uint64(no))
 	}
 	if i := timing(w); i >= 0 && i < timed {
-		s.took[i][bucketOf(took/time.Duration(max(calls, 1)))].Add(uint32(calls))
+		s.took[i][bucketOf(each)].Add(uint32(calls))
 		return
 	}
 	s.calls[w].Add(uint64(calls))

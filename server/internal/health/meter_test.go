@@ -38,7 +38,7 @@ func TestMeter(t *testing.T) {
 	for slot := range 2 * health.Slots {
 		wg.Go(func() {
 			for range rounds {
-				m.Note(slot, health.Has, 10*time.Microsecond, 10, 10, 5) // 1 µs a call
+				m.Note(slot, health.Has, time.Microsecond, 10, 10, 5)
 			}
 			m.Note(slot, health.Has, 4*time.Millisecond, 1, 1, 0)
 		})
@@ -98,7 +98,7 @@ func BenchmarkNote(b *testing.B) {
 	k := s.keeper()
 	s.run(k, time.Minute)
 	for b.Loop() {
-		k.Meter(f.id).Note(3, health.Has, time.Microsecond, 16, 16, 8)
+		k.Meter(f.id).Note(3, health.Has, 62*time.Nanosecond, 16, 16, 8)
 	}
 }
 

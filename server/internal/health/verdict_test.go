@@ -92,8 +92,8 @@ var illnesses = []illness{
 			f := s.add(bloom.NewStandard(10_000, 0.01))
 			f.fill(5000, 1)
 			s.run(k, time.Minute)
-			k.Meter(f.id).Note(0, health.Has, time.Second, 90_000, 90_000, 0)
-			k.Meter(f.id).Note(0, health.Add, time.Second, 10_001, 10_001, 0)
+			k.Meter(f.id).Note(0, health.Has, 10*time.Microsecond, 90_000, 90_000, 0)
+			k.Meter(f.id).Note(0, health.Add, 100*time.Microsecond, 10_001, 10_001, 0)
 			s.run(k, 6*time.Minute)
 			return f
 		},
@@ -105,8 +105,8 @@ var illnesses = []illness{
 			f := s.add(counting.New(10_000, 0.01))
 			f.fill(5000, 1)
 			s.run(k, time.Minute)
-			k.Meter(f.id).Note(0, health.Has, time.Second, 90_000, 90_000, 0)
-			k.Meter(f.id).Note(0, health.Add, time.Second, 10_001, 10_001, 0)
+			k.Meter(f.id).Note(0, health.Has, 10*time.Microsecond, 90_000, 90_000, 0)
+			k.Meter(f.id).Note(0, health.Add, 100*time.Microsecond, 10_001, 10_001, 0)
 			s.run(k, 6*time.Minute)
 			return f
 		},

@@ -69,10 +69,6 @@ func (f *Effect) Add(r *Record, res *Result) {
 // put encodes a record like r that has another body.
 func (f *Effect) put(r *Record, body Body) {
 	f.close()
-	f.encode(r, body)
-}
-
-func (f *Effect) encode(r *Record, body Body) {
 	f.next = *r
 	f.next.Body = body
 	f.bytes = AppendRecord(f.bytes, &f.next)
@@ -107,7 +103,8 @@ func (f *Effect) gathers(r *Record, body Items) bool {
 		return true
 	}
 	f.close()
-	f.open, f.target = body, Record{ID: r.ID, Index: r.Index, Origin: r.Origin}
+	f.open = body
+	f.target.ID, f.target.Index, f.target.Origin, f.target.Body = r.ID, r.Index, r.Origin, body
 	return false
 }
 
@@ -119,17 +116,17 @@ func (f *Effect) close() {
 	for rest := f.digests; len(rest) > 0; {
 		n := min(len(rest), maxDigests)
 		f.open.Hold(rest[:n], nil)
-		f.encode(&f.target, f.open)
+		f.bytes = AppendRecord(f.bytes, &f.target)
 		rest = rest[n:]
 	}
 	for rest := f.hashes; len(rest) > 0; {
 		n := min(len(rest), maxHashes)
 		f.open.Hold(nil, rest[:n])
-		f.encode(&f.target, f.open)
+		f.bytes = AppendRecord(f.bytes, &f.target)
 		rest = rest[n:]
 	}
 	f.open.Hold(nil, nil)
-	f.open = nil
+	f.open, f.target.Body = nil, nil
 	f.digests, f.hashes = f.digests[:0], f.hashes[:0]
 }
 

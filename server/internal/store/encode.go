@@ -88,7 +88,11 @@ func (c coder) behind(d decoder) coder {
 func (c coder) uvarint(v *uint64) coder {
 	switch c.does {
 	case writes:
-		c.b = binary.AppendUvarint(c.b, *v)
+		if *v < 0x80 { // most are
+			c.b = append(c.b, byte(*v))
+		} else {
+			c.b = binary.AppendUvarint(c.b, *v)
+		}
 	case reads:
 		n, size := binary.Uvarint(c.b)
 		*v, c = n, c.passed(size)
@@ -165,6 +169,10 @@ func (c coder) room(v *uint64) coder {
 
 // target passes over which part a record is for.
 func (c coder) target(r *Record) coder {
+	if c.does == writes { // every record of a part comes by
+		c.b = binary.AppendUvarint(binary.AppendUvarint(c.b, uint64(r.Index)), r.ID)
+		return c
+	}
 	n := uint64(r.Index)
 	c = c.uvarint(&n).uvarint(&r.ID)
 	r.Index = uint32(n)
