@@ -29,7 +29,8 @@ import (
 // it by the largest divisor that keeps the rate: bit for bit the filter of that many blocks
 // with the same keys. Such a filter is up to 1 + 1/f as large as one made for its number of
 // keys, where f is Max over that number, rounded down: 1.15 times if Max is 7 times the keys
-// or more and the array for Max has a MiB, and a little over twice at worst. So Max may be
+// or more and the array for Max has a MiB, and a little over twice at worst, with just more
+// than half of Max. No array of that size can be cut to others, see ADR 55. So Max may be
 // generous: it costs memory while the filter is built, and nothing afterwards.
 //
 // More keys than Max are added as well, and raise the false positive rate: look at Stats of
@@ -51,8 +52,7 @@ func (c Config) NewBuilder() (*Builder[*Filter], error) {
 	return &Builder[*Filter]{b, func(b base, words []uint64) *Filter { return &Filter{lines{b, kernel.Blocks(words)}} }}, nil
 }
 
-// NewStandardBuilder is NewBuilder for a Standard. Its hashes take a sixteenth of the array
-// for Max keys beside it.
+// NewStandardBuilder is NewBuilder for a Standard. It keeps hashes of up to a ninetieth of Max.
 func (c Config) NewStandardBuilder() (*Builder[*Standard], error) {
 	b, err := c.building("NewStandardBuilder", sizing.Standard)
 	if err != nil {
@@ -131,23 +131,27 @@ func (b *Builder[F]) Build() (F, error) {
 //	during  [ blocks of bits |     hashes, sorted       ]
 //	after   [ blocks of bits                            ]
 //
-// The bits of a Standard lie anywhere, and its hashes wait elsewhere.
+// The bits of a Standard lie anywhere. Its hashes wait at the end of the array as well, but so
+// few that most of them have no bit there and can go at once, see turnFlat.
 type building struct {
 	most     base // of the filter for Max keys
 	alloc    memory.Alloc
 	headroom int
 	words    []uint64 // the array
 	list     []uint64 // hashes that wait
-	limit    int      // how many of them may
+	beside   bool     // they do so in memory of their own, since the array is too small
+	limit    int      // how many of them there is room for
+	kept     int      // how many of them leave room for a filter of theirs
 	filled   bool     // none waits any more
 	counted  uint64   // different keys, but for false positives of the array
 }
 
-// The part of the array that hashes take at the end of it, or beside it.
 const (
+	// The part of the array that hashes take at the end of it, and the part of their room that
+	// those take which came once if there is to be room for more.
 	listShare, listOf = 7, 8
-	besideShare       = 16
-	leastList         = 64
+	// leastList is the least room for hashes.
+	leastList = 64
 )
 
 // building returns what a Builder starts with.
@@ -176,12 +180,17 @@ func (c Config) building(constructor string, layout sizing.Layout) (building, er
 		most:  base{hasher: c.Hasher, shape: shape, capacity: uint64(c.Max), rate: c.ErrorRate},
 		alloc: c.Alloc, headroom: c.Headroom, words: words,
 	}
-	if layout == sizing.Standard {
-		b.limit = max(len(words)/besideShare, leastList)
-		return b, nil
-	}
 	b.limit = len(words) * listShare / listOf
-	b.list = words[len(words)-b.limit:][:0]
+	if layout == sizing.Standard {
+		b.limit = len(words) / (2 * shape.K) // half of the hashes have a bit there at most
+	}
+	if b.beside = b.limit < leastList && layout == sizing.Standard; b.beside {
+		b.limit, b.list = leastList, make([]uint64, 0, leastList)
+	} else {
+		b.list = words[len(words)-b.limit:][:0]
+	}
+	filter := float64(shape.Bits) / 64 / float64(c.Max) * (1 + float64(c.Headroom)/100) // words for a key
+	b.kept = min(b.limit*listShare/listOf, max(int(float64(len(words))/(1+filter)), leastList))
 	return b, nil
 }
 
@@ -225,39 +234,69 @@ func powerOfTwo(n uint64) uint64 { return 1 << bits.Len64(n-1) }
 // they still are so many that there would be no room for a filter of them beside them.
 func (b *building) makeRoom() {
 	b.list = shards.Dedupe(b.list)
-	if len(b.list) <= b.limit*listShare/listOf {
+	if len(b.list) <= b.kept {
 		return
 	}
-	b.filled, b.counted = true, uint64(len(b.list))
+	list := b.list
+	b.filled, b.counted, b.list = true, uint64(len(list)), nil
+	if b.beside {
+		b.set(nil, list)
+		return
+	}
+	at := len(b.words) - len(list)
+	copy(b.words[at:], list)
+	clear(b.words[len(b.words)-b.limit : at])
 	if b.most.shape.Layout == sizing.Standard {
-		b.set(nil, b.list)
-		b.list = nil
-		return
+		b.turnFlat(at)
+	} else {
+		b.turn(at)
 	}
-	b.turn()
 }
 
-// turn makes bits of the sorted hashes that wait in the array. The last few blocks reach
-// behind the hashes that are next, which are put aside for that: more than few only if the
-// hashes are not well mixed.
-func (b *building) turn() {
-	at := len(b.words) - len(b.list)
-	copy(b.words[at:], b.list)
-	clear(b.words[len(b.words)-b.limit : at])
-	b.list = nil
+// turn makes bits of the sorted hashes that wait in the array from word at on. The last few
+// blocks reach behind the hashes that are next, which are put aside for that: more than few only
+// if the hashes are not well mixed.
+func (b *building) turn(at int) {
 	var hs [batch]uint64
 	for at < len(b.words) {
 		n := copy(hs[:], b.words[at:])
 		clear(b.words[at : at+n])
 		at += n
 		if b.blockEnd(hs[n-1]) > at {
-			aside := slices.Clone(b.words[at:])
-			clear(b.words[at:])
-			b.set(nil, aside)
+			b.turnAside(at)
 			at = len(b.words)
 		}
 		b.set(nil, hs[:n])
 	}
+}
+
+// turnFlat is turn for a Standard. Bits before the hashes are set at once, and only hashes with
+// a bit behind stay, at the end: two of five, and then half of those, again and again.
+func (b *building) turnFlat(at int) {
+	f := newFlat(b.most, b.words)
+	for left := len(b.words) - at; left > batch; {
+		before := at
+		at = len(b.words)
+		for i := len(b.words) - 1; i >= before; i-- {
+			if h := b.words[i]; f.setBefore(h, before) {
+				at--
+				b.words[at] = h
+			}
+		}
+		clear(b.words[before:at])
+		if len(b.words)-at > left/4*3 {
+			break // hashes that are not well mixed
+		}
+		left = len(b.words) - at
+	}
+	b.turnAside(at)
+}
+
+// turnAside is turn with the hashes in other memory.
+func (b *building) turnAside(at int) {
+	aside := slices.Clone(b.words[at:])
+	clear(b.words[at:])
+	b.set(nil, aside)
 }
 
 // blockEnd returns the word behind the block of a hash.

@@ -49,6 +49,21 @@ func (f *flatSet) AddHash(h uint64) bool {
 	return fresh != 0
 }
 
+// setBefore sets the bits of a hash that lie before a word of a Standard, and reports whether
+// there are others.
+func (f *flat) setBefore(h uint64, word int) (more bool) {
+	for range f.shape.K {
+		at := probe(h, f.span)
+		if at>>6 < uint64(word) {
+			f.words[at>>6] |= 1 << (at & 63)
+		} else {
+			more = true
+		}
+		h += probeStep
+	}
+	return more
+}
+
 // AddHashes adds all of hs, in order. If dst is not nil, dst[i] is what
 // AddHash(hs[i]) would have returned; it panics if dst is then shorter than hs.
 func (f *flatSet) AddHashes(dst []bool, hs []uint64) {
