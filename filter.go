@@ -59,6 +59,17 @@ type Counter interface {
 	CountHash(h uint64) uint64
 }
 
+// Getter is a set whose keys have a value each.
+type Getter interface {
+	// GetHash returns the value of the key with hash h and true, or false if
+	// the key is certainly absent. Keys that are absent and not recognised as
+	// such get some value.
+	GetHash(h uint64) (value uint32, ok bool)
+	// GetHashes sets values[i] and ok[i] to GetHash(hs[i]) for every i. It
+	// panics if one of them is shorter than hs.
+	GetHashes(values []uint32, ok []bool, hs []uint64)
+}
+
 // View is a filter of any kind that is read where it lies, in a mapped file or in a
 // part of a larger buffer. It cannot be changed, and the memory must stay as it is
 // while the View is used. Config.View of every family makes one, codec.Config.View

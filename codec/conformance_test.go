@@ -160,6 +160,7 @@ var zeros = []struct {
 	{new(quotient.Growing), "NewGrowing"},
 	{new(fuse.Filter[uint8]), ""},
 	{new(ribbon.Filter), ""},
+	{new(ribbon.Map), ""},
 	{new(compose.Window), "NewWindow"},
 	{new(compose.Quorum), "NewQuorum"},
 	{new(compose.Striped), "StripedConfig.New"},

@@ -66,6 +66,7 @@ func TestConfigFields(t *testing.T) {
 	}, fuse.Config[uint8]{})
 	fieldsOf(t, map[string]string{
 		"Build": static + " Width", "Stream": stream + " Width", "Decode": opens, "Read": opens, "View": views, "At": views,
+		"BuildMap": static + " Width ValueBits Largest", "StreamMap": stream + " Width ValueBits Largest", "DecodeMap": opens, "ReadMap": opens,
 	}, ribbon.Config{})
 }
 

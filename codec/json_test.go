@@ -29,7 +29,7 @@ func TestNoJSON(t *testing.T) {
 		new(bloom.Concurrent), new(bloom.Sliced),
 		new(counting.Filter), new(counting.Spectral), new(counting.Stable),
 		new(cuckoo.Filter), new(quotient.Filter), new(quotient.Growing),
-		new(fuse.Filter[uint8]), new(ribbon.Filter),
+		new(fuse.Filter[uint8]), new(ribbon.Filter), new(ribbon.Map),
 		new(compose.Window), new(compose.Quorum), new(compose.Striped), new(compose.Layers),
 		new(redisbloom.Bloom), new(redisbloom.Cuckoo), new(redisbloom.CountMin), new(redisbloom.TopK), new(redisbloom.TDigest),
 	}

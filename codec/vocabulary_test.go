@@ -57,6 +57,11 @@ var methods = map[string]any{
 	"CountHash":    (func(uint64) uint64)(nil),
 	"MaxCount":     (func() uint64)(nil),
 
+	"Get":       (func([]byte) (uint32, bool))(nil),
+	"GetString": (func(string) (uint32, bool))(nil),
+	"GetHash":   (func(uint64) (uint32, bool))(nil),
+	"GetHashes": (func([]uint32, []bool, []uint64))(nil),
+
 	"Hash":          (func([]byte) uint64)(nil),
 	"Hasher":        (func() hashing.Hasher)(nil),
 	"Stats":         (func() bloomery.Stats)(nil),
@@ -81,6 +86,7 @@ var families = [][]string{
 	{"Insert", "InsertString", "InsertHash", "InsertHashes", "InsertKeys", "InsertStrings", "InsertSeq"},
 	{"Delete", "DeleteString", "DeleteHash"},
 	{"Count", "CountString", "CountHash"},
+	{"Get", "GetString", "GetHash", "GetHashes"},
 	{"UnmarshalBinary", "MarshalBinary", "AppendBinary", "WriteTo"},
 }
 
@@ -104,6 +110,7 @@ var speakers = []struct {
 	{new(quotient.Growing), new(quotient.Growing), "Shape"},
 	{new(fuse.Filter[uint8]), nil, "Shards"},
 	{new(ribbon.Filter), nil, "Shards"},
+	{new(ribbon.Map), nil, "Shards"},
 	{new(compose.Window), new(compose.Window), "Shape"},
 	{new(compose.Quorum), nil, "Members"},
 	{new(compose.Striped), nil, "Members"},

@@ -6,11 +6,12 @@ import (
 	"math/bits"
 
 	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/internal/envelope"
 	"github.com/bloomery/bloomery/internal/far"
 	"github.com/bloomery/bloomery/sizing"
 )
 
-// At returns the Filter whose encoding begins at the first byte of r, to be asked where it lies: a
+// At returns the Filter or Map whose encoding begins at the first byte of r, to be asked where it lies: a
 // key takes a read of 64 bytes for the code of its bucket, and one of up to 64 bytes more than
 // twice its columns, 8 bytes each. One key of some twenty takes as much again for the next layer.
 // The directory of the shards is read at once. Of c only Hasher may be set. Errors are those of
@@ -32,7 +33,11 @@ type remote struct {
 }
 
 func (c Config) found(s *far.Source) (far.Found, error) {
-	t, err := parse(s.Header, c.Hasher)
+	kind := uint16(envelope.KindRibbon)
+	if s.Header.Kind == envelope.KindMap {
+		kind = envelope.KindMap
+	}
+	t, err := parse(kind, s.Header, c.Hasher)
 	if err != nil {
 		return far.Found{}, err
 	}
@@ -46,7 +51,7 @@ func (c Config) found(s *far.Source) (far.Found, error) {
 		return far.Found{}, err
 	}
 	return far.Found{Hasher: f.hasher, Has: f.has, Stats: bloomery.Stats{
-		Kind: "ribbon", Capacity: f.keys, Items: f.keys, Exact: true, Bits: s.Header.Size, Bytes: s.Header.Payload, Asked: f.asked,
+		Kind: envelope.KindName(kind), Capacity: f.keys, Items: f.keys, Exact: true, Bits: s.Header.Size, Bytes: s.Header.Payload, Asked: f.asked,
 	}}, nil
 }
 
@@ -63,11 +68,8 @@ func (f *scattered) locate(front []uint64, words uint64) error {
 	for i := range f.parts {
 		s := &f.parts[i]
 		s.at = at
-		n := uint64(s.list)
-		for _, l := range s.shapes {
-			n += uint64(l.words(f.w, f.r))
-		}
-		if n = lines(n); at > words || n > words-at {
+		n := s.size(&f.table)
+		if at > words || n > words-at {
 			return fmt.Errorf("%w: shard %d takes %d words of %d", bloomery.ErrCorrupt, i, n, words)
 		}
 		at += n
@@ -119,10 +121,15 @@ func (f *scattered) match(p *far.Parts, l span, at, h, start uint64) (match, kno
 	if f.w.bits != 64 {
 		known = p.Words(third[:n], at+uint64(l.at(block+2, f.r))) && known
 	}
+	want, mask := uint64(x.print), uint64(1)<<n-1
+	if f.field.bits > 0 { // what stands in the columns of the value is not compared
+		want = uint64(f.field.join(x.print, 0))
+		mask &^= (1<<f.field.bits - 1) << f.field.prints
+	}
 	var wrong uint64
 	for j := range n {
 		parity := uint64(bits.OnesCount64(pair[j]&lo ^ pair[n+j]&mid ^ third[j]&hi))
-		wrong |= parity ^ uint64(x.print)>>j
+		wrong |= (parity ^ want>>j) & (mask >> j)
 	}
 	return wrong&1 == 0, known
 }

@@ -14,9 +14,9 @@ func (b *band128) reset(slots int) {
 	b.prints = zeroed(b.prints, slots)
 }
 
-func (b *band128) insert(start int, h uint64, mask uint32) (int, bool) {
+func (b *band128) insert(start int, h uint64, v uint32) (int, bool) {
 	r := row128(h)
-	at, lo, hi, v := start, r.lo, r.hi, r.print&mask
+	at, lo, hi := start, r.lo, r.hi
 	los := b.lo
 	his, prints := b.hi[:len(los)], b.prints[:len(los)]
 	for los[at] != 0 {

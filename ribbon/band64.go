@@ -7,11 +7,10 @@ import "math/bits"
 type band interface {
 	// reset makes it an empty system for so many slots.
 	reset(slots int)
-	// insert adds the row of hash h that begins at start, with so many bits
-	// of the fingerprint as mask has. It returns the slot where the row found
-	// its place, -1 if it follows from others, and false, with the system as
-	// it was, if it contradicts them.
-	insert(start int, h uint64, mask uint32) (slot int, ok bool)
+	// insert adds the row of hash h that begins at start and must xor to v. It
+	// returns the slot where the row found its place, -1 if it follows from
+	// others, and false, with the system as it was, if it contradicts them.
+	insert(start int, h uint64, v uint32) (slot int, ok bool)
 	// erase takes the row out that found its place at slot. All rows that
 	// were inserted after it must have been removed before.
 	erase(slot int)
@@ -42,9 +41,8 @@ func zeroed[T uint32 | uint64](s []T, n int) []T {
 	return s
 }
 
-func (b *band64) insert(start int, h uint64, mask uint32) (int, bool) {
-	r := row64(h)
-	at, c, v := start, r.lo, r.print&mask
+func (b *band64) insert(start int, h uint64, v uint32) (int, bool) {
+	at, c := start, row64(h).lo
 	coefs := b.coefs
 	prints := b.prints[:len(coefs)]
 	for coefs[at] != 0 {

@@ -160,6 +160,8 @@ func (f *table) AppendBare(dst []byte) ([]byte, error) {
 	switch {
 	case f.w == nil:
 		return dst, errZero("append bare")
+	case f.field.bits > 0:
+		return dst, fmt.Errorf("ribbon: append bare: %w: a map has no bare form", bloomery.ErrParameter)
 	case f.bits > 0:
 		return dst, fmt.Errorf("ribbon: append bare: %w: %d shards, a bare filter has one", bloomery.ErrParameter, len(f.shards))
 	case f.w != &widths[1]:

@@ -64,3 +64,36 @@ func BenchmarkBuild(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkMap compares a map of 8-bit values at 1/256 with a filter of as many
+// columns.
+func BenchmarkMap(b *testing.B) {
+	const n, asked = 10_000_000, 1 << 19
+	hs := hashes(n, 1)
+	m := mapped(b, ribbon.Config{ErrorRate: 1. / 256, ValueBits: 8}, hs)
+	f := built(b, ribbon.Config{ErrorRate: 1. / 65536}, hs)
+	values, ok := make([]uint32, 4096), make([]bool, 4096)
+	for hit, keys := range [][]uint64{hashes(asked, 2), hs[:asked]} {
+		single := func(ask func(h uint64)) func(b *testing.B) {
+			return func(b *testing.B) {
+				for i := 0; b.Loop(); i++ {
+					ask(keys[i&(asked-1)])
+				}
+			}
+		}
+		batch := func(ask func(hs []uint64)) func(b *testing.B) {
+			return func(b *testing.B) {
+				for i := 0; b.Loop(); i += len(ok) {
+					ask(keys[i&(asked-1):][:len(ok)])
+				}
+				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(len(ok)), "ns/key")
+			}
+		}
+		name := fmt.Sprintf("hit=%d/call=", hit)
+		b.Run("map/"+name+"single", single(func(h uint64) { m.GetHash(h) }))
+		b.Run("ribbon/"+name+"single", single(func(h uint64) { f.ContainsHash(h) }))
+		b.Run("map/"+name+"batch", batch(func(hs []uint64) { m.GetHashes(values, ok, hs) }))
+		b.Run("ribbon/"+name+"batch", batch(func(hs []uint64) { f.ContainsHashes(ok, hs) }))
+	}
+	b.ReportMetric(float64(m.Stats().Bits)/n, "bits/key")
+}

@@ -51,7 +51,7 @@ func (b *Builder) Build(ctx context.Context, c Config, hashes []uint64) (*Filter
 }
 
 func (b *Builder) build(ctx context.Context, c Config, hashes []uint64) (*Filter, error) {
-	if c.Scratch != nil || c.Memory != 0 {
+	if c.Scratch != nil || c.Memory != 0 || c.ValueBits != 0 || c.Largest {
 		return nil, fields.Only(c, "Build", "ErrorRate", "Width", "Shards", "Hasher", "Alloc", "Workers", "Progress")
 	}
 	p, err := c.check()
@@ -117,7 +117,7 @@ func (f *table) assemble(all []built, alloc memory.Alloc) (err error) {
 		n := copy(rest, all[i].words)
 		all[i].words, rest = rest[:n:n], rest[n:]
 		f.keys += uint64(all[i].keys)
-		f.shards[i] = all[i].open(f.w, f.r)
+		f.shards[i] = all[i].open(f)
 	}
 	f.weigh()
 	return nil

@@ -22,8 +22,15 @@ type Config struct {
 	_ struct{}
 
 	// ErrorRate is the false positive rate: less than 1, and at least 2^-32.
-	// Rates above 1/2 give a filter with 1/2.
+	// Rates above 1/2 give a filter with 1/2. A map may have 1: it then keeps
+	// nothing but values, and every absent key gets one.
 	ErrorRate float64
+	// ValueBits is the length of the values of a map in bits. With the bits of
+	// ErrorRate they are at most 32: 8-bit values go down to 2^-24.
+	ValueBits int
+	// Largest says that a key of a map that comes with several values gets the
+	// largest one. Else they are an error.
+	Largest bool
 	// Width is the number of coefficients in a key's row: 64, which 0 stands
 	// for, or 128, which saves another 0.2% of the space, and with which builds
 	// and lookups take half as long again.
@@ -68,7 +75,8 @@ type Config struct {
 // plan is a Config that was checked.
 type plan struct {
 	Config
-	size    sizing.Ribbon
+	size    sizing.Ribbon // with the columns of values
+	field   field         // of a map
 	w       *width
 	workers int
 }
@@ -108,10 +116,14 @@ func (p *plan) bits(n uint64) uint {
 // need returns the bytes that building a shard of n keys takes: their hashes,
 // the rows, and the table.
 func (p *plan) need(n uint64) uint64 {
-	return n*uint64(8+p.w.bits/8+4) + p.size.Bits(n)/8 + 1<<16
+	each := 8 + p.w.bits/8 + 4
+	if p.field.bits > 0 {
+		each += 8 + 4 + 16 // values as they come and as they are used, and pairs to sort
+	}
+	return n*uint64(each) + p.size.Bits(n)/8 + 1<<16
 }
 
 // table returns a table of 2^b shards that has none yet.
 func (p *plan) table(b uint) table {
-	return table{hasher: p.Hasher, w: p.w, r: p.size.Columns, bits: b, asked: p.ErrorRate}
+	return table{hasher: p.Hasher, w: p.w, r: p.size.Columns, field: p.field, bits: b, asked: p.ErrorRate}
 }

@@ -40,6 +40,15 @@
 // into memory. The filter follows from the hashes alone: not from their order,
 // nor from the number of goroutines.
 //
+// # Maps
+//
+// The table can give more than a fingerprint. [BuildMap] returns a [Map], in which
+// each key has a value of some bits beside it: which block, which shard, which
+// cache has this id, in one lookup.
+//
+//	m, err := ribbon.BuildMap(hashes, blocks, 8, 1.0/256) // 16.3 bits per key
+//	block, ok := m.GetString("alice")                     // her block, and true
+//
 // # When to choose another family
 //
 // Package fuse answers in half to a quarter of the time, for 13% more space and

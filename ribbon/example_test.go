@@ -53,3 +53,25 @@ func ExampleConfig_View() {
 	fmt.Println(v.Verify(), v.ContainsString("alice"))
 	// Output: <nil> true
 }
+
+// A map says which of 256 blocks has a key, and needs neither keys nor pointers.
+func ExampleBuildMap() {
+	var h hashing.Hasher
+	blockOf := map[string]uint32{"alice": 17, "bob": 203, "carol": 17}
+	var hashes []uint64
+	var blocks []uint32
+	for name, block := range blockOf {
+		hashes = append(hashes, h.HashString(name))
+		blocks = append(blocks, block)
+	}
+	m, err := ribbon.BuildMap(hashes, blocks, 8, 1.0/256)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(m.GetString("bob"))
+	fmt.Println(m.GetString("dave"))
+	// Output:
+	// 203 true
+	// 0 false
+}

@@ -10,14 +10,18 @@ import (
 // filling fills the layers of one shard after the other. Its memory is used
 // again.
 type filling struct {
-	w      *width
-	r      int     // columns of a narrow block
-	share  float64 // of the keys that must have a column more
-	mask   uint32  // bits of fingerprints that rows carry
-	band   band
-	codes  []uint64
-	placed []placed // rows of the present bucket
-	words  []uint64 // the shard so far
+	w       *width
+	r       int     // columns of a narrow block
+	share   float64 // of the keys that must have a column more
+	mask    uint32  // bits of fingerprints that rows carry
+	field   field   // where rows carry a value beside it
+	band    band
+	values  []uint32 // of the keys of the present layer; nil for a filter
+	pairs   []pair   // to sort them
+	spilled []uint32 // room for the values of a shard
+	codes   []uint64
+	placed  []placed // rows of the present bucket
+	words   []uint64 // the shard so far
 }
 
 // placed is where a row found its place, or -1, and where in its bucket it
@@ -29,7 +33,7 @@ func newFilling(p *plan) *filling {
 	if p.size.Share > 0 {
 		columns++
 	}
-	return &filling{w: p.w, r: p.size.Columns, share: p.size.Share, mask: uint32(1<<columns - 1), band: p.w.inserter()}
+	return &filling{w: p.w, r: p.size.Columns, share: p.size.Share, mask: uint32(1<<columns - 1), field: p.field, band: p.w.inserter()}
 }
 
 // reserve makes the buffers for a shard of n keys: buffers that grow from shard
@@ -59,14 +63,17 @@ func (f *filling) fill(keys []uint64, blocks int) (bumped int) {
 		for to < len(keys) && startOf(keys[to], starts)>>f.w.bucket == bucket {
 			to++
 		}
-		code := f.fillBucket(keys[from:to], starts)
+		code := f.fillBucket(keys, from, to, starts)
 		f.codes[bucket/perCodes] |= code << (bucket % perCodes * codeBits)
 		bound := f.w.bound(code)
-		for _, h := range keys[from:to] {
+		for i, h := range keys[from:to] {
 			if f.pos(h, starts) >= bound {
 				break
 			}
 			keys[bumped] = bump(h)
+			if f.values != nil {
+				f.values[bumped] = f.values[from+i]
+			}
 			bumped++
 		}
 		from = to
@@ -79,13 +86,18 @@ func (f *filling) pos(h, starts uint64) uint64 {
 	return startOf(h, starts) & (1<<f.w.bucket - 1)
 }
 
-// fillBucket inserts the keys of one bucket and returns its code.
-func (f *filling) fillBucket(keys []uint64, starts uint64) uint64 {
+// fillBucket inserts the keys of one bucket, those between from and to, and
+// returns its code.
+func (f *filling) fillBucket(keys []uint64, from, to int, starts uint64) uint64 {
 	f.placed = f.placed[:0]
-	for _, h := range slices.Backward(keys) {
+	for i, h := range slices.Backward(keys[from:to]) {
 		start := startOf(h, starts)
 		pos := start & (1<<f.w.bucket - 1)
-		slot, ok := f.band.insert(int(start), h, f.mask)
+		v := printOf(h)
+		if f.values != nil {
+			v = f.field.join(v, f.values[from+i])
+		}
+		slot, ok := f.band.insert(int(start), h, v&f.mask)
 		if ok {
 			f.placed = append(f.placed, placed{slot, int(pos)})
 			continue

@@ -36,9 +36,14 @@ func (c Config) Read(r io.Reader) (*Filter, error) {
 
 // load makes f what a source holds; on error f stays as it was.
 func (f *table) load(given hashing.Hasher, from *envelope.Source) error {
+	return f.loadKind(envelope.KindRibbon, given, from)
+}
+
+// loadKind is load for a filter or for a map.
+func (f *table) loadKind(kind uint16, given hashing.Hasher, from *envelope.Source) error {
 	var got table
 	_, words, err := from.Words(func(h envelope.Header) (err error) {
-		got, err = parse(h, given)
+		got, err = parse(kind, h, given)
 		return err
 	})
 	if err == nil {
@@ -63,14 +68,19 @@ func errZero(op string) error {
 	return fmt.Errorf("ribbon: %s: %w: a zero filter has no encoding", op, bloomery.ErrParameter)
 }
 
-// parse returns the table that a header describes, without shards. given is
-// the hasher for filters whose hasher is not in the header.
-func parse(h envelope.Header, given hashing.Hasher) (table, error) {
-	if err := h.CheckKind(envelope.KindRibbon); err != nil {
+// parse returns the table that a header of this kind describes, without shards.
+// given is the hasher for filters whose hasher is not in the header.
+func parse(kind uint16, h envelope.Header, given hashing.Hasher) (table, error) {
+	if err := h.CheckKind(kind); err != nil {
 		return table{}, err
 	}
-	words, bits := h.Extra&0xff, uint(h.Extra>>8)
+	words, bits, values := h.Extra&0xff, uint(h.Extra>>8), 0
+	if kind == envelope.KindMap {
+		bits, values = bits&0xff, int(bits>>8)
+	}
 	switch {
+	case kind == envelope.KindMap && (values < 1 || values > int(h.K)):
+		return table{}, fmt.Errorf("%w: values of %d bits in %d columns", bloomery.ErrCorrupt, values, h.K)
 	case h.K < 1 || h.K > sizing.MaxRibbonColumns:
 		return table{}, fmt.Errorf("%w: %d columns", bloomery.ErrCorrupt, h.K)
 	case words < 1 || int(words) >= len(widths):
@@ -81,6 +91,9 @@ func parse(h envelope.Header, given hashing.Hasher) (table, error) {
 		return table{}, fmt.Errorf("%w: payload of %d bytes for %d bits in %d shards", bloomery.ErrCorrupt, h.Payload, h.Size, 1<<bits)
 	}
 	t := table{w: &widths[words], r: int(h.K), bits: bits, keys: h.Capacity, asked: h.Rate}
+	if values > 0 {
+		t.field = field{bits: values, prints: t.r - values}
+	}
 	var err error
 	t.hasher, err = h.Hasher(given)
 	return t, err
@@ -100,17 +113,19 @@ func (f *table) attach(words []uint64) error {
 	rest := words[lines(len(words)-len(dir)):]
 	f.shards = make([]shard, len(all))
 	for i := range all {
-		n := uint64(all[i].list)
-		for _, s := range all[i].shapes {
-			n += uint64(s.words(f.w, f.r))
-		}
-		if n = lines(n); n > uint64(len(rest)) {
+		n := all[i].size(f)
+		if n > uint64(len(rest)) {
 			return fmt.Errorf("%w: shard %d takes %d words, %d are left", bloomery.ErrCorrupt, i, n, len(rest))
 		}
 		all[i].words, rest = rest[:n:n], rest[n:]
-		f.shards[i] = all[i].open(f.w, f.r)
+		f.shards[i] = all[i].open(f)
 		if !slices.IsSorted(f.shards[i].list) {
 			return fmt.Errorf("%w: shard %d: the list is not sorted", bloomery.ErrCorrupt, i)
+		}
+		for _, v := range f.shards[i].values {
+			if v>>f.field.bits != 0 {
+				return fmt.Errorf("%w: shard %d: a listed value of more than %d bits", bloomery.ErrCorrupt, i, f.field.bits)
+			}
 		}
 	}
 	if len(rest) > 0 {

@@ -25,15 +25,18 @@ type row struct {
 // row64 returns the row of 64 coefficients for hash h.
 func row64(h uint64) row {
 	x := h ^ h>>32
-	return row{lo: x*coefMul | 1, print: uint32(x * printMul >> 32)}
+	return row{lo: x*coefMul | 1, print: printOf(h)}
 }
 
 // row128 returns the row of 128 coefficients for hash h.
 func row128(h uint64) row {
 	x := h ^ h>>32
 	a := x * coefMul
-	return row{lo: a | 1, hi: (a ^ a>>32) * widenMul, print: uint32(x * printMul >> 32)}
+	return row{lo: a | 1, hi: (a ^ a>>32) * widenMul, print: printOf(h)}
 }
+
+// printOf returns the fingerprint of hash h.
+func printOf(h uint64) uint32 { return uint32((h ^ h>>32) * printMul >> 32) }
 
 // startOf returns the slot at which the row of h begins, one of so many. It
 // grows with h, so that sorted hashes are sorted by start.

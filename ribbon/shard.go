@@ -24,6 +24,7 @@ const (
 type shard struct {
 	layers []layer
 	list   []uint64
+	values []uint64 // of the keys in the list, in a map
 }
 
 // built is a shard as it is stored.
@@ -31,7 +32,7 @@ type built struct {
 	keys   int // without duplicates
 	shapes []shape
 	list   int      // length of the list
-	words  []uint64 // layers, list, zeros up to a whole line
+	words  []uint64 // layers, list, values of the list, zeros up to a whole line
 }
 
 // listable returns how many keys are better listed: their hashes take no more
@@ -41,10 +42,16 @@ func listable(w *width, r int) int { return (w.words()+1)*r + 4 }
 // build makes a shard of the keys with these hashes, which it overwrites. Its
 // words are good until the next one is built.
 func (f *filling) build(hashes []uint64) built {
-	keys := shards.Dedupe(hashes)
+	f.values = nil
+	return f.buildOf(shards.Dedupe(hashes))
+}
+
+// buildOf is build for sorted hashes without duplicates, to which f.values
+// belong if this is a map.
+func (f *filling) buildOf(keys []uint64) built {
 	out := built{keys: len(keys)}
 	f.words = f.words[:0]
-	for len(keys) > listable(f.w, f.r) && len(out.shapes) < maxLayers {
+	for len(keys)*f.field.listWords() > listable(f.w, f.r) && len(out.shapes) < maxLayers {
 		blocks := f.w.blocks(len(keys))
 		bumped := f.fill(keys, blocks)
 		s := shape{blocks, f.narrow(blocks)}
@@ -52,10 +59,15 @@ func (f *filling) build(hashes []uint64) built {
 		f.solve(&l, blocks)
 		out.shapes = append(out.shapes, s)
 		keys = keys[:bumped]
-		shards.Sort(keys)
+		f.sort(keys)
 	}
 	out.list = len(keys)
 	f.words = append(f.words, keys...)
+	if f.values != nil {
+		for _, v := range f.values[:len(keys)] {
+			f.words = append(f.words, uint64(v))
+		}
+	}
 	clear(f.more(lines(len(f.words)) - len(f.words)))
 	out.words = f.words
 	return out
@@ -80,14 +92,26 @@ func (b *built) appendTo(dir []uint64) []uint64 {
 	return dir
 }
 
+// size returns how many words the shard takes, as whole lines.
+func (b *built) size(f *table) uint64 {
+	n := uint64(b.list) * uint64(f.field.listWords())
+	for _, s := range b.shapes {
+		n += uint64(s.words(f.w, f.r))
+	}
+	return lines(n)
+}
+
 // open returns the shard that is stored in words.
-func (b *built) open(w *width, r int) shard {
+func (b *built) open(f *table) shard {
 	words := b.words
 	s := shard{layers: make([]layer, len(b.shapes))}
 	for i, shape := range b.shapes {
-		s.layers[i], words = newLayer(shape, r, w, words)
+		s.layers[i], words = newLayer(shape, f.r, f.w, words)
 	}
 	s.list = words[:b.list:b.list]
+	if f.field.bits > 0 {
+		s.values = words[b.list : 2*b.list : 2*b.list]
+	}
 	return s
 }
 

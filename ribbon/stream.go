@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"slices"
 
 	"github.com/bloomery/bloomery/internal/envelope"
 	"github.com/bloomery/bloomery/internal/fields"
@@ -72,7 +73,12 @@ func (s *Stream) writeTo(w io.Writer) (int64, error) {
 	if err := spill.AddSeq(s.ctx, s.hashes, made.Read); err != nil {
 		return 0, err
 	}
-	t, runs, err := p.buildAll(s.ctx, spill, made)
+	return p.write(s.ctx, w, spill, made)
+}
+
+// write builds what a spill holds and writes the encoding.
+func (p *plan) write(ctx context.Context, w io.Writer, spill *shards.Spill, made *shards.Progress) (int64, error) {
+	t, runs, err := p.buildAll(ctx, spill, made)
 	if err != nil {
 		return 0, err
 	}
@@ -82,14 +88,17 @@ func (s *Stream) writeTo(w io.Writer) (int64, error) {
 // buildAll builds all shards of a spill and stores them in the scratch. The
 // table that it returns has a directory and no shards.
 func (p *plan) buildAll(ctx context.Context, spill *shards.Spill, made *shards.Progress) (table, [][]shards.Run, error) {
+	each := uint64(p.field.listWords()) // words of a key in the spill
 	b, longest, left, err := spill.Cut(ctx, shards.Demand{
-		Bits: p.bits, Fixed: p.Shards > 0, Need: p.need, Memory: uint64(p.Memory - p.Memory/spillShare),
+		Bits:  func(n uint64) uint { return p.bits(n / each) },
+		Need:  func(n uint64) uint64 { return p.need(n / each) },
+		Fixed: p.Shards > 0, Memory: uint64(p.Memory - p.Memory/spillShare),
 	})
 	if err != nil {
 		return table{}, nil, err
 	}
 	made.Built(spill.Dropped())
-	workers := int(min(uint64(p.workers), 1<<b, max(1, left/p.need(longest))))
+	workers := int(min(uint64(p.workers), 1<<b, max(1, left/p.need(longest/each))))
 	fillings := make([]*filling, workers)
 	hashes := make([][]uint64, workers)
 	all := make([]built, 1<<b)
@@ -97,16 +106,18 @@ func (p *plan) buildAll(ctx context.Context, spill *shards.Spill, made *shards.P
 	err = shards.Each(ctx, len(all), workers, func(worker, i int) error {
 		if fillings[worker] == nil {
 			fillings[worker] = newFilling(p)
-			fillings[worker].reserve(int(longest), p.size)
+			fillings[worker].reserve(int(longest/each), p.size)
 			hashes[worker] = memory.Words(int(longest))
 		}
 		part, err := spill.Load(hashes[worker][:0], i, b)
 		if err != nil {
 			return err
 		}
-		all[i] = fillings[worker].build(part)
+		if all[i], err = fillings[worker].buildSpilled(part, p.Largest); err != nil {
+			return err
+		}
 		runs[i], err = spill.Store(all[i].words)
-		made.Built(uint64(len(part)))
+		made.Built(uint64(len(part)) / each)
 		return err
 	})
 	if err != nil {
@@ -119,4 +130,19 @@ func (p *plan) buildAll(ctx context.Context, spill *shards.Spill, made *shards.P
 		t.stored += uint64(len(all[i].words))
 	}
 	return t, runs, nil
+}
+
+// buildSpilled makes a shard of the words that a spill gave back: hashes, and in a
+// map the value of each behind it. They are overwritten.
+func (f *filling) buildSpilled(words []uint64, largest bool) (built, error) {
+	if f.field.bits == 0 {
+		return f.build(words), nil
+	}
+	n := len(words) / 2
+	values := slices.Grow(f.spilled[:0], n)[:n]
+	for i := range values {
+		words[i], values[i] = words[2*i], uint32(words[2*i+1])
+	}
+	f.spilled = values
+	return f.buildMap(words[:n], values, largest)
 }

@@ -15,12 +15,13 @@ type noJSON = envelope.NoJSON
 // batch is how many keys are hashed before their hashes are looked up.
 const batch = 256
 
-// table is all that Filter and its view know.
+// table is all that Filter and Map know, and their views.
 type table struct {
 	noJSON
 	hasher    hashing.Hasher
 	w         *width
-	r         int  // columns of a narrow block
+	r         int // columns of a narrow block
+	field     field
 	bits      uint // there are 2^bits shards
 	keys      uint64
 	asked     float64
@@ -78,7 +79,7 @@ func (f *table) String() string { return f.Stats().String() }
 // the share of slots that a key takes.
 func (f *table) Stats() bloomery.Stats {
 	s := bloomery.Stats{
-		Kind:      "ribbon",
+		Kind:      envelope.KindName(f.kind()),
 		Capacity:  f.keys,
 		Items:     f.keys,
 		Exact:     true,
@@ -91,6 +92,14 @@ func (f *table) Stats() bloomery.Stats {
 		s.Saturation = min(1, float64(f.keys)/float64(f.slots))
 	}
 	return s
+}
+
+// kind returns the number of the kind.
+func (f *table) kind() uint16 {
+	if f.field.bits > 0 {
+		return envelope.KindMap
+	}
+	return envelope.KindRibbon
 }
 
 // payload returns the length of the payload in bytes.
@@ -117,7 +126,7 @@ func (f *table) weigh() {
 		f.slots += uint64(len(s.list))
 	}
 	if f.keys > 0 && f.slots > 0 {
-		f.predicted = math.Ldexp((narrow+wide/2)/(narrow+wide+listed), -f.r)
+		f.predicted = math.Ldexp((narrow+wide/2)/(narrow+wide+listed), f.field.bits-f.r)
 	}
 }
 
@@ -125,11 +134,11 @@ func (f *table) weigh() {
 func (f *table) header() envelope.Header {
 	payload := f.payload()
 	return envelope.Header{
-		Kind:     envelope.KindRibbon,
+		Kind:     f.kind(),
 		Hash:     f.hasher.Kind(),
 		Check:    f.hasher.Check(),
 		K:        uint8(f.r),
-		Extra:    uint32(f.w.words()) | uint32(f.bits)<<8,
+		Extra:    uint32(f.w.words()) | uint32(f.bits)<<8 | uint32(f.field.bits)<<16,
 		Capacity: f.keys,
 		Rate:     f.asked,
 		Size:     payload * 8,

@@ -41,6 +41,8 @@ const (
 	KindWindow      = 17
 	KindQuorum      = 18
 	KindStriped     = 19
+	KindMap         = 20
+	KindExact       = 21
 )
 
 const (

@@ -15,6 +15,7 @@ var kindNames = [...]string{
 	KindSliced: "sliced", KindCounting: "counting", KindSpectral: "spectral", KindStable: "stable", KindCuckoo: "cuckoo",
 	KindQuotient: "quotient", KindFuse8: "fuse8", KindFuse16: "fuse16", KindFuse32: "fuse32", KindRibbon: "ribbon",
 	KindGrowing: "growing", KindWindow: "window", KindQuorum: "quorum", KindStriped: "striped",
+	KindMap: "map", KindExact: "exact",
 }
 
 // KindName returns the name of a kind, or its number if that is not known here.

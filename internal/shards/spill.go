@@ -99,7 +99,7 @@ func NewSpill(scratch Scratch, memory int, bits uint) *Spill {
 	for s.bits > 1 && memory>>s.bits < minBlock {
 		s.bits--
 	}
-	s.block = min(max(memory>>s.bits, minBlock), maxBlock) / 8
+	s.block = min(max(memory>>s.bits, minBlock), maxBlock) / 8 &^ 1 // whole pairs
 	s.buffer = make([]uint64, s.block<<s.bits)
 	s.fill = make([]int32, 1<<s.bits)
 	s.parts = make([][]Run, 1<<s.bits)
@@ -152,6 +152,39 @@ func (s *Spill) AddSeq(ctx context.Context, seq iter.Seq[uint64], progress func(
 		}
 		if err := s.Add(h); err != nil {
 			return err
+		}
+		read++
+	}
+	if err := context.Cause(ctx); err != nil {
+		return err
+	}
+	if progress != nil {
+		progress(read)
+	}
+	return s.Flush()
+}
+
+// AddPairs is AddSeq for hashes with a value each. They come back from Load as two
+// words, hash and value; counts are of words. KeepDuplicates must be set.
+func (s *Spill) AddPairs(ctx context.Context, seq iter.Seq2[uint64, uint32], progress func(read uint64)) error {
+	read := uint64(0)
+	for h, v := range seq {
+		if read%checkEvery == 0 {
+			if err := context.Cause(ctx); err != nil {
+				return err
+			}
+			if progress != nil {
+				progress(read)
+			}
+		}
+		part := bloomery.Route(h, s.bits)
+		at := part*s.block + int(s.fill[part])
+		s.buffer[at], s.buffer[at+1] = h, uint64(v)
+		s.fill[part] += 2
+		if int(s.fill[part]) == s.block {
+			if err := s.flush(part); err != nil {
+				return err
+			}
 		}
 		read++
 	}
