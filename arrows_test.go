@@ -123,6 +123,10 @@ var rooms = map[string][]string{
 		"server/internal/command/tdigest", "server/internal/command/filter", "server/internal/command/keys", "server/internal/command/text",
 		"server/internal/command/connection", "server/internal/command/admin", "server/internal/command/acl",
 	},
+	"server/internal/command/commandtest": {
+		"hashing", "server/internal/answer", "server/internal/command", "server/internal/door/local", "server/internal/engine", "server/internal/folder",
+		"server/internal/session", "server/internal/status", "server/internal/store",
+	},
 	"server/internal/web/metrics":     {"server/internal/engine", "server/internal/health", "server/internal/session", "server/internal/status"},
 	"server/internal/command/gendocs": {"server/internal/command"},
 	"server/internal/web":             {"page", "server/internal/answer", "server/internal/engine", "server/internal/health"},

@@ -11,25 +11,15 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery/server/internal/answer"
+	"github.com/bloomery/bloomery/server/internal/command/commandtest"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/status"
 )
 
-// script runs lines "command -> reply".
-func (b *bench) script(t *testing.T, script string) {
-	t.Helper()
-	for line := range strings.Lines(strings.TrimSpace(script)) {
-		cmd, want, _ := strings.Cut(strings.Trim(line, "\t\n"), " -> ")
-		if got := b.line(cmd); got != want {
-			t.Errorf("%s\n got %s\nwant %s", cmd, got, want)
-		}
-	}
-}
-
 // TestSettingsOfTheServer sets numbers of the server to the ends of their ranges, and
 // beyond.
 func TestSettingsOfTheServer(t *testing.T) {
-	b := newBench(t, 1<<30)
+	b := commandtest.New(t, 1<<30)
 	for _, p := range []struct {
 		name      string
 		low, high int64
@@ -43,16 +33,16 @@ func TestSettingsOfTheServer(t *testing.T) {
 		{"latency-monitor-threshold", 0, 1 << 53},
 	} {
 		for _, n := range []int64{p.high, p.low, p.low + 2} { // 0 microseconds of the slow log are 1
-			b.script(t, fmt.Sprintf("CONFIG SET %s %d -> +OK\nCONFIG GET %[1]s -> [\"%[1]s\" \"%[2]d\"]", p.name, n))
+			b.Script(t, fmt.Sprintf("CONFIG SET %s %d -> +OK\nCONFIG GET %[1]s -> [\"%[1]s\" \"%[2]d\"]", p.name, n))
 		}
 		for _, n := range []int64{p.low - 1, p.high + 1} {
-			b.script(t, fmt.Sprintf("CONFIG SET %s %d -> -ERR CONFIG SET failed (possibly related to argument '%[1]s') - "+
+			b.Script(t, fmt.Sprintf("CONFIG SET %s %d -> -ERR CONFIG SET failed (possibly related to argument '%[1]s') - "+
 				"argument must be between %[3]d and %[4]d inclusive", p.name, n, p.low, p.high))
 		}
-		b.script(t, fmt.Sprintf("CONFIG SET %s x -> -ERR CONFIG SET failed (possibly related to argument '%[1]s') - "+
+		b.Script(t, fmt.Sprintf("CONFIG SET %s x -> -ERR CONFIG SET failed (possibly related to argument '%[1]s') - "+
 			"argument couldn't be parsed into an integer", p.name))
 	}
-	b.script(t, `
+	b.Script(t, `
 		CONFIG SET cf-max-iterations 65535 cf-max-expansions 65536 cf-bucket-size 255 -> +OK
 		CONFIG GET cf-max-* -> ["cf-max-expansions" "65536" "cf-max-iterations" "65535"]
 		CONFIG SET maxmemory 1 -> +OK
@@ -65,7 +55,7 @@ func TestSettingsOfTheServer(t *testing.T) {
 		CONFIG SET cf-max-iterations 65536 -> -ERR CONFIG SET failed (possibly related to argument 'cf-max-iterations') - Value for `+"`cf-max-iterations`"+` must be in the range [1, 65535]
 		CONFIG SET cf-max-iterations 0 -> -ERR CONFIG SET failed (possibly related to argument 'cf-max-iterations') - Value for `+"`cf-max-iterations`"+` must be in the range [1, 65535]`)
 	const must = "-ERR CONFIG SET failed (possibly related to argument 'appendfsync') - argument(s) must be one of the following: everysec, always, no"
-	b.script(t, `
+	b.Script(t, `
 		CONFIG SET timeout 7 maxclients -> -ERR wrong number of arguments for 'config|set' command
 		CONFIG GET timeout -> ["timeout" "2"]
 		CONFIG SET timeout 1 timeout 2 -> -ERR CONFIG SET failed (possibly related to argument 'timeout') - duplicate parameter
@@ -80,45 +70,45 @@ func TestSettingsOfTheServer(t *testing.T) {
 		CONFIG SET appendfsync seldom -> `+must+`
 		CONFIG GET appendfsync -> ["appendfsync" "always"]`)
 
-	b.facts.ConfigFile = "bloomery.conf"
-	b.script(t, "CONFIG REWRITE -> +OK")
-	b.rewrite = errors.New("no\nroom")
-	b.script(t, "CONFIG REWRITE -> -ERR Rewriting config file: no room")
-	b.script(t, `
+	b.About.ConfigFile = "bloomery.conf"
+	b.Script(t, "CONFIG REWRITE -> +OK")
+	b.Rewrite = errors.New("no\nroom")
+	b.Script(t, "CONFIG REWRITE -> -ERR Rewriting config file: no room")
+	b.Script(t, `
 		MULTI -> +OK
 		CONFIG REWRITE -> -ERR Command not allowed inside a transaction
 		DISCARD -> +OK`)
 
-	b.withoutLog(t)
+	b.WithoutLog(t)
 	const memory = "-ERR CONFIG SET failed (possibly related to argument 'appendfsync') - this server keeps its data in memory only"
-	mode := b.exec(fields("CONFIG GET appendfsync"))[0].Elems[1].Text
+	mode := b.Exec(commandtest.Fields("CONFIG GET appendfsync"))[0].Elems[1].Text
 	for _, m := range []string{"always", "everysec", "no"} {
 		want := memory
 		if m == mode {
 			want = "+OK"
 		}
-		b.script(t, "CONFIG SET appendfsync "+m+" -> "+want)
+		b.Script(t, "CONFIG SET appendfsync "+m+" -> "+want)
 	}
-	b.script(t, `CONFIG GET appendonly -> ["appendonly" "no"]`)
+	b.Script(t, `CONFIG GET appendonly -> ["appendonly" "no"]`)
 }
 
 // TestInfoFields holds every field of INFO to its name, and those that a test can
 // know to their values.
 func TestInfoFields(t *testing.T) {
-	b := newBench(t, 3<<20)
-	b.facts = status.Server{
-		Version: "1.2.3", Started: b.now.Add(-49 * time.Hour), Port: 6380, Accepted: 5, Rejected: 2, BytesIn: 77, BytesOut: 88,
+	b := commandtest.New(t, 3<<20)
+	b.About = status.Server{
+		Version: "1.2.3", Started: b.Now.Add(-49 * time.Hour), Port: 6380, Accepted: 5, Rejected: 2, BytesIn: 77, BytesOut: 88,
 		ConfigFile: "c.conf", Executable: "bloomery",
 	}
-	b.line("SET a v EX 100")
-	b.line("GET a")
-	b.line("GET nokey")
-	b.line("GET")
-	b.line("INCR a")
-	b.line("BF.ADD f x")
+	b.Line("SET a v EX 100")
+	b.Line("GET a")
+	b.Line("GET nokey")
+	b.Line("GET")
+	b.Line("INCR a")
+	b.Line("BF.ADD f x")
 	const any = "*"
-	data := b.state.Bytes()
-	log := b.door.Status()
+	data := b.State.Bytes()
+	log := b.Door.Status()
 	want := map[string]string{
 		"Server": fmt.Sprint("redis_version:7.4.1 redis_mode:standalone server_name:bloomery bloomery_version:1.2.3 os:"+runtime.GOOS, "_", runtime.GOARCH,
 			" arch_bits:64 go_version:", runtime.Version(), " process_id:", os.Getpid(), " run_id:* tcp_port:6380 server_time_usec:1700000000000000",
@@ -143,7 +133,7 @@ func TestInfoFields(t *testing.T) {
 		"Health": "health_filters:* health_ok:* health_rebuild:0 health_resize:0 health_optimize:0 health_compress:0 health_anomalous:0 health_probes:* health_probes_positive:* " +
 			"health_probes_skipped:* health_evaluations:* health_cpu_microseconds:* health_cpu_share:* health_false_positives_reported:0 health_repaired:0 health_alarm:0",
 	}
-	text := b.exec(fields("INFO everything"))[0].Text
+	text := b.Exec(commandtest.Fields("INFO everything"))[0].Text
 	for section := range strings.SplitSeq(text, "\r\n\r\n") {
 		head, body, _ := strings.Cut(section, "\r\n")
 		name := strings.TrimPrefix(head, "# ")
@@ -173,15 +163,15 @@ func TestInfoFields(t *testing.T) {
 		{"INFO keyspace", "# Keyspace", "# Keyspace"},
 		{"INFO CLUSTER clients", "# Clients", "# Cluster"},
 	} {
-		text := b.exec(fields(c.words))[0].Text
+		text := b.Exec(commandtest.Fields(c.words))[0].Text
 		if at := strings.LastIndex(text, "# "); !strings.HasPrefix(text, c.first+"\r\n") || !strings.HasPrefix(text[at:], c.last+"\r\n") ||
 			strings.Contains(text, "cmdstat") {
 			t.Errorf("%s = %s", c.words, text)
 		}
 	}
 	for seconds, want := range map[time.Duration]string{86_399: "0", 86_400: "1", 172_799: "1", 172_800: "2"} {
-		b.facts.Started = b.now.Add(-seconds * time.Second)
-		if text := b.exec(fields("INFO server"))[0].Text; !strings.Contains(text, "\r\nuptime_in_days:"+want+"\r\n") {
+		b.About.Started = b.Now.Add(-seconds * time.Second)
+		if text := b.Exec(commandtest.Fields("INFO server"))[0].Text; !strings.Contains(text, "\r\nuptime_in_days:"+want+"\r\n") {
 			t.Errorf("%d seconds are not %s days: %s", seconds, want, text)
 		}
 	}
@@ -189,13 +179,13 @@ func TestInfoFields(t *testing.T) {
 		{"1023", "1023B"}, {"1024", "1.00K"}, {"1536", "1.50K"}, {"1048575", "1024.00K"}, {"1048576", "1.00M"},
 		{"3221225472", "3.00G"}, {"1099511627776", "1.00T"}, {"1125899906842624", "1024.00T"},
 	} {
-		b.line("CONFIG SET maxmemory " + c.max)
-		if text := b.exec(fields("INFO memory"))[0].Text; !strings.Contains(text, "\r\nmaxmemory_human:"+c.want+"\r\n") {
+		b.Line("CONFIG SET maxmemory " + c.max)
+		if text := b.Exec(commandtest.Fields("INFO memory"))[0].Text; !strings.Contains(text, "\r\nmaxmemory_human:"+c.want+"\r\n") {
 			t.Errorf("maxmemory %s is not shown as %s", c.max, c.want)
 		}
 	}
-	b.withoutLog(t)
-	if got := b.line("INFO persistence"); got != `"# Persistence\r\nloading:0\r\nrdb_bgsave_in_progress:0\r\naof_enabled:0\r\n"` {
+	b.WithoutLog(t)
+	if got := b.Line("INFO persistence"); got != `"# Persistence\r\nloading:0\r\nrdb_bgsave_in_progress:0\r\naof_enabled:0\r\n"` {
 		t.Errorf("INFO of a server without a log = %s", got)
 	}
 }
@@ -203,8 +193,8 @@ func TestInfoFields(t *testing.T) {
 // TestSlowCommands looks at the slow log, the latency monitor and histograms with a
 // clock that goes on by a millisecond whenever it is read.
 func TestSlowCommands(t *testing.T) {
-	b := newBench(t, 1<<30)
-	b.script(t, `
+	b := commandtest.New(t, 1<<30)
+	b.Script(t, `
 		LATENCY DOCTOR -> "What takes long is not noted. Say from how many milliseconds on it is: CONFIG SET latency-monitor-threshold 100\n"
 		CONFIG SET slowlog-log-slower-than 0 latency-monitor-threshold 1 -> +OK
 		LATENCY DOCTOR -> "Nothing took 1 ms or more.\n"
@@ -212,21 +202,21 @@ func TestSlowCommands(t *testing.T) {
 		SET a v -> +OK
 		CONFIG RESETSTAT -> +OK
 		SLOWLOG RESET -> +OK`)
-	b.tick = time.Millisecond
-	b.line("GET a")
-	b.line("MSET a 1 b 2")
-	b.line("CONFIG SET timeout 5 requirepass secret maxclients 7")
-	b.session = engine.NewSession(2, "127.0.0.1:1", "127.0.0.1:2", b.now, func() {})
-	b.line("AUTH secret")
-	b.line("CONFIG SET requirepass another")
-	b.now, b.tick = time.Unix(1_700_000_010, 0), 5*time.Millisecond
-	b.line("SET a w")
-	b.tick = 0
-	b.line("CONFIG SET slowlog-log-slower-than -1")
+	b.Tick = time.Millisecond
+	b.Line("GET a")
+	b.Line("MSET a 1 b 2")
+	b.Line("CONFIG SET timeout 5 requirepass secret maxclients 7")
+	b.Session = engine.NewSession(2, "127.0.0.1:1", "127.0.0.1:2", b.Now, func() {})
+	b.Line("AUTH secret")
+	b.Line("CONFIG SET requirepass another")
+	b.Now, b.Tick = time.Unix(1_700_000_010, 0), 5*time.Millisecond
+	b.Line("SET a w")
+	b.Tick = 0
+	b.Line("CONFIG SET slowlog-log-slower-than -1")
 	const doctor = `"command: 2 samples, 3 ms on average, 5 ms at most.\nfast-command: 1 samples, 1 ms on average, 1 ms at most.\n` +
 		`SLOWLOG GET shows which commands took long, LATENCY HISTOGRAM how long all of them take. ` +
 		`Long values and many items make commands slow; so does a machine whose processors are busy with something else.\n"`
-	b.script(t, `
+	b.Script(t, `
 		SLOWLOG GET 2 -> [[:5 :1700000010 :5000 ["SET" "(key)" "w"] "127.0.0.1:1" ""] [:4 :1700000000 :1000 ["CONFIG" "SET" "requirepass" "(redacted)"] "127.0.0.1:1" ""]]
 		SLOWLOG GET -> [[:5 :1700000010 :5000 ["SET" "(key)" "w"] "127.0.0.1:1" ""] [:4 :1700000000 :1000 ["CONFIG" "SET" "requirepass" "(redacted)"] "127.0.0.1:1" ""] [:3 :1700000000 :1000 ["AUTH" "(redacted)"] "127.0.0.1:1" ""] [:2 :1700000000 :1000 ["CONFIG" "SET" "timeout" "5" "requirepass" "(redacted)" "(redacted)" "(redacted)"] "127.0.0.1:1" "me"] [:1 :1700000000 :1000 ["MSET" "(key)" "1" "(key)" "2"] "127.0.0.1:1" "me"] [:0 :1700000000 :1000 ["GET" "(key)"] "127.0.0.1:1" "me"]]
 		SLOWLOG LEN -> :6
@@ -246,19 +236,19 @@ func TestSlowCommands(t *testing.T) {
 		SLOWLOG RESET -> +OK
 		SLOWLOG LEN -> :0
 		CONFIG SET slowlog-log-slower-than 0 -> +OK`)
-	b.tick = time.Millisecond
-	b.line("CMS.MERGE to 2 a b WEIGHTS 3 4")
-	b.line("COPY a b")
-	b.tick = 0
-	b.script(t, `SLOWLOG GET 2 -> [[:7 :1700000010 :1000 ["COPY" "(key)" "(key)"] "127.0.0.1:1" ""] [:6 :1700000010 :1000 ["CMS.MERGE" "(key)" "2" "(key)" "(key)" "WEIGHTS" "3" "4"] "127.0.0.1:1" ""]]`)
-	b.line("SLOWLOG RESET")
-	b.tick = time.Millisecond
+	b.Tick = time.Millisecond
+	b.Line("CMS.MERGE to 2 a b WEIGHTS 3 4")
+	b.Line("COPY a b")
+	b.Tick = 0
+	b.Script(t, `SLOWLOG GET 2 -> [[:7 :1700000010 :1000 ["COPY" "(key)" "(key)"] "127.0.0.1:1" ""] [:6 :1700000010 :1000 ["CMS.MERGE" "(key)" "2" "(key)" "(key)" "WEIGHTS" "3" "4"] "127.0.0.1:1" ""]]`)
+	b.Line("SLOWLOG RESET")
+	b.Tick = time.Millisecond
 	for range 12 {
-		b.line("PING")
+		b.Line("PING")
 	}
-	b.tick = 0
+	b.Tick = 0
 	for words, want := range map[string]int{"": 10, " -1": 12, " 0": 0, " 11": 11, " 100": 12} {
-		if got := len(b.exec(fields("SLOWLOG GET" + words))[0].Elems); got != want {
+		if got := len(b.Exec(commandtest.Fields("SLOWLOG GET" + words))[0].Elems); got != want {
 			t.Errorf("SLOWLOG GET%s has %d entries, want %d", words, got, want)
 		}
 	}
@@ -266,7 +256,7 @@ func TestSlowCommands(t *testing.T) {
 
 // TestDescriptions asks COMMAND for keys, arguments and lists.
 func TestDescriptions(t *testing.T) {
-	newBench(t, 1<<30).script(t, `
+	commandtest.New(t, 1<<30).Script(t, `
 		ACL CAT bloom cuckoo -> -ERR wrong number of arguments for 'acl|cat' command
 		COMMAND LIST FILTERBY PATTERN ACL* -> ["acl" "acl|cat" "acl|deluser" "acl|dryrun" "acl|genpass" "acl|getuser" "acl|help" "acl|list" "acl|load" "acl|log" "acl|save" "acl|setuser" "acl|users" "acl|whoami"]
 		COMMAND LIST FILTERBY MODULE BF -> []
@@ -280,13 +270,13 @@ func TestDescriptions(t *testing.T) {
 		COMMAND DOCS eval -> ["eval" ["summary" "Refused: the server runs no code of clients." "since" "2.6.0" "group" "scripting" "complexity" "O(1)" "arguments" [["name" "script" "type" "string"] ["name" "numkeys" "type" "string"] ["name" "key" "type" "key" "key_spec_index" :0 "flags" [+optional +multiple]] ["name" "arg" "type" "string" "flags" [+optional +multiple]]]]]
 		COMMAND DOCS shutdown -> ["shutdown" ["summary" "Ends the server in order. The log has all writes, so that nothing is lost with NOSAVE either." "since" "1.0.0" "group" "server" "complexity" "O(n), n being the data that is not on disk yet" "arguments" [["name" "option" "type" "oneof" "flags" [+optional] "arguments" [["name" "nosave" "type" "pure-token" "token" "NOSAVE"] ["name" "save" "type" "pure-token" "token" "SAVE"]]] ["name" "now" "type" "pure-token" "token" "NOW" "flags" [+optional]] ["name" "force" "type" "pure-token" "token" "FORCE" "flags" [+optional]]]]]
 		COMMAND DOCS module -> ["module" ["summary" "Lists modules." "since" "4.0.0" "group" "server" "complexity" "" "subcommands" ["module|help" ["summary" "Lists the subcommands." "since" "4.0.0" "group" "server" "complexity" "O(1)"] "module|list" ["summary" "Lists the modules: bf, which is built in." "since" "4.0.0" "group" "server" "complexity" "O(1)"]]]]`)
-	b := newBench(t, 1<<30)
-	for _, c := range b.exec(fields("COMMAND LIST"))[0].Elems {
+	b := commandtest.New(t, 1<<30)
+	for _, c := range b.Exec(commandtest.Fields("COMMAND LIST"))[0].Elems {
 		if strings.Contains(c.Text, "|") {
 			t.Errorf("COMMAND LIST has the subcommand %s", c.Text)
 		}
 	}
-	for _, c := range b.exec(fields("COMMAND LIST FILTERBY MODULE bf"))[0].Elems {
+	for _, c := range b.Exec(commandtest.Fields("COMMAND LIST FILTERBY MODULE bf"))[0].Elems {
 		if family, _, _ := strings.Cut(c.Text, "."); !strings.Contains(" bf cf cms topk tdigest ", " "+family+" ") {
 			t.Errorf("COMMAND LIST FILTERBY MODULE bf has %s", c.Text)
 		}
@@ -296,37 +286,37 @@ func TestDescriptions(t *testing.T) {
 // TestShutdown ends the server with all words that belong together, and with no
 // others.
 func TestShutdown(t *testing.T) {
-	b := newBench(t, 1<<30)
-	b.script(t, `
+	b := commandtest.New(t, 1<<30)
+	b.Script(t, `
 		SHUTDOWN SAVE NOSAVE -> -ERR syntax error
 		SHUTDOWN nosave now save -> -ERR syntax error
 		SHUTDOWN soon -> -ERR syntax error
 		SHUTDOWN ABORT NOW -> -ERR syntax error
 		SHUTDOWN ABORT -> -ERR No shutdown in progress.
 		SHUTDOWN NOW SAVE FORCE NOSAVE -> -ERR wrong number of arguments for 'shutdown' command`)
-	if b.ended != 0 {
+	if b.Ended != 0 {
 		t.Fatal("the server was ended by a command that it refused")
 	}
 	for i, words := range []string{"", "SAVE", "NOSAVE", "nosave NOW force", "SAVE SAVE"} {
-		b := newBench(t, 1<<30)
-		if got := b.line("SHUTDOWN " + words); got != "+OK" || b.ended != 1 || !b.work.Calls[0].Mute {
-			t.Errorf("%d: SHUTDOWN %s = %s, ended %d times", i, words, got, b.ended)
+		b := commandtest.New(t, 1<<30)
+		if got := b.Line("SHUTDOWN " + words); got != "+OK" || b.Ended != 1 || !b.Work.Calls[0].Mute {
+			t.Errorf("%d: SHUTDOWN %s = %s, ended %d times", i, words, got, b.Ended)
 		}
 	}
 }
 
 // TestSmallCommands looks at the clock and at commands that do nothing here.
 func TestSmallCommands(t *testing.T) {
-	b := newBench(t, 1<<30)
-	b.now = time.UnixMicro(1_789_123_456_000_789)
-	b.script(t, `
+	b := commandtest.New(t, 1<<30)
+	b.Now = time.UnixMicro(1_789_123_456_000_789)
+	b.Script(t, `
 		TIME -> ["1789123456" "789"]
 		WAIT x 0 -> -ERR value is not an integer or out of range
 		WAIT 0 x -> -ERR timeout is not an integer or out of range
 		WAIT 0 -1 -> -ERR timeout is negative
 		WAIT 0 0 -> :0
 		MONITOR -> +OK`)
-	if newBench(t, 100).line("MONITOR") != "-"+answer.TextOOM {
+	if commandtest.New(t, 100).Line("MONITOR") != "-"+answer.TextOOM {
 		t.Error("MONITOR without memory for it")
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/bloomery/bloomery/server/internal/command/commandtest"
 	"github.com/bloomery/bloomery/server/internal/engine"
 )
 
@@ -13,12 +14,12 @@ import (
 func BenchmarkExec(b *testing.B) {
 	for _, cmd := range []string{"PING", "BF.EXISTS b", "BF.ADD b", "CF.EXISTS c", "CF.ADD c", "CF.DEL c", "CMS.INCRBY m", "CMS.QUERY m", "TOPK.ADD k", "TDIGEST.ADD d"} {
 		b.Run("cmd="+strings.Fields(cmd)[0], func(b *testing.B) {
-			e := newBench(b, 8<<30)
-			e.line("BF.RESERVE b 0.01 10000000")
-			e.line("CF.RESERVE c 10000000")
-			e.line("CMS.INITBYDIM m 10000 7")
-			e.line("TOPK.RESERVE k 100 10000 5 0.9")
-			e.line("TDIGEST.CREATE d")
+			e := commandtest.New(b, 8<<30)
+			e.Line("BF.RESERVE b 0.01 10000000")
+			e.Line("CF.RESERVE c 10000000")
+			e.Line("CMS.INITBYDIM m 10000 7")
+			e.Line("TOPK.RESERVE k 100 10000 5 0.9")
+			e.Line("TDIGEST.CREATE d")
 			const pipeline = 64
 			batches := make([][][][]byte, 8000)
 			for i := range batches {
@@ -42,14 +43,14 @@ func BenchmarkExec(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				if i%len(batches) == 0 && cmd == "CF.ADD c" {
-					e.line("DEL c")
-					e.line("CF.RESERVE c 10000000")
+					e.Line("DEL c")
+					e.Line("CF.RESERVE c 10000000")
 				}
 				w.Reset()
 				for _, args := range batches[i%len(batches)] {
 					w.Add(args)
 				}
-				e.engine.Exec(e.session, &w, 0)
+				e.Engine.Exec(e.Session, &w, 0)
 				i++
 			}
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*pipeline), "ns/command")
@@ -63,19 +64,19 @@ func BenchmarkUser(b *testing.B) {
 	for _, user := range []string{"all", "commands", "patterns", "addrate"} {
 		for _, cmd := range []string{"BF.EXISTS", "BF.ADD", "PING"} {
 			b.Run("cmd="+cmd+"/user="+user, func(b *testing.B) {
-				e := newBench(b, 8<<30)
-				e.withoutLog(b) // no waiting for a disk
-				e.line("BF.RESERVE some:filter 0.01 10000000")
-				e.line("ACL SETUSER all on >pw ~* +@all")
-				e.line("ACL SETUSER commands on >pw ~* -@all +@bloom +@connection")
-				e.line("ACL SETUSER patterns on >pw +@all ~other:* ~more:*:* %R~shared:* ~some:*")
-				e.line("ACL SETUSER addrate on >pw ~* +@all addrate=1000000000")
-				e.login(b, user)
+				e := commandtest.New(b, 8<<30)
+				e.WithoutLog(b) // no waiting for a disk
+				e.Line("BF.RESERVE some:filter 0.01 10000000")
+				e.Line("ACL SETUSER all on >pw ~* +@all")
+				e.Line("ACL SETUSER commands on >pw ~* -@all +@bloom +@connection")
+				e.Line("ACL SETUSER patterns on >pw +@all ~other:* ~more:*:* %R~shared:* ~some:*")
+				e.Line("ACL SETUSER addrate on >pw ~* +@all addrate=1000000000")
+				e.Login(b, user)
 				const pipeline = 64
 				batch := make([][][]byte, pipeline)
 				for i := range batch {
-					if batch[i] = bytesOf([]string{cmd}); cmd != "PING" {
-						batch[i] = bytesOf([]string{cmd, "some:filter", fmt.Sprintf("%012d", i*7919)})
+					if batch[i] = commandtest.Bytes([]string{cmd}); cmd != "PING" {
+						batch[i] = commandtest.Bytes([]string{cmd, "some:filter", fmt.Sprintf("%012d", i*7919)})
 					}
 				}
 				var w engine.Workspace
@@ -85,7 +86,7 @@ func BenchmarkUser(b *testing.B) {
 					for _, args := range batch {
 						w.Add(args)
 					}
-					e.engine.Exec(e.session, &w, 0)
+					e.Engine.Exec(e.Session, &w, 0)
 				}
 				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*pipeline), "ns/command")
 			})

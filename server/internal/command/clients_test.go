@@ -6,13 +6,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bloomery/bloomery/server/internal/command/commandtest"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/session"
 )
 
 // TestHello asks for a protocol, a name and a user at once.
 func TestHello(t *testing.T) {
-	b := newBench(t, 1<<30)
+	b := commandtest.New(t, 1<<30)
 	for _, c := range []struct{ line, want, name string }{
 		{"HELLO 2 SETNAME me", `"proto" :2`, `"me"`},
 		{"HELLO 3 SETNAME you", `"proto" :3`, `"you"`},
@@ -21,10 +22,10 @@ func TestHello(t *testing.T) {
 		{"HELLO 3 AUTH nobody x SETNAME not", "-WRONGPASS", `"both"`},
 		{"HELLO", `"proto" :2`, `"both"`},
 	} {
-		if got := b.line(c.line); !strings.Contains(got, c.want) {
+		if got := b.Line(c.line); !strings.Contains(got, c.want) {
 			t.Errorf("%s = %s, without %s", c.line, got, c.want)
 		}
-		if got := b.line("CLIENT GETNAME"); got != c.name {
+		if got := b.Line("CLIENT GETNAME"); got != c.name {
 			t.Errorf("after %s the name is %s, want %s", c.line, got, c.name)
 		}
 	}
@@ -32,22 +33,22 @@ func TestHello(t *testing.T) {
 
 // TestHelloOfAGuest asks that nothing is changed for a client that has not logged in.
 func TestHelloOfAGuest(t *testing.T) {
-	b := newBench(t, 1<<30)
-	b.line("CONFIG SET requirepass pw")
-	b.session = engine.NewSession(2, "127.0.0.1:3", "127.0.0.1:2", b.now, func() {})
-	if got := b.line("HELLO 3 SETNAME me"); !strings.HasPrefix(got, "-NOAUTH HELLO must be called with the client already authenticated") {
+	b := commandtest.New(t, 1<<30)
+	b.Line("CONFIG SET requirepass pw")
+	b.Session = engine.NewSession(2, "127.0.0.1:3", "127.0.0.1:2", b.Now, func() {})
+	if got := b.Line("HELLO 3 SETNAME me"); !strings.HasPrefix(got, "-NOAUTH HELLO must be called with the client already authenticated") {
 		t.Errorf("HELLO = %s", got)
 	}
-	if got := b.line("HELLO 2 AUTH default pw"); !strings.Contains(got, `"proto" :2`) {
+	if got := b.Line("HELLO 2 AUTH default pw"); !strings.Contains(got, `"proto" :2`) {
 		t.Errorf("HELLO with a password = %s", got)
 	}
-	if got := b.line("CLIENT GETNAME"); got != "nil" {
+	if got := b.Line("CLIENT GETNAME"); got != "nil" {
 		t.Errorf("the name is %s", got)
 	}
-	if got := b.line("CLIENT INFO"); !strings.HasPrefix(got, `"id=2 addr=127.0.0.1:3 laddr=127.0.0.1:2 `) || !strings.Contains(got, " cmd=client|info user=default ") || !strings.HasSuffix(got, `\n"`) {
+	if got := b.Line("CLIENT INFO"); !strings.HasPrefix(got, `"id=2 addr=127.0.0.1:3 laddr=127.0.0.1:2 `) || !strings.Contains(got, " cmd=client|info user=default ") || !strings.HasSuffix(got, `\n"`) {
 		t.Errorf("CLIENT INFO = %s", got)
 	}
-	if got := b.line("CLIENT LIST"); !strings.Contains(got, " cmd=client|list user=default ") {
+	if got := b.Line("CLIENT LIST"); !strings.Contains(got, " cmd=client|list user=default ") {
 		t.Errorf("CLIENT LIST = %s", got)
 	}
 }
@@ -75,18 +76,18 @@ func TestClientKillChooses(t *testing.T) {
 		"LADDR 127.0.0.1:2 ID 1 SKIPME no":  ":1",
 		"LADDR 127.0.0.1:2 ID 10 SKIPME no": ":0",
 	} {
-		b := newBench(t, 1<<30)
-		b.now = b.now.Add(10 * time.Second)
-		if got := b.line("CLIENT KILL " + words); got != want {
+		b := commandtest.New(t, 1<<30)
+		b.Now = b.Now.Add(10 * time.Second)
+		if got := b.Line("CLIENT KILL " + words); got != want {
 			t.Errorf("CLIENT KILL %s = %s, want %s", words, got, want)
 		}
 	}
-	b := newBench(t, 1<<30)
-	if got := b.line("CLIENT LIST ID 1 7"); !strings.HasPrefix(got, `"id=1 addr=127.0.0.1:1 laddr=127.0.0.1:2 `) {
+	b := commandtest.New(t, 1<<30)
+	if got := b.Line("CLIENT LIST ID 1 7"); !strings.HasPrefix(got, `"id=1 addr=127.0.0.1:1 laddr=127.0.0.1:2 `) {
 		t.Errorf("CLIENT LIST ID 1 7 = %s", got)
 	}
 	for _, id := range []string{"0", "-1", "x"} {
-		if got := b.line("CLIENT LIST ID " + id); got != "-ERR Invalid client ID" {
+		if got := b.Line("CLIENT LIST ID " + id); got != "-ERR Invalid client ID" {
 			t.Errorf("CLIENT LIST ID %s = %s", id, got)
 		}
 	}
@@ -94,15 +95,15 @@ func TestClientKillChooses(t *testing.T) {
 
 // TestLongestClientName sets a name of 64 KiB, and one that is a byte longer.
 func TestLongestClientName(t *testing.T) {
-	b := newBench(t, 1<<30)
+	b := commandtest.New(t, 1<<30)
 	name := strings.Repeat("n", 64<<10)
-	if got := b.do("CLIENT", "SETNAME", name); got != "+OK" {
+	if got := b.Do("CLIENT", "SETNAME", name); got != "+OK" {
 		t.Errorf("SETNAME of 64 KiB = %.100s", got)
 	}
-	if got := b.do("CLIENT", "SETNAME", name+"n"); !strings.HasPrefix(got, "-ERR Client names") {
+	if got := b.Do("CLIENT", "SETNAME", name+"n"); !strings.HasPrefix(got, "-ERR Client names") {
 		t.Errorf("SETNAME of more = %.100s", got)
 	}
-	if got := b.line("CLIENT GETNAME"); got != `"`+name+`"` {
+	if got := b.Line("CLIENT GETNAME"); got != `"`+name+`"` {
 		t.Errorf("GETNAME has %d bytes", len(got))
 	}
 }
@@ -110,11 +111,11 @@ func TestLongestClientName(t *testing.T) {
 // TestUsagesAreOfCallsAndRejections asks which commands have figures: those that were
 // called, and those that were refused.
 func TestUsagesAreOfCallsAndRejections(t *testing.T) {
-	b := newBench(t, 1<<30)
-	b.line("BF.ADD k x")
-	b.line("BF.EXISTS k") // an item is missing
+	b := commandtest.New(t, 1<<30)
+	b.Line("BF.ADD k x")
+	b.Line("BF.EXISTS k") // an item is missing
 	var got []string
-	b.engine.Usages(func(name string, u *session.Usage) { got = append(got, name) })
+	b.Engine.Usages(func(name string, u *session.Usage) { got = append(got, name) })
 	slices.Sort(got)
 	if want := []string{"bf.add", "bf.exists"}; !slices.Equal(got, want) {
 		t.Errorf("commands with figures: %q, want %q", got, want)
@@ -124,12 +125,12 @@ func TestUsagesAreOfCallsAndRejections(t *testing.T) {
 // TestFlagsOfConnectionCommands asks COMMAND INFO for the flags that clients rely on
 // before they have logged in, and while a server loads.
 func TestFlagsOfConnectionCommands(t *testing.T) {
-	b := newBench(t, 1<<30)
+	b := commandtest.New(t, 1<<30)
 	open := "[+noscript +loading +stale +fast +no_auth]"
 	for name, want := range map[string]string{
 		"auth": open, "hello": open, "quit": open, "reset": open, "select": "[+loading +stale +fast]", "ping": "[+fast]",
 	} {
-		if got := b.line("COMMAND INFO " + name); !strings.Contains(got, want) {
+		if got := b.Line("COMMAND INFO " + name); !strings.Contains(got, want) {
 			t.Errorf("COMMAND INFO %s = %s, without %s", name, got, want)
 		}
 	}
@@ -137,8 +138,8 @@ func TestFlagsOfConnectionCommands(t *testing.T) {
 
 // TestClientKillArguments asks for numbers at the ends of what is allowed.
 func TestClientKillArguments(t *testing.T) {
-	b := newBench(t, 1<<30)
-	b.script(t, `
+	b := commandtest.New(t, 1<<30)
+	b.Script(t, `
 		CLIENT KILL ID 0 -> -ERR client-id should be greater than 0
 		CLIENT KILL ID x -> -ERR client-id should be greater than 0
 		CLIENT KILL ID 1 -> :0

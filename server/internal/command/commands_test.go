@@ -8,6 +8,7 @@ import (
 
 	"github.com/bloomery/bloomery/internal/rdb"
 	"github.com/bloomery/bloomery/server/internal/answer"
+	"github.com/bloomery/bloomery/server/internal/command/commandtest"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/glob"
 )
@@ -303,11 +304,11 @@ func TestCommands(t *testing.T) {
 	}
 	for name, script := range scripts {
 		t.Run(name, func(t *testing.T) {
-			b := newBench(t, 1<<30)
+			b := commandtest.New(t, 1<<30)
 			for line := range strings.Lines(strings.TrimSpace(script)) {
 				line = strings.Trim(line, "\t\n")
 				cmd, want, _ := strings.Cut(line, " -> ")
-				if got := b.line(cmd); got != want {
+				if got := b.Line(cmd); got != want {
 					t.Errorf("%s\n got %s\nwant %s", cmd, got, want)
 				}
 			}
@@ -318,7 +319,7 @@ func TestCommands(t *testing.T) {
 // TestRefusalsExplain asks that commands which are not supported say so, why, and
 // what to do instead.
 func TestRefusalsExplain(t *testing.T) {
-	b := newBench(t, 1<<30)
+	b := commandtest.New(t, 1<<30)
 	for _, tt := range []struct {
 		line  string
 		words []string
@@ -336,46 +337,46 @@ func TestRefusalsExplain(t *testing.T) {
 		{"SELECT 1", []string{"-ERR DB index is out of range", "one database", "prefix"}},
 		{"SELECT -1", []string{"-ERR DB index is out of range", "one database", "prefix"}},
 	} {
-		got := b.line(tt.line)
+		got := b.Line(tt.line)
 		for _, w := range tt.words {
 			if !strings.Contains(got, w) {
 				t.Errorf("%s = %s, without %q", tt.line, got, w)
 			}
 		}
 	}
-	if got := b.line("COMMAND INFO eval"); !strings.Contains(got, "eval") {
+	if got := b.Line("COMMAND INFO eval"); !strings.Contains(got, "eval") {
 		t.Errorf("COMMAND INFO eval = %s", got)
 	}
 }
 
 func TestKeysExpire(t *testing.T) {
-	b := newBench(t, 1<<30)
-	b.line("BF.ADD b x")
-	b.line("SET s v")
-	b.line("PEXPIRE b 100")
-	b.line("PEXPIRE s 100")
-	b.now = b.now.Add(99 * time.Millisecond)
-	if got := b.line("BF.EXISTS b x"); got != ":1" {
+	b := commandtest.New(t, 1<<30)
+	b.Line("BF.ADD b x")
+	b.Line("SET s v")
+	b.Line("PEXPIRE b 100")
+	b.Line("PEXPIRE s 100")
+	b.Now = b.Now.Add(99 * time.Millisecond)
+	if got := b.Line("BF.EXISTS b x"); got != ":1" {
 		t.Errorf("before the deadline BF.EXISTS = %s, want :1", got)
 	}
-	b.now = b.now.Add(time.Millisecond)
-	if got := b.line("BF.EXISTS b x"); got != ":0" {
+	b.Now = b.Now.Add(time.Millisecond)
+	if got := b.Line("BF.EXISTS b x"); got != ":0" {
 		t.Errorf("at the deadline BF.EXISTS = %s, want :0", got)
 	}
-	if got := b.line("DBSIZE"); got != ":2" {
+	if got := b.Line("DBSIZE"); got != ":2" {
 		t.Errorf("before the sweep DBSIZE = %s, want :2", got)
 	}
-	if got := b.line("BF.ADD b y"); got != ":1" {
+	if got := b.Line("BF.ADD b y"); got != ":1" {
 		t.Errorf("BF.ADD after the deadline = %s, want :1", got)
 	}
-	if got := b.line("BF.EXISTS b x"); got != ":0" {
+	if got := b.Line("BF.EXISTS b x"); got != ":0" {
 		t.Errorf("the new filter has what the old one had: %s", got)
 	}
-	b.engine.Sweep(100)
-	if got := b.line("DBSIZE"); got != ":1" {
+	b.Engine.Sweep(100)
+	if got := b.Line("DBSIZE"); got != ":1" {
 		t.Errorf("after the sweep DBSIZE = %s, want :1", got)
 	}
-	if got := b.line("TTL b"); got != ":-1" {
+	if got := b.Line("TTL b"); got != ":-1" {
 		t.Errorf("TTL of the new filter = %s, want :-1", got)
 	}
 }
@@ -384,7 +385,7 @@ func TestKeysExpire(t *testing.T) {
 // gets an error, that nothing is allocated for it, and that the rest works on.
 func TestMemoryIsRefused(t *testing.T) {
 	const limit = 1 << 20
-	b := newBench(t, limit)
+	b := commandtest.New(t, limit)
 	for _, tt := range []struct{ cmd, want string }{
 		{"BF.RESERVE k 1e-300 1073741824", "-ERR Insufficient memory to create filter"},
 		{"BF.RESERVE k 0.001 1073741824", "-ERR Insufficient memory to create filter"},
@@ -397,40 +398,40 @@ func TestMemoryIsRefused(t *testing.T) {
 		{"CF.RESERVE h 500000 EXPANSION 32768", "+OK"},
 		{"CF.ADD h a", ":1"},
 	} {
-		if got := b.line(tt.cmd); got != tt.want {
+		if got := b.Line(tt.cmd); got != tt.want {
 			t.Errorf("%s = %s, want %s", tt.cmd, got, tt.want)
 		}
 	}
 	refused := false
 	for i := range 3000 {
-		got := b.do("BF.ADD", "g", strings.Repeat("x", i))
+		got := b.Do("BF.ADD", "g", strings.Repeat("x", i))
 		refused = refused || strings.HasPrefix(got, "-OOM")
 	}
 	if !refused {
 		t.Error("a Bloom filter that grows by 32768 was never refused")
 	}
-	if got := b.line("BF.INFO g FILTERS"); got != "[+Number of filters :1]" {
+	if got := b.Line("BF.INFO g FILTERS"); got != "[+Number of filters :1]" {
 		t.Errorf("BF.INFO g FILTERS = %s, want 1", got)
 	}
 	// Repeated items fill their buckets and ask for a sub-filter that does
 	// not fit; others still find a slot.
 	last := ""
 	for range 10 {
-		last = b.line("CF.ADD h a")
+		last = b.Line("CF.ADD h a")
 	}
 	if !strings.HasPrefix(last, "-OOM") {
 		t.Errorf("CF.ADD of an item without room = %s, want OOM", last)
 	}
-	if got := b.line("CF.ADD h other"); got != ":1" {
+	if got := b.Line("CF.ADD h other"); got != ":1" {
 		t.Errorf("CF.ADD of an item with room = %s, want :1", got)
 	}
-	if got := b.state.Bytes(); got > limit {
+	if got := b.State.Bytes(); got > limit {
 		t.Errorf("%d bytes in use, limit %d", got, limit)
 	}
-	if got := b.line("DEL g h"); got != ":2" {
+	if got := b.Line("DEL g h"); got != ":2" {
 		t.Errorf("DEL = %s, want :2", got)
 	}
-	if got := b.state.Bytes(); got != 0 {
+	if got := b.State.Bytes(); got != 0 {
 		t.Errorf("%d bytes in use after DEL, want 0", got)
 	}
 }
@@ -438,14 +439,14 @@ func TestMemoryIsRefused(t *testing.T) {
 // TestManySubFilters asks that a cuckoo filter with tens of thousands of
 // sub-filters works and stays answerable.
 func TestManySubFilters(t *testing.T) {
-	b := newBench(t, 1<<30)
-	b.line("CONFIG SET cf-max-expansions 65536")
-	b.line("CF.RESERVE m 2 BUCKETSIZE 1 MAXITERATIONS 1")
+	b := commandtest.New(t, 1<<30)
+	b.Line("CONFIG SET cf-max-expansions 65536")
+	b.Line("CF.RESERVE m 2 BUCKETSIZE 1 MAXITERATIONS 1")
 	args := [][]byte{[]byte("CF.INSERT"), []byte("m"), []byte("ITEMS")}
 	for range 20_000 {
 		args = append(args, []byte("a"))
 	}
-	if r := b.exec(args)[0]; len(r.Codes) != 20_000 || r.Codes[19_999] != 1 {
+	if r := b.Exec(args)[0]; len(r.Codes) != 20_000 || r.Codes[19_999] != 1 {
 		t.Fatalf("CF.INSERT: %d results", len(r.Codes))
 	}
 	for _, tt := range []struct{ cmd, want string }{
@@ -455,11 +456,11 @@ func TestManySubFilters(t *testing.T) {
 		{"CF.ADD m a", ":1"},
 		{"CF.COMPACT m", "+OK"},
 	} {
-		if got := b.line(tt.cmd); got != tt.want {
+		if got := b.Line(tt.cmd); got != tt.want {
 			t.Errorf("%s = %s, want %s", tt.cmd, got, tt.want)
 		}
 	}
-	if got := b.line("CF.DEBUG m"); !strings.Contains(got, "items:20000") {
+	if got := b.Line("CF.DEBUG m"); !strings.Contains(got, "items:20000") {
 		t.Errorf("CF.DEBUG = %s, want 20000 items", got)
 	}
 }
@@ -566,7 +567,7 @@ func TestDumpFormat(t *testing.T) {
 	if got, ok := rdb.UnpackLZF([]byte{0, 'a', 0xe0, 14, 0}, 24); !ok || string(got) != strings.Repeat("a", 24) {
 		t.Errorf("unpackLZF = %q, %t", got, ok)
 	}
-	b := newBench(t, 1<<30)
+	b := commandtest.New(t, 1<<30)
 	for _, tt := range []struct{ payload, want string }{
 		{"", "-ERR DUMP payload version or checksum are wrong"},
 		{"0123456789", "-ERR DUMP payload version or checksum are wrong"},
@@ -574,34 +575,34 @@ func TestDumpFormat(t *testing.T) {
 		{string(rdb.AppendFooter([]byte{4, 1, 'a'})), "-ERR Bad data format"},
 		{string(rdb.AppendFooter([]byte{0, 1, 'a'})), "+OK"},
 	} {
-		if got := b.do("RESTORE", "k", "0", tt.payload); got != tt.want {
+		if got := b.Do("RESTORE", "k", "0", tt.payload); got != tt.want {
 			t.Errorf("RESTORE of %q = %s, want %s", tt.payload, got, tt.want)
 		}
 	}
-	if got := b.line("GET k"); got != `"a"` {
+	if got := b.Line("GET k"); got != `"a"` {
 		t.Errorf("GET of a restored string = %s", got)
 	}
-	if got := b.do("RESTORE", "k", "0", string(rdb.AppendFooter([]byte{0, 0}))); got != "-BUSYKEY Target key name already exists." {
+	if got := b.Do("RESTORE", "k", "0", string(rdb.AppendFooter([]byte{0, 0}))); got != "-BUSYKEY Target key name already exists." {
 		t.Errorf("RESTORE over a key = %s", got)
 	}
 }
 
 func TestHotPathDoesNotAllocate(t *testing.T) {
-	b := newBench(t, 1<<30)
-	b.line("BF.RESERVE b 0.01 100000")
-	b.line("CF.RESERVE c 100000")
-	b.line("FILTER.CREATE f bloom CAPACITY 100000")
-	b.line("FILTER.CREATE g quotient CAPACITY 100000")
-	b.line("FILTER.CREATE p bloom CAPACITY 100000 PARTS 4")
-	b.line("FILTER.CREATE r bloom CAPACITY 100000 PARTS 4")
-	b.line("FILTER.REBUILD r BEGIN")
+	b := commandtest.New(t, 1<<30)
+	b.Line("BF.RESERVE b 0.01 100000")
+	b.Line("CF.RESERVE c 100000")
+	b.Line("FILTER.CREATE f bloom CAPACITY 100000")
+	b.Line("FILTER.CREATE g quotient CAPACITY 100000")
+	b.Line("FILTER.CREATE p bloom CAPACITY 100000 PARTS 4")
+	b.Line("FILTER.CREATE r bloom CAPACITY 100000 PARTS 4")
+	b.Line("FILTER.REBUILD r BEGIN")
 	t.Run("user=default", func(t *testing.T) { hotPath(t, b) })
-	b.line("ACL SETUSER bob on >pw +@all -@dangerous %R~x* ~[a-z] addrate=1000000000")
-	b.login(t, "bob")
+	b.Line("ACL SETUSER bob on >pw +@all -@dangerous %R~x* ~[a-z] addrate=1000000000")
+	b.Login(t, "bob")
 	t.Run("user=bob", func(t *testing.T) { hotPath(t, b) })
 }
 
-func hotPath(t *testing.T, b *bench) {
+func hotPath(t *testing.T, b *commandtest.Bench) {
 	for _, cmd := range []string{
 		"FILTER.HAS f item", "FILTER.ADD f item", "FILTER.HAS f x y z", "FILTER.HAS g item", "FILTER.ADD g item", "FILTER.DEL g item", "FILTER.HAS p item",
 		"BF.EXISTS b item", "BF.ADD b item", "CF.EXISTS c item", "CF.ADD c item", "CF.DEL c item", "BF.MEXISTS b x y z", "PING",
@@ -617,7 +618,7 @@ func hotPath(t *testing.T, b *bench) {
 			for range 16 {
 				w.Add(args)
 			}
-			b.engine.Exec(b.session, &w, 0)
+			b.Engine.Exec(b.Session, &w, 0)
 		}
 		run()
 		if got := testing.AllocsPerRun(200, run); got > 0.5 && !underRace {

@@ -3,16 +3,18 @@ package command_test
 import (
 	"fmt"
 	"testing"
+
+	"github.com/bloomery/bloomery/server/internal/command/commandtest"
 )
 
 // TestCuckooShrinks deletes most of what is in many sub-filters: what is left moves
 // together, at deletes and by CF.COMPACT.
 func TestCuckooShrinks(t *testing.T) {
 	for _, items := range []int{60, 3000} { // compacted at once, and in pieces
-		b := newBench(t, 1<<30)
-		b.line("CF.RESERVE c 8 BUCKETSIZE 2 EXPANSION 1")
+		b := commandtest.New(t, 1<<30)
+		b.Line("CF.RESERVE c 8 BUCKETSIZE 2 EXPANSION 1")
 		filters := func() (n int) {
-			info := b.exec(fields("CF.INFO c"))[0].Elems
+			info := b.Exec(commandtest.Fields("CF.INFO c"))[0].Elems
 			for i := 0; i+1 < len(info); i += 2 {
 				if info[i].Text == "Number of filters" {
 					n = int(info[i+1].N)
@@ -21,7 +23,7 @@ func TestCuckooShrinks(t *testing.T) {
 			return n
 		}
 		for i := range items {
-			if got := b.line(fmt.Sprint("CF.ADD c item", i)); got != ":1" {
+			if got := b.Line(fmt.Sprint("CF.ADD c item", i)); got != ":1" {
 				if i < 50 {
 					t.Fatalf("CF.ADD of item %d = %s", i, got)
 				}
@@ -32,12 +34,12 @@ func TestCuckooShrinks(t *testing.T) {
 		full := filters()
 		left := items / 20
 		for i := left; i < items; i++ {
-			if got := b.line(fmt.Sprint("CF.DEL c item", i)); got != ":1" {
+			if got := b.Line(fmt.Sprint("CF.DEL c item", i)); got != ":1" {
 				t.Fatalf("CF.DEL of item %d = %s", i, got)
 			}
 		}
 		deleted := filters()
-		if got := b.line("CF.COMPACT c"); got != "+OK" {
+		if got := b.Line("CF.COMPACT c"); got != "+OK" {
 			t.Fatalf("CF.COMPACT = %s", got)
 		}
 		compact := filters()
@@ -45,7 +47,7 @@ func TestCuckooShrinks(t *testing.T) {
 			t.Errorf("%d items: %d sub-filters, %d after deletes, %d after CF.COMPACT", items, full, deleted, compact)
 		}
 		for i := range left {
-			if got := b.line(fmt.Sprint("CF.EXISTS c item", i)); got != ":1" {
+			if got := b.Line(fmt.Sprint("CF.EXISTS c item", i)); got != ":1" {
 				t.Fatalf("item %d is forgotten: %s", i, got)
 			}
 		}

@@ -6,18 +6,20 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/bloomery/bloomery/server/internal/command/commandtest"
 )
 
 // field returns a field of FILTER.INFO.
 func (b *bench) field(t testing.TB, key, name string) string {
 	t.Helper()
-	r := b.exec([][]byte{[]byte("FILTER.INFO"), []byte(key)})[0]
+	r := b.Exec([][]byte{[]byte("FILTER.INFO"), []byte(key)})[0]
 	for i := 0; i+1 < len(r.Elems); i += 2 {
 		if r.Elems[i].Text == name {
-			return strings.Trim(strings.TrimPrefix(show(r.Elems[i+1]), ":"), `"`)
+			return strings.Trim(strings.TrimPrefix(commandtest.Show(r.Elems[i+1]), ":"), `"`)
 		}
 	}
-	t.Fatalf("FILTER.INFO %s has no %s: %s", key, name, show(r))
+	t.Fatalf("FILTER.INFO %s has no %s: %s", key, name, commandtest.Show(r))
 	return ""
 }
 
@@ -35,7 +37,7 @@ func (b *bench) number(t testing.TB, key, name string) float64 {
 func (b *bench) add(key, prefix string, from, to int) {
 	for from < to {
 		n := min(to-from, 1000)
-		b.do(append([]string{"FILTER.ADD", key}, itemsOf(prefix, from, from+n)...)...)
+		b.Do(append([]string{"FILTER.ADD", key}, itemsOf(prefix, from, from+n)...)...)
 		from += n
 	}
 }
@@ -51,7 +53,7 @@ func itemsOf(prefix string, from, to int) []string {
 // hasAll fails if a filter denies one of n items.
 func (b *bench) hasAll(t testing.TB, key, prefix string, from, to int) {
 	t.Helper()
-	got := b.do(append([]string{"FILTER.HAS", key}, itemsOf(prefix, from, to)...)...)
+	got := b.Do(append([]string{"FILTER.HAS", key}, itemsOf(prefix, from, to)...)...)
 	if strings.Contains(got, "false") || strings.Count(got, "true") != to-from {
 		t.Fatalf("%s: items of %d to %d are denied", key, from, to)
 	}
@@ -65,7 +67,7 @@ func TestGrow(t *testing.T) {
 			t.Run(fmt.Sprintf("parts=%d error=%s", parts, given), func(t *testing.T) {
 				b := newBench(t, 1<<30)
 				const n = 2000
-				if got := b.line(fmt.Sprintf("FILTER.CREATE f bloom CAPACITY %d ERROR 0.01 PARTS %d", n, parts)); got != "+OK" {
+				if got := b.Line(fmt.Sprintf("FILTER.CREATE f bloom CAPACITY %d ERROR 0.01 PARTS %d", n, parts)); got != "+OK" {
 					t.Fatal(got)
 				}
 				b.add("f", "a", 0, n)
@@ -73,7 +75,7 @@ func TestGrow(t *testing.T) {
 				if given != "" {
 					words, want = words+" ERROR "+given, 0.05
 				}
-				if got := b.line(words); got != "+OK" {
+				if got := b.Line(words); got != "+OK" {
 					t.Fatal(got)
 				}
 				if kind, asked := b.field(t, "f", "kind"), b.number(t, "f", "asked"); kind != "scalable" || math.Abs(asked-want) > 1e-12 {
@@ -81,7 +83,7 @@ func TestGrow(t *testing.T) {
 				}
 				b.hasAll(t, "f", "a", 0, n)
 				b.add("f", "a", n, 4*n)
-				crash(t, b)
+				b.Crash(t)
 				b.hasAll(t, "f", "a", 0, 4*n)
 				if layers := b.number(t, "f", "layers"); layers < 2 {
 					t.Errorf("%v layers with four times the capacity", layers)
@@ -89,7 +91,7 @@ func TestGrow(t *testing.T) {
 				if predicted := b.number(t, "f", "predicted"); predicted > want {
 					t.Errorf("predicted rate %v, want at most %v", predicted, want)
 				}
-				yes := strings.Count(b.do(append([]string{"FILTER.HAS", "f"}, itemsOf("other", 0, 4000)...)...), "true")
+				yes := strings.Count(b.Do(append([]string{"FILTER.HAS", "f"}, itemsOf("other", 0, 4000)...)...), "true")
 				if limit := 4000*want + 6*math.Sqrt(4000*want); float64(yes) > limit { // six standard deviations
 					t.Errorf("%d of 4000 false positives, want at most %.0f", yes, limit)
 				}
@@ -101,14 +103,14 @@ func TestGrow(t *testing.T) {
 // TestGrowOverRate refuses to grow a filter to a rate that it exceeds already.
 func TestGrowOverRate(t *testing.T) {
 	b := newBench(t, 1<<30)
-	b.line("FILTER.CREATE f bloom CAPACITY 1000 ERROR 0.01")
+	b.Line("FILTER.CREATE f bloom CAPACITY 1000 ERROR 0.01")
 	b.add("f", "a", 0, 2500)
 	for _, words := range []string{"FILTER.GROW f", "FILTER.GROW f ERROR 0.02"} {
-		if got := b.line(words); !strings.HasPrefix(got, "-ERR the filter is over its rate and has 0.") || b.field(t, "f", "kind") != "bloom" {
+		if got := b.Line(words); !strings.HasPrefix(got, "-ERR the filter is over its rate and has 0.") || b.field(t, "f", "kind") != "bloom" {
 			t.Errorf("%s = %s", words, got)
 		}
 	}
-	if got := b.line("FILTER.GROW f ERROR 0.6"); got != "+OK" || b.number(t, "f", "predicted") > 0.6 {
+	if got := b.Line("FILTER.GROW f ERROR 0.6"); got != "+OK" || b.number(t, "f", "predicted") > 0.6 {
 		t.Errorf("with a rate that can be kept: %s", got)
 	}
 	b.hasAll(t, "f", "a", 0, 2500)
@@ -120,18 +122,18 @@ func TestFold(t *testing.T) {
 		for _, parts := range []int{1, 4} {
 			t.Run(fmt.Sprintf("%s parts=%d", kind, parts), func(t *testing.T) {
 				b := newBench(t, 1<<30)
-				if got := b.line(fmt.Sprintf("FILTER.CREATE f %s CAPACITY 40000 ERROR 0.001 PARTS %d", kind, parts)); got != "+OK" {
+				if got := b.Line(fmt.Sprintf("FILTER.CREATE f %s CAPACITY 40000 ERROR 0.001 PARTS %d", kind, parts)); got != "+OK" {
 					t.Fatal(got)
 				}
 				b.add("f", "a", 0, 4000)
 				before := b.number(t, "f", "bits")
-				if got := b.line("FILTER.FOLD f"); got != "+OK" {
+				if got := b.Line("FILTER.FOLD f"); got != "+OK" {
 					t.Fatal(got)
 				}
 				if after := b.number(t, "f", "bits"); after != before/2 {
 					t.Errorf("%v bits of %v after a fold", after, before)
 				}
-				crash(t, b)
+				b.Crash(t)
 				b.hasAll(t, "f", "a", 0, 4000)
 				if predicted := b.number(t, "f", "predicted"); predicted > 0.001 {
 					t.Errorf("predicted rate %v, 0.001 was asked for", predicted)
@@ -146,15 +148,15 @@ func TestFold(t *testing.T) {
 func TestFoldTwice(t *testing.T) {
 	for _, kind := range []string{"bloom", "standard"} {
 		b := newBench(t, 1<<30)
-		b.line("FILTER.CREATE f " + kind + " CAPACITY 40000 ERROR 0.01")
+		b.Line("FILTER.CREATE f " + kind + " CAPACITY 40000 ERROR 0.01")
 		b.add("f", "a", 0, 15_000)
-		if got := b.line("FILTER.FOLD f"); got != "+OK" {
+		if got := b.Line("FILTER.FOLD f"); got != "+OK" {
 			t.Fatal(kind, got)
 		}
 		if asked, capacity := b.number(t, "f", "asked"), b.number(t, "f", "capacity"); asked != 0.01 || capacity < 20_000 || capacity > 22_000 {
 			t.Errorf("%s: %v items at %v after a fold, want about 20,000 at 0.01", kind, capacity, asked)
 		}
-		if got := b.line("FILTER.FOLD f"); !strings.HasPrefix(got, "-ERR FILTER.FOLD would raise the false positive rate to ") {
+		if got := b.Line("FILTER.FOLD f"); !strings.HasPrefix(got, "-ERR FILTER.FOLD would raise the false positive rate to ") {
 			t.Errorf("%s: second fold: %s", kind, got)
 		}
 	}
@@ -168,10 +170,10 @@ func TestCuresRefused(t *testing.T) {
 		"FILTER.CREATE full bloom CAPACITY 20000", "FILTER.CREATE little bloom CAPACITY 100", "FILTER.CREATE s scalable",
 		"FILTER.CREATE c cuckoo", "BF.ADD b x", "SET t x", "FILTER.CREATE half bloom ERROR 0.5",
 	} {
-		b.line(line)
+		b.Line(line)
 	}
 	b.add("full", "a", 0, 20_000)
-	before := snapshot(b.state)
+	before := commandtest.Snapshot(b.State)
 	script := `
 		FILTER.GROW nokey -> -ERR not found
 		FILTER.GROW b -> -WRONGTYPE Operation against a key holding the wrong kind of value
@@ -192,17 +194,17 @@ func TestCuresRefused(t *testing.T) {
 		if !ok {
 			continue
 		}
-		if got := b.line(words); got != want {
+		if got := b.Line(words); got != want {
 			t.Errorf("%s\n got %s\nwant %s", words, got, want)
 		}
 	}
-	if got := b.line("FILTER.FOLD full"); !strings.HasPrefix(got, "-ERR FILTER.FOLD would raise the false positive rate to ") {
+	if got := b.Line("FILTER.FOLD full"); !strings.HasPrefix(got, "-ERR FILTER.FOLD would raise the false positive rate to ") {
 		t.Errorf("FOLD of a full filter: %s", got)
 	}
-	if got := b.line("FILTER.FOLD little"); !strings.HasPrefix(got, "-ERR FILTER.FOLD: this filter cannot be halved") {
+	if got := b.Line("FILTER.FOLD little"); !strings.HasPrefix(got, "-ERR FILTER.FOLD: this filter cannot be halved") {
 		t.Errorf("FOLD of a small filter: %s", got)
 	}
-	if string(snapshot(b.state)) != string(before) {
+	if string(commandtest.Snapshot(b.State)) != string(before) {
 		t.Error("a refused command has changed something")
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/bloomery/bloomery/server/internal/command/commandtest"
 )
 
 // TestSessionsOfTheDocs runs the sessions of docs/filter-commands.md as they stand
@@ -19,14 +21,14 @@ func TestSessionsOfTheDocs(t *testing.T) {
 			continue
 		}
 		sessions++
-		b := newBench(t, 1<<30)
+		b := commandtest.New(t, 1<<30)
 		for line := range strings.Lines(block) {
 			line, _, _ = strings.Cut(line, "#")
 			line, ok := strings.CutPrefix(strings.TrimSpace(line), "redis-cli ")
 			if !ok {
 				continue
 			}
-			if got := b.line(strings.ReplaceAll(line, "'", "")); strings.HasPrefix(got, "-") {
+			if got := b.Line(strings.ReplaceAll(line, "'", "")); strings.HasPrefix(got, "-") {
 				t.Errorf("%s: %s", line, got)
 			}
 		}

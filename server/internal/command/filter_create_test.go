@@ -16,7 +16,7 @@ func TestFilterCreateTries(t *testing.T) {
 	} {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		got := b.line(line)
+		got := b.Line(line)
 		runtime.ReadMemStats(&after)
 		if !strings.HasPrefix(got, "-OOM FILTER.CREATE needs more than ") {
 			t.Errorf("%s = %s", line, got)
@@ -25,12 +25,12 @@ func TestFilterCreateTries(t *testing.T) {
 			t.Errorf("%s: %d bytes were allocated, the limit is %d", line, n, 8<<20)
 		}
 	}
-	if n := b.session.Memory(); n != 0 {
+	if n := b.Session.Memory(); n != 0 {
 		t.Errorf("%d bytes are held after the commands", n)
 	}
 	b = newBench(t, 1<<30)
 	for _, kind := range []string{"bloom", "standard", "partitioned", "split"} {
-		b.line("FILTER.CREATE " + kind + " " + kind + " CAPACITY 10000000") // 12 to 13 MB
+		b.Line("FILTER.CREATE " + kind + " " + kind + " CAPACITY 10000000") // 12 to 13 MB
 		if p := piecesOf(t, b, kind); len(p) != 1 {
 			t.Errorf("%s of 10,000,000: %d parts, it fits into one of 16 MiB", kind, len(p))
 		}
@@ -40,7 +40,7 @@ func TestFilterCreateTries(t *testing.T) {
 // TestCreateLikeInTransactions makes filters after others inside of transactions.
 func TestCreateLikeInTransactions(t *testing.T) {
 	b := newBench(t, 1<<30)
-	b.script(t, `
+	b.Script(t, `
 		FILTER.CREATE f cuckoo CAPACITY 5000 -> +OK
 		MULTI -> +OK
 		FILTER.CREATE g cuckoo LIKE f -> +QUEUED
@@ -49,7 +49,7 @@ func TestCreateLikeInTransactions(t *testing.T) {
 	if f, g := b.field(t, "f", "bytes"), b.field(t, "g", "bytes"); f != g {
 		t.Errorf("%s bytes, like one of %s", g, f)
 	}
-	if got := b.line("FILTER.LOAD k 1 x SPAN 60s VERSION 1 more"); !strings.Contains(got, "wrong number of arguments") {
+	if got := b.Line("FILTER.LOAD k 1 x SPAN 60s VERSION 1 more"); !strings.Contains(got, "wrong number of arguments") {
 		t.Errorf("FILTER.LOAD with too much = %s", got)
 	}
 }

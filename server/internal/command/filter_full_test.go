@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/bloomery/bloomery/server/internal/answer"
+	"github.com/bloomery/bloomery/server/internal/command/commandtest"
 )
 
 // addArgs returns the arguments of FILTER.ADD for items.
@@ -23,7 +24,7 @@ func TestFilterFullReply(t *testing.T) {
 	for parts, capacity := range map[string]string{"1": "100", "2": "20", "4": "8"} {
 		for name, sizes := range map[string][]int{"one call": {250}, "pieces": {600}, "pipeline": {50, 50, 50, 50, 50}} {
 			b := newBench(t, 1<<30)
-			b.do("FILTER.CREATE", "c", "cuckoo", "CAPACITY", capacity, "ERROR", "0.01", "PARTS", parts)
+			b.Do("FILTER.CREATE", "c", "cuckoo", "CAPACITY", capacity, "ERROR", "0.01", "PARTS", parts)
 			var calls [][][]byte
 			var items []string
 			for _, n := range sizes {
@@ -32,10 +33,10 @@ func TestFilterFullReply(t *testing.T) {
 				calls = append(calls, addArgs("c", more))
 			}
 			var elems []answer.Reply
-			for i, r := range b.exec(calls...) {
+			for i, r := range b.Exec(calls...) {
 				list := spread(r)
 				if len(list) != sizes[i] {
-					t.Fatalf("%s parts, %s: %d elements for %d items: %s", parts, name, len(list), sizes[i], show(r))
+					t.Fatalf("%s parts, %s: %d elements for %d items: %s", parts, name, len(list), sizes[i], commandtest.Show(r))
 				}
 				elems = append(elems, list...)
 			}
@@ -51,7 +52,7 @@ func TestFilterFullReply(t *testing.T) {
 						behind++
 					}
 				default:
-					t.Fatalf("%s parts, %s: item %d has %s", parts, name, i, show(e))
+					t.Fatalf("%s parts, %s: item %d has %s", parts, name, i, commandtest.Show(e))
 				}
 			}
 			if !full || behind == 0 {
@@ -61,7 +62,7 @@ func TestFilterFullReply(t *testing.T) {
 				t.Errorf("%s parts, %s: %g items, %d were answered as added", parts, name, got, len(added))
 			}
 			b.has(t, "c", added)
-			crash(t, b)
+			b.Crash(t)
 			b.has(t, "c", added)
 		}
 	}
@@ -71,20 +72,20 @@ func TestFilterFullReply(t *testing.T) {
 // others, that the filter has taken.
 func TestFilterFullRebuild(t *testing.T) {
 	b := newBench(t, 1<<30)
-	b.do("FILTER.CREATE", "c", "cuckoo", "CAPACITY", "100", "ERROR", "0.01")
-	b.do("FILTER.REBUILD", "c", "BEGIN", "cuckoo", "CAPACITY", "1000")
-	b.exec(addArgs("c", itemsOf("item", 0, 200)))
+	b.Do("FILTER.CREATE", "c", "cuckoo", "CAPACITY", "100", "ERROR", "0.01")
+	b.Do("FILTER.REBUILD", "c", "BEGIN", "cuckoo", "CAPACITY", "1000")
+	b.Exec(addArgs("c", itemsOf("item", 0, 200)))
 	old := b.number(t, "c", "items")
 	if old >= 200 {
 		t.Fatal("the filter never was full")
 	}
-	if got := b.do("FILTER.REBUILD", "c", "COMMIT"); got != "+OK" {
+	if got := b.Do("FILTER.REBUILD", "c", "COMMIT"); got != "+OK" {
 		t.Fatalf("COMMIT = %s", got)
 	}
 	if got := b.number(t, "c", "items"); got != old {
 		t.Errorf("the new filter has %g items, the old one had %g", got, old)
 	}
-	crash(t, b)
+	b.Crash(t)
 }
 
 // spread returns the elements of an array, that of booleans included.
@@ -105,7 +106,7 @@ func spread(r answer.Reply) []answer.Reply {
 // has asks that a filter has items.
 func (b *bench) has(t testing.TB, key string, items []string) {
 	t.Helper()
-	if got := b.do(append([]string{"FILTER.HAS", key}, items...)...); strings.Contains(got, "false") || strings.Count(got, "true") != len(items) {
+	if got := b.Do(append([]string{"FILTER.HAS", key}, items...)...); strings.Contains(got, "false") || strings.Count(got, "true") != len(items) {
 		t.Errorf("%s: an item that was added is denied: %s", key, got)
 	}
 }

@@ -13,7 +13,7 @@ func TestSmallFiltersAreSmall(t *testing.T) {
 	// 516 bytes, by the classes of sizes that the runtime has; a field more costs 16.
 	const n, most = 20_000, 528
 	b := newBench(t, 1<<40)
-	b.withoutLog(t)
+	b.WithoutLog(t)
 	heap := func() uint64 {
 		var m runtime.MemStats
 		runtime.GC()
@@ -26,12 +26,12 @@ func TestSmallFiltersAreSmall(t *testing.T) {
 	for i := range n {
 		batch = append(batch, [][]byte{[]byte("FILTER.CREATE"), []byte(fmt.Sprint("filter:", i)), []byte("bloom"), []byte("CAPACITY"), []byte("100")})
 		if len(batch) == 1000 {
-			b.exec(batch...)
+			b.Exec(batch...)
 			batch = nil
 		}
 	}
 	each := float64(heap()-before) / n
-	t.Logf("%.0f bytes each, %.0f are counted", each, float64(b.state.Bytes())/n)
+	t.Logf("%.0f bytes each, %.0f are counted", each, float64(b.State.Bytes())/n)
 	if each > most {
 		t.Errorf("%.0f bytes of live heap for a filter of 100 keys, want %d at most", each, most)
 	}
@@ -41,12 +41,12 @@ func TestSmallFiltersAreSmall(t *testing.T) {
 // the piece that it returns.
 func TestDumpOfQuorumMemory(t *testing.T) {
 	b := newBench(t, 1<<30)
-	b.do("FILTER.CREATE", "q", "quorum", "CAPACITY", "1000000", "MEMBERS", "5", "PARTS", "1")
+	b.Do("FILTER.CREATE", "q", "quorum", "CAPACITY", "1000000", "MEMBERS", "5", "PARTS", "1")
 	args := [][]byte{[]byte("FILTER.DUMP"), []byte("q"), []byte("0")}
-	b.exec(args) // scratch memory of the first call
+	b.Exec(args) // scratch memory of the first call
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	r := b.exec(args)[0]
+	r := b.Exec(args)[0]
 	runtime.ReadMemStats(&after)
 	size, took := uint64(len(r.Elems[1].Text)), after.TotalAlloc-before.TotalAlloc
 	if size < 1<<20 || took > size*11/10 {
@@ -59,7 +59,7 @@ func TestDumpOfQuorumMemory(t *testing.T) {
 func TestPartsAreCounted(t *testing.T) {
 	const filters, parts = 4, 4096
 	b := newBench(t, 1<<40)
-	b.withoutLog(t)
+	b.WithoutLog(t)
 	heap := func() float64 {
 		var m runtime.MemStats
 		runtime.GC()
@@ -69,9 +69,9 @@ func TestPartsAreCounted(t *testing.T) {
 	}
 	before := heap()
 	for i := range filters {
-		b.do("FILTER.CREATE", fmt.Sprint("f", i), "bloom", "CAPACITY", "100", "PARTS", fmt.Sprint(parts))
+		b.Do("FILTER.CREATE", fmt.Sprint("f", i), "bloom", "CAPACITY", "100", "PARTS", fmt.Sprint(parts))
 	}
-	takes, counted := (heap()-before)/filters/parts, float64(b.state.Bytes())/filters/parts
+	takes, counted := (heap()-before)/filters/parts, float64(b.State.Bytes())/filters/parts
 	t.Logf("a part takes %.0f bytes, %.0f are counted", takes, counted)
 	if counted < 0.85*takes || counted > 1.15*takes && strconv.IntSize == 64 {
 		t.Errorf("a part takes %.0f bytes, %.0f are counted", takes, counted)

@@ -20,20 +20,20 @@ func processorTime() time.Duration {
 // BenchmarkFilterWhere asks 1,000 filters of 10,000 keys for one item.
 func BenchmarkFilterWhere(b *testing.B) {
 	t := newBench(b, 1<<40)
-	t.withoutLog(b)
+	t.WithoutLog(b)
 	for i := range 1000 {
 		words := []string{"FILTER.ADD", fmt.Sprint("shard:", i)}
-		t.do("FILTER.CREATE", words[1], "bloom", "CAPACITY", "10000")
+		t.Do("FILTER.CREATE", words[1], "bloom", "CAPACITY", "10000")
 		for j := range 10_000 {
 			words = append(words, fmt.Sprint(i, "/", j))
 		}
-		t.do(words...)
+		t.Do(words...)
 	}
 	args := [][]byte{[]byte("FILTER.WHERE"), []byte("shard:*"), []byte("17/5")}
 	runtime.GC()
 	began := processorTime()
 	for b.Loop() {
-		t.exec(args)
+		t.Exec(args)
 	}
 	b.ReportMetric(float64(processorTime()-began)/float64(b.N)/1000, "cpu-ns/filter")
 }
@@ -42,12 +42,12 @@ func BenchmarkFilterWhere(b *testing.B) {
 // locks of their parts: how long it waits is how long they were held.
 func BenchmarkFilterUnion(b *testing.B) {
 	t := newBench(b, 1<<40)
-	t.withoutLog(b)
-	t.do("FILTER.CREATE", "a", "bloom", "CAPACITY", "54000000")
-	t.do("FILTER.CREATE", "b", "bloom", "LIKE", "a")
-	t.do("FILTER.ADD", "a", "x", "y")
-	t.do("FILTER.ADD", "b", "z")
-	entry := t.state.Names.Lookup([]byte("b"), 0)
+	t.WithoutLog(b)
+	t.Do("FILTER.CREATE", "a", "bloom", "CAPACITY", "54000000")
+	t.Do("FILTER.CREATE", "b", "bloom", "LIKE", "a")
+	t.Do("FILTER.ADD", "a", "x", "y")
+	t.Do("FILTER.ADD", "b", "z")
+	entry := t.State.Names.Lookup([]byte("b"), 0)
 	var longest time.Duration
 	stop, done := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -68,13 +68,13 @@ func BenchmarkFilterUnion(b *testing.B) {
 		}
 	}()
 	for b.Loop() {
-		if got := t.do("FILTER.UNION", "b", "a"); got != "+OK" {
+		if got := t.Do("FILTER.UNION", "b", "a"); got != "+OK" {
 			b.Fatal(got)
 		}
 	}
 	close(stop)
 	<-done
-	if got := t.do("FILTER.HAS", "b", "x", "y", "z"); got != "[true true true]" {
+	if got := t.Do("FILTER.HAS", "b", "x", "y", "z"); got != "[true true true]" {
 		b.Fatal(got)
 	}
 	b.ReportMetric(float64(longest.Microseconds()), "µs-longest-wait")

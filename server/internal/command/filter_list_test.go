@@ -8,12 +8,13 @@ import (
 
 	"github.com/bloomery/bloomery/codec"
 	"github.com/bloomery/bloomery/server/internal/answer"
+	"github.com/bloomery/bloomery/server/internal/command/commandtest"
 )
 
 // rows returns the value of a key in the rows of a reply.
 func rows(r *answer.Reply, key string) (values []string) {
 	for i := range r.Elems {
-		values = append(values, show(*entryOf(&r.Elems[i], key)))
+		values = append(values, commandtest.Show(*entryOf(&r.Elems[i], key)))
 	}
 	return values
 }
@@ -35,7 +36,7 @@ func (b *bench) ask(t *testing.T, line string) *answer.Reply {
 	for word := range strings.FieldsSeq(line) {
 		args = append(args, []byte(word))
 	}
-	r := b.exec(args)[0]
+	r := b.Exec(args)[0]
 	if r.Failed() {
 		t.Fatalf("%s = %s", line, r.Text)
 	}
@@ -46,18 +47,18 @@ func (b *bench) ask(t *testing.T, line string) *answer.Reply {
 // leaves no trace of that in their health.
 func TestFilterList(t *testing.T) {
 	b := newBench(t, 1<<30)
-	b.line("SET text x")
-	b.line("BF.RESERVE bf 0.01 100")
-	b.line("CF.RESERVE cf 100")
-	b.line("FILTER.CREATE big bloom CAPACITY 100000")
-	b.line("FILTER.CREATE full cuckoo CAPACITY 100")
+	b.Line("SET text x")
+	b.Line("BF.RESERVE bf 0.01 100")
+	b.Line("CF.RESERVE cf 100")
+	b.Line("FILTER.CREATE big bloom CAPACITY 100000")
+	b.Line("FILTER.CREATE full cuckoo CAPACITY 100")
 	for i := range 95 {
-		b.line(fmt.Sprint("FILTER.ADD full ", i))
+		b.Line(fmt.Sprint("FILTER.ADD full ", i))
 	}
 	list := func(options string) string {
 		t.Helper()
 		r := b.ask(t, "FILTER.LIST "+options)
-		return show(*entryOf(r, "total")) + " " + strings.Join(rows(entryOf(r, "filters"), "key"), " ")
+		return commandtest.Show(*entryOf(r, "total")) + " " + strings.Join(rows(entryOf(r, "filters"), "key"), " ")
 	}
 	for _, c := range []struct{ options, want string }{
 		{"", `:4 "bf" "big" "cf" "full"`},
@@ -77,7 +78,7 @@ func TestFilterList(t *testing.T) {
 	}
 	row := &entryOf(b.ask(t, "FILTER.LIST MATCH full"), "filters").Elems[0]
 	for key, want := range map[string]string{"kind": `"cuckoo"`, "items": ":95", "items_exact": ":1", "verdict": `"Resize"`, "probed_state": `"too few probes"`, "created": ":1700000000"} {
-		if got := show(*entryOf(row, key)); got != want {
+		if got := commandtest.Show(*entryOf(row, key)); got != want {
 			t.Errorf("%s = %s, want %s", key, got, want)
 		}
 	}
@@ -85,7 +86,7 @@ func TestFilterList(t *testing.T) {
 		t.Errorf("FILTER.LIST has made %s probes", got)
 	}
 	for _, bad := range []string{"SORT", "SORT nosuch", "COUNT 1001", "COUNT -1", "COUNT x", "OFFSET -1", "OFFSET 99999999999", "LIMIT 1", "MATCH", "1"} {
-		if got := b.line("FILTER.LIST " + bad); !strings.HasPrefix(got, "-ERR ") {
+		if got := b.Line("FILTER.LIST " + bad); !strings.HasPrefix(got, "-ERR ") {
 			t.Errorf("FILTER.LIST %s = %s", bad, got)
 		}
 	}
@@ -95,13 +96,13 @@ func TestFilterList(t *testing.T) {
 // that nothing stays counted for it.
 func TestFilterListMemory(t *testing.T) {
 	b := newBench(t, 1<<20)
-	for i := 0; b.line(fmt.Sprintf("FILTER.CREATE %d bloom CAPACITY 10", i)) == "+OK"; i++ {
+	for i := 0; b.Line(fmt.Sprintf("FILTER.CREATE %d bloom CAPACITY 10", i)) == "+OK"; i++ {
 	}
-	if got := b.line("FILTER.LIST COUNT 1000"); !strings.HasPrefix(got, "-OOM") {
+	if got := b.Line("FILTER.LIST COUNT 1000"); !strings.HasPrefix(got, "-OOM") {
 		t.Errorf("a list without memory = %.50s", got)
 	}
-	b.line("PING")
-	if held := b.engine.Budget.Clients(); held != 0 {
+	b.Line("PING")
+	if held := b.Engine.Budget.Clients(); held != 0 {
 		t.Errorf("%d bytes are held", held)
 	}
 }
@@ -111,19 +112,19 @@ func TestFilterListMemory(t *testing.T) {
 func TestFilterLayers(t *testing.T) {
 	b := newBench(t, 1<<30)
 	names := []string{"bf", "cf"}
-	b.line("BF.RESERVE bf 0.01 100")
-	b.line("CF.RESERVE cf 100")
+	b.Line("BF.RESERVE bf 0.01 100")
+	b.Line("CF.RESERVE cf 100")
 	for _, k := range codec.Kinds() {
 		if !k.Features.Static {
-			b.line("FILTER.CREATE " + k.Name + " " + k.Name + " CAPACITY 100")
+			b.Line("FILTER.CREATE " + k.Name + " " + k.Name + " CAPACITY 100")
 			names = append(names, k.Name)
 		}
 	}
 	for i := range 300 {
-		b.line(fmt.Sprint("BF.ADD bf ", i))
-		b.line(fmt.Sprint("CF.ADD cf ", i))
-		b.line(fmt.Sprint("FILTER.ADD scalable ", i))
-		b.line(fmt.Sprint("FILTER.ADD window ", i))
+		b.Line(fmt.Sprint("BF.ADD bf ", i))
+		b.Line(fmt.Sprint("CF.ADD cf ", i))
+		b.Line(fmt.Sprint("FILTER.ADD scalable ", i))
+		b.Line(fmt.Sprint("FILTER.ADD window ", i))
 	}
 	for _, name := range names {
 		r := b.ask(t, "FILTER.LAYERS "+name)
@@ -167,13 +168,13 @@ func TestFilterLayers(t *testing.T) {
 		t.Errorf("window has %d items in its generations", n)
 	}
 	for _, bad := range []string{"FILTER.LAYERS nobody", "FILTER.DENSITY nobody 4", "FILTER.DENSITY bf 0", "FILTER.DENSITY bf 4097", "FILTER.DENSITY bf x"} {
-		if got := b.line(bad); !strings.HasPrefix(got, "-ERR ") {
+		if got := b.Line(bad); !strings.HasPrefix(got, "-ERR ") {
 			t.Errorf("%s = %s", bad, got)
 		}
 	}
-	b.line("SET text x")
+	b.Line("SET text x")
 	for _, bad := range []string{"FILTER.LAYERS text", "FILTER.DENSITY text 4"} {
-		if got := b.line(bad); !strings.HasPrefix(got, "-WRONGTYPE") {
+		if got := b.Line(bad); !strings.HasPrefix(got, "-WRONGTYPE") {
 			t.Errorf("%s = %s", bad, got)
 		}
 	}
@@ -192,16 +193,16 @@ func TestFilterDensity(t *testing.T) {
 		{"small bloom CAPACITY 1000", 1000}, {"large bloom CAPACITY 200000", 200_000}, {"parts bloom CAPACITY 200000 PARTS 8", 200_000}, {"many bloom CAPACITY 10000 PARTS 256", 10_000},
 	} {
 		name, _, _ := strings.Cut(c.create, " ")
-		b.line("FILTER.CREATE " + c.create)
+		b.Line("FILTER.CREATE " + c.create)
 		for at := 0; at < c.keys; at += 1000 {
 			args := [][]byte{[]byte("FILTER.ADD"), []byte(name)}
 			for i := range 1000 {
 				args = append(args, fmt.Appendf(nil, "%d", at+i))
 			}
-			b.exec(args)
+			b.Exec(args)
 		}
 		r := b.ask(t, "FILTER.DENSITY "+name+" 64")
-		if got := show(*entryOf(r, "unit")); got != `"bits"` {
+		if got := commandtest.Show(*entryOf(r, "unit")); got != `"bits"` {
 			t.Errorf("%s: unit %s", name, got)
 		}
 		mean, cells := 0.0, entryOf(r, "cells").Elems

@@ -8,6 +8,7 @@ import (
 
 	"github.com/bloomery/bloomery/quotient"
 	"github.com/bloomery/bloomery/server/internal/answer"
+	"github.com/bloomery/bloomery/server/internal/command/commandtest"
 )
 
 // piecesOf returns the words of FILTER.LOAD for every piece of a filter, without the
@@ -16,9 +17,9 @@ func piecesOf(t *testing.T, b *bench, key string) [][]string {
 	t.Helper()
 	var all [][]string
 	for cursor := "0"; ; {
-		r := b.exec([][]byte{[]byte("FILTER.DUMP"), []byte(key), []byte(cursor)})[0]
+		r := b.Exec([][]byte{[]byte("FILTER.DUMP"), []byte(key), []byte(cursor)})[0]
 		if len(r.Elems) != 2 {
-			t.Fatalf("FILTER.DUMP %s %s = %s", key, cursor, show(r))
+			t.Fatalf("FILTER.DUMP %s %s = %s", key, cursor, commandtest.Show(r))
 		}
 		if cursor = fmt.Sprint(r.Elems[0].N); cursor == "0" {
 			return all
@@ -31,20 +32,20 @@ func piecesOf(t *testing.T, b *bench, key string) [][]string {
 // mix with it: a whole filter, or one of another version.
 func TestFilterLoadBegins(t *testing.T) {
 	b := newBench(t, 1<<30)
-	b.line("FILTER.CREATE four bloom CAPACITY 1000 PARTS 4")
-	b.line("FILTER.CREATE one bloom CAPACITY 1000")
-	b.line("FILTER.ADD four a b c d e f g h")
-	b.line("FILTER.ADD one A B C D E F G H")
+	b.Line("FILTER.CREATE four bloom CAPACITY 1000 PARTS 4")
+	b.Line("FILTER.CREATE one bloom CAPACITY 1000")
+	b.Line("FILTER.ADD four a b c d e f g h")
+	b.Line("FILTER.ADD one A B C D E F G H")
 	four, one := piecesOf(t, b, "four"), piecesOf(t, b, "one")
 	load := func(want string, words ...string) {
 		t.Helper()
-		if got := b.do(append([]string{"FILTER.LOAD", "x"}, words...)...); got != want {
+		if got := b.Do(append([]string{"FILTER.LOAD", "x"}, words...)...); got != want {
 			t.Errorf("FILTER.LOAD x %s = %s, want %s", words[0], got, want)
 		}
 	}
 	has := func(items, want string) {
 		t.Helper()
-		if got := b.line("FILTER.HAS x " + items); got != want {
+		if got := b.Line("FILTER.HAS x " + items); got != want {
 			t.Errorf("%s: %s, want %s", items, got, want)
 		}
 	}
@@ -53,19 +54,19 @@ func TestFilterLoadBegins(t *testing.T) {
 		load("+OK", first...)
 		load("+OK", one[0]...)
 		has("A B C D E F G H", all)
-		b.line("DEL x")
+		b.Line("DEL x")
 	}
 	load("+OK", append(four[0], "VERSION", "7")...)
 	for _, p := range four[1:] {
 		load("+OK", append(p, "VERSION", "9")...) // of another filter than the first
 	}
-	if got := b.line("EXISTS x"); got != ":0" {
+	if got := b.Line("EXISTS x"); got != ":0" {
 		t.Errorf("pieces of two versions have made a filter")
 	}
 	load(":1", append(four[0], "VERSION", "9")...)
 	has("a b c d e f g h", all)
 	load(":0", append(four[0], "VERSION", "9")...)
-	crash(t, b)
+	b.Crash(t)
 }
 
 // TestFilterLoadNames asks that names of filters which are on their way count as the
@@ -73,29 +74,29 @@ func TestFilterLoadBegins(t *testing.T) {
 func TestFilterLoadNames(t *testing.T) {
 	const limit = 4 << 20
 	b := newBench(t, limit)
-	b.line("FILTER.CREATE two bloom CAPACITY 10 PARTS 2")
+	b.Line("FILTER.CREATE two bloom CAPACITY 10 PARTS 2")
 	first := piecesOf(t, b, "two")[0]
 	held, got := 0, "+OK"
 	for i := 0; got == "+OK" && held <= 2*limit; i++ {
 		name := fmt.Sprint(i, strings.Repeat("n", 256<<10))
-		if got = b.do(append([]string{"FILTER.LOAD", name}, first...)...); got == "+OK" {
+		if got = b.Do(append([]string{"FILTER.LOAD", name}, first...)...); got == "+OK" {
 			held += len(name)
 		}
 	}
 	if got != "-"+answer.TextOOM || held > limit {
 		t.Errorf("after names of %d bytes: %s, want OOM; the limit is %d", held, got, limit)
 	}
-	if n := b.session.Memory(); n < int64(held) {
+	if n := b.Session.Memory(); n < int64(held) {
 		t.Errorf("%d bytes are held for the client, its names have %d", n, held)
 	}
-	b.engine.Close(b.session)
-	if n := b.session.Memory(); n != 0 {
+	b.Engine.Close(b.Session)
+	if n := b.Session.Memory(); n != 0 {
 		t.Errorf("%d bytes are held for a client that is gone", n)
 	}
-	if n := len(b.state.Names.Unnamed()); n != 0 {
+	if n := len(b.State.Names.Unnamed()); n != 0 {
 		t.Errorf("%d filters without a name are left", n)
 	}
-	if n := b.engine.Budget.Used() - b.state.Bytes(); n != 0 {
+	if n := b.Engine.Budget.Used() - b.State.Bytes(); n != 0 {
 		t.Errorf("%d bytes stay set aside", n)
 	}
 }
@@ -104,13 +105,13 @@ func TestFilterLoadNames(t *testing.T) {
 // have done.
 func TestFilterQueued(t *testing.T) {
 	b := newBench(t, 1<<30)
-	b.line("FILTER.CREATE four bloom CAPACITY 1000 PARTS 4")
-	b.line("FILTER.CREATE one bloom CAPACITY 1000")
-	b.line("FILTER.ADD one a")
+	b.Line("FILTER.CREATE four bloom CAPACITY 1000 PARTS 4")
+	b.Line("FILTER.CREATE one bloom CAPACITY 1000")
+	b.Line("FILTER.ADD one a")
 	four, one := piecesOf(t, b, "four"), piecesOf(t, b, "one")[0]
 	load := func(key string, words ...string) []string { return append([]string{"FILTER.LOAD", key}, words...) }
-	b.do(load("v", one[0], one[1], "VERSION", "9")...)
-	b.line("SET s 1")
+	b.Do(load("v", one[0], one[1], "VERSION", "9")...)
+	b.Line("SET s 1")
 	twice := [][]string{}
 	want := []string{}
 	for range 2 {
@@ -129,31 +130,31 @@ func TestFilterQueued(t *testing.T) {
 		{[][]string{{"SET", "y", "1"}, load("y", one...)}, "[+OK -" + answer.TextWrongType + "]"},
 		{twice, "[" + strings.Join(want, " ") + "]"},
 	} {
-		b.line("MULTI")
+		b.Line("MULTI")
 		for _, words := range tt.commands {
-			b.do(words...)
+			b.Do(words...)
 		}
-		if got := b.line("EXEC"); got != tt.want {
+		if got := b.Line("EXEC"); got != tt.want {
 			t.Errorf("%.120q\n got %s\nwant %s", tt.commands, got, tt.want)
 		}
 	}
-	if n := len(b.state.Names.Unnamed()); n != 0 {
+	if n := len(b.State.Names.Unnamed()); n != 0 {
 		t.Errorf("%d filters without a name are left", n)
 	}
-	crash(t, b)
+	b.Crash(t)
 }
 
 // TestFilterLoadOfTooManyMembers loads the first part of a quorum that says that it has
 // very many: it is refused before anything is made.
 func TestFilterLoadOfTooManyMembers(t *testing.T) {
 	b := newBench(t, 1<<30)
-	b.ok(t, "FILTER.CREATE q quorum CAPACITY 10 MEMBERS 32 NEED 2")
-	piece, used := piecesOf(t, b, "q")[0][1], b.engine.Budget.Used()
+	b.OK(t, "FILTER.CREATE q quorum CAPACITY 10 MEMBERS 32 NEED 2")
+	piece, used := piecesOf(t, b, "q")[0][1], b.Engine.Budget.Used()
 	const want = "-ERR store: load: too large: 4096 parts of 32 members, and there may be 65536 at most"
-	if got := b.do("FILTER.LOAD", "x", fmt.Sprint(uint64(4095<<32|1)), piece); got != want || b.engine.Budget.Used() != used {
-		t.Errorf("32 members in 4,096 parts: %s, and %d bytes more are in use", got, b.engine.Budget.Used()-used)
+	if got := b.Do("FILTER.LOAD", "x", fmt.Sprint(uint64(4095<<32|1)), piece); got != want || b.Engine.Budget.Used() != used {
+		t.Errorf("32 members in 4,096 parts: %s, and %d bytes more are in use", got, b.Engine.Budget.Used()-used)
 	}
-	if got := b.do("FILTER.LOAD", "x", fmt.Sprint(uint64(2047<<32|1)), piece); got != "+OK" {
+	if got := b.Do("FILTER.LOAD", "x", fmt.Sprint(uint64(2047<<32|1)), piece); got != "+OK" {
 		t.Errorf("32 members in 2,048 parts: %s", got)
 	}
 }
@@ -186,12 +187,12 @@ func TestCrowdedFiltersAreNotLoaded(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := b.do("FILTER.LOAD", "x", "1", string(data)); !strings.HasPrefix(got, c.want) {
+		if got := b.Do("FILTER.LOAD", "x", "1", string(data)); !strings.HasPrefix(got, c.want) {
 			t.Errorf("FILTER.LOAD = %.300s, want %s", got, c.want)
 		}
-		if loaded := b.line("EXISTS x") == ":1"; loaded != (c.want == "+OK") {
+		if loaded := b.Line("EXISTS x") == ":1"; loaded != (c.want == "+OK") {
 			t.Errorf("the filter is there: %v, want %s", loaded, c.want)
 		}
-		b.line("DEL x")
+		b.Line("DEL x")
 	}
 }

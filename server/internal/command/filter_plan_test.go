@@ -24,7 +24,7 @@ func TestPlanNamesKindsOfTheServer(t *testing.T) {
 		if need != "" {
 			line += " NEEDS " + need
 		}
-		got := b.line(line)
+		got := b.Line(line)
 		rows := kind.FindAllStringSubmatch(got, -1)
 		if len(rows) < 2 {
 			t.Fatalf("%s = %s", line, got)
@@ -41,7 +41,7 @@ func TestPlanNamesKindsOfTheServer(t *testing.T) {
 	}
 	for rate, want := range map[string]string{"0.01": "fuse8", "0.0001": "fuse16", "0.000001": "fuse32"} {
 		line := "FILTER.PLAN 1000000 " + rate + " NEEDS immutable"
-		if got := b.line(line); !regexp.MustCompile(fmt.Sprintf(`"kind" %q`, want)).MatchString(got) {
+		if got := b.Line(line); !regexp.MustCompile(fmt.Sprintf(`"kind" %q`, want)).MatchString(got) {
 			t.Errorf("%s = %s, want %s", line, got, want)
 		}
 	}
@@ -50,10 +50,10 @@ func TestPlanNamesKindsOfTheServer(t *testing.T) {
 // TestPlanOfFewKeys asks for plans of one key, which a map serves better, and of none.
 func TestPlanOfFewKeys(t *testing.T) {
 	b := newBench(t, 1<<30)
-	if got := b.line("FILTER.PLAN 1 0.01"); !strings.Contains(got, "So few keys fit into a map") {
+	if got := b.Line("FILTER.PLAN 1 0.01"); !strings.Contains(got, "So few keys fit into a map") {
 		t.Errorf("FILTER.PLAN of one key = %s, want the warning that a map serves", got)
 	}
-	if got, want := b.line("FILTER.PLAN 0 0.01"), "-ERR keys must be a whole number of at least 1"; got != want {
+	if got, want := b.Line("FILTER.PLAN 0 0.01"), "-ERR keys must be a whole number of at least 1"; got != want {
 		t.Errorf("FILTER.PLAN of no keys = %s, want %s", got, want)
 	}
 }

@@ -3,6 +3,8 @@ package command_test
 import (
 	"strings"
 	"testing"
+
+	"github.com/bloomery/bloomery/server/internal/command/commandtest"
 )
 
 // TestFilterRefusals gives every option what it does not take, and every command what
@@ -13,11 +15,11 @@ func TestFilterRefusals(t *testing.T) {
 		"FILTER.CREATE b bloom CAPACITY 1000", "FILTER.CREATE c cuckoo CAPACITY 1000", "FILTER.CREATE small cuckoo CAPACITY 4 ERROR 0.5",
 		"FILTER.CREATE w window CAPACITY 100", "FILTER.ADD b a", "FILTER.ADD c a", "SET s 1", "BF.ADD bf a", "CMS.INITBYDIM m 10 3",
 	} {
-		if got := b.line(line); strings.HasPrefix(got, "-") {
+		if got := b.Line(line); strings.HasPrefix(got, "-") {
 			t.Fatalf("%s = %s", line, got)
 		}
 	}
-	before, bytes := string(snapshot(b.state)), b.state.Bytes()
+	before, bytes := string(commandtest.Snapshot(b.State)), b.State.Bytes()
 	for _, tt := range []struct {
 		line string
 		has  []string // words of the error
@@ -116,17 +118,17 @@ func TestFilterRefusals(t *testing.T) {
 		{"FILTER.PLAN 10 0.1 NEEDS wings", []string{"NEEDS", "deletes"}},
 		{"FILTER.WHERE *", []string{"wrong number of arguments"}},
 	} {
-		got := b.line(tt.line)
+		got := b.Line(tt.line)
 		for _, word := range tt.has {
 			if !strings.HasPrefix(got, "-") || !strings.Contains(got, word) {
 				t.Errorf("%s = %s, want an error with %q", tt.line, got, word)
 			}
 		}
-		if string(snapshot(b.state)) != before || b.state.Bytes() != bytes {
+		if string(commandtest.Snapshot(b.State)) != before || b.State.Bytes() != bytes {
 			t.Fatalf("%s has changed something", tt.line)
 		}
 	}
-	if n := b.engine.Budget.Used() - b.state.Bytes(); n > 64<<10 {
+	if n := b.Engine.Budget.Used() - b.State.Bytes(); n > 64<<10 {
 		t.Errorf("%d bytes stay set aside", n)
 	}
 }
@@ -136,12 +138,12 @@ func TestFilterRefusals(t *testing.T) {
 func TestFilterFull(t *testing.T) {
 	for _, parts := range []string{"1", "2"} {
 		b := newBench(t, 1<<30)
-		b.do("FILTER.CREATE", "c", "cuckoo", "CAPACITY", "8", "ERROR", "0.01", "PARTS", parts)
+		b.Do("FILTER.CREATE", "c", "cuckoo", "CAPACITY", "8", "ERROR", "0.01", "PARTS", parts)
 		var added []string
 		full := false
 		for i := range 200 {
 			item := "item" + strings.Repeat("x", i)
-			switch got := b.do("FILTER.ADD", "c", item); {
+			switch got := b.Do("FILTER.ADD", "c", item); {
 			case strings.Contains(got, "filter is full"):
 				full = true
 			case strings.HasPrefix(got, "["):
@@ -153,10 +155,10 @@ func TestFilterFull(t *testing.T) {
 		if !full {
 			t.Error("200 items in a filter for 8")
 		}
-		if got := b.do(append([]string{"FILTER.HAS", "c"}, added...)...); strings.Contains(got, "false") {
+		if got := b.Do(append([]string{"FILTER.HAS", "c"}, added...)...); strings.Contains(got, "false") {
 			t.Errorf("an item that was added is denied: %s", got)
 		}
-		crash(t, b)
+		b.Crash(t)
 	}
 }
 
@@ -165,14 +167,14 @@ func TestFilterFull(t *testing.T) {
 func TestFilterMemory(t *testing.T) {
 	for _, kind := range []string{"scalable", "growing"} {
 		b := newBench(t, 2<<20)
-		b.do("FILTER.CREATE", "f", kind, "CAPACITY", "1000")
+		b.Do("FILTER.CREATE", "f", kind, "CAPACITY", "1000")
 		refused, n := "", 0
 		for refused == "" && n < 1000 {
 			words := []string{"FILTER.ADD", "f"}
 			for i := range 1000 {
 				words = append(words, string(rune('a'+n%26))+strings.Repeat("y", n/26)+"/"+strings.Repeat("z", i%40)+string(rune('A'+i%26))+string(rune('A'+i/40)))
 			}
-			if got := b.do(words...); strings.Contains(got, "OOM") {
+			if got := b.Do(words...); strings.Contains(got, "OOM") {
 				refused = got
 			}
 			n++
@@ -180,11 +182,11 @@ func TestFilterMemory(t *testing.T) {
 		if refused == "" {
 			t.Fatalf("%s: never refused", kind)
 		}
-		if got := b.state.Bytes(); got > 2<<20 {
+		if got := b.State.Bytes(); got > 2<<20 {
 			t.Errorf("%s: %d bytes in use, limit %d", kind, got, 2<<20)
 		}
-		b.do("DEL", "f")
-		if got := b.state.Bytes(); got != 0 {
+		b.Do("DEL", "f")
+		if got := b.State.Bytes(); got != 0 {
 			t.Errorf("%s: %d bytes are left after DEL", kind, got)
 		}
 	}

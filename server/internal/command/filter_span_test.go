@@ -12,16 +12,16 @@ import (
 func TestWindowLoad(t *testing.T) {
 	for _, parts := range []string{"1", "4"} {
 		b := newBench(t, 1<<30)
-		start := b.now
-		b.do("FILTER.CREATE", "w", "window", "CAPACITY", "1000", "SPAN", "60s", "GENERATIONS", "6", "BURST", "6", "PARTS", parts)
-		b.do("FILTER.CREATE", "other", "window", "CAPACITY", "1000", "SPAN", "60s", "GENERATIONS", "5")
-		b.do("FILTER.CREATE", "same", "window", "CAPACITY", "50", "SPAN", "60s", "GENERATIONS", "6")
-		b.do("FILTER.CREATE", "plain", "bloom", "CAPACITY", "100")
-		b.do("FILTER.ADD", "w", "old", "new")
+		start := b.Now
+		b.Do("FILTER.CREATE", "w", "window", "CAPACITY", "1000", "SPAN", "60s", "GENERATIONS", "6", "BURST", "6", "PARTS", parts)
+		b.Do("FILTER.CREATE", "other", "window", "CAPACITY", "1000", "SPAN", "60s", "GENERATIONS", "5")
+		b.Do("FILTER.CREATE", "same", "window", "CAPACITY", "50", "SPAN", "60s", "GENERATIONS", "6")
+		b.Do("FILTER.CREATE", "plain", "bloom", "CAPACITY", "100")
+		b.Do("FILTER.ADD", "w", "old", "new")
 		pieces := piecesOf(t, b, "w")
 		load := func(key string, more ...string) (got string) {
 			for _, words := range pieces {
-				if got = b.do(append(append([]string{"FILTER.LOAD", key}, words...), more...)...); got != "+OK" {
+				if got = b.Do(append(append([]string{"FILTER.LOAD", key}, words...), more...)...); got != "+OK" {
 					return got
 				}
 			}
@@ -49,31 +49,31 @@ func TestWindowLoad(t *testing.T) {
 				t.Errorf("%s parts: LOAD %s with span %q = %s, want %s", parts, tt.key, tt.span, got, tt.want)
 			}
 		}
-		b.now = start.Add(30 * time.Second)
+		b.Now = start.Add(30 * time.Second)
 		keys := []string{"w", "copy", "other", "plain", "same"}
 		for _, key := range keys {
-			if got := b.do("FILTER.ADD", key, "new"); got != "[false]" {
+			if got := b.Do("FILTER.ADD", key, "new"); got != "[false]" {
 				t.Errorf("%s parts, %s: ADD = %s", parts, key, got)
 			}
 		}
-		b.now = start.Add(75 * time.Second)
+		b.Now = start.Add(75 * time.Second)
 		for _, key := range keys {
 			if got := b.field(t, key, "generation_ms"); got != "10000" {
 				t.Errorf("%s parts, %s: generation_ms %s, want 10000", parts, key, got)
 			}
-			if got := b.do("FILTER.HAS", key, "old", "new"); got != "[false true]" {
+			if got := b.Do("FILTER.HAS", key, "old", "new"); got != "[false true]" {
 				t.Errorf("%s parts, %s: HAS = %s after the span of the first", parts, key, got)
 			}
 		}
-		crash(t, b)
+		b.Crash(t)
 	}
 	b := newBench(t, 1<<30)
-	b.do("FILTER.CREATE", "b", "bloom", "CAPACITY", "100")
+	b.Do("FILTER.CREATE", "b", "bloom", "CAPACITY", "100")
 	words := append([]string{"FILTER.LOAD", "c"}, piecesOf(t, b, "b")[0]...)
-	if got := b.do(append(words, "SPAN", "60s")...); !strings.Contains(got, "SPAN is for kind window") {
+	if got := b.Do(append(words, "SPAN", "60s")...); !strings.Contains(got, "SPAN is for kind window") {
 		t.Errorf("SPAN for a bloom = %s", got)
 	}
-	if got := b.do(append(words, "SPAN", "60s", "SPAN", "60s")...); !strings.Contains(got, "syntax") {
+	if got := b.Do(append(words, "SPAN", "60s", "SPAN", "60s")...); !strings.Contains(got, "syntax") {
 		t.Errorf("SPAN twice = %s", got)
 	}
 }
@@ -83,23 +83,23 @@ func TestWindowLoad(t *testing.T) {
 func TestAbortTakenName(t *testing.T) {
 	for _, taken := range []string{"", "DEL words", "SET words 1", "BF.ADD words x", "CMS.INITBYDIM words 10 3", "FILTER.CREATE words bloom CAPACITY 100"} {
 		b := newBench(t, 1<<30)
-		b.line("FILTER.REBUILD words BEGIN fuse8 CAPACITY 1000")
-		b.line("FILTER.REBUILD words FEED one two")
+		b.Line("FILTER.REBUILD words BEGIN fuse8 CAPACITY 1000")
+		b.Line("FILTER.REBUILD words FEED one two")
 		if taken != "" {
-			if got := b.line(taken); strings.HasPrefix(got, "-") {
+			if got := b.Line(taken); strings.HasPrefix(got, "-") {
 				t.Fatalf("%s = %s", taken, got)
 			}
 		}
-		if got := b.line("FILTER.REBUILD words ABORT"); got != "+OK" {
+		if got := b.Line("FILTER.REBUILD words ABORT"); got != "+OK" {
 			t.Errorf("%q: ABORT = %s", taken, got)
 		}
-		if got := b.line("FILTER.REBUILD words ABORT"); !strings.HasPrefix(got, "-") {
+		if got := b.Line("FILTER.REBUILD words ABORT"); !strings.HasPrefix(got, "-") {
 			t.Errorf("%q: a second ABORT = %s", taken, got)
 		}
-		b.line("DEL words")
-		if got := b.state.Bytes(); got != 0 {
+		b.Line("DEL words")
+		if got := b.State.Bytes(); got != 0 {
 			t.Errorf("%q: %d bytes are in use", taken, got)
 		}
-		crash(t, b)
+		b.Crash(t)
 	}
 }

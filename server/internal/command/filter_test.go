@@ -9,6 +9,7 @@ import (
 
 	"github.com/bloomery/bloomery/codec"
 	"github.com/bloomery/bloomery/hashing"
+	"github.com/bloomery/bloomery/server/internal/command/commandtest"
 )
 
 // TestFilterCommands runs scripts as TestCommands does.
@@ -154,7 +155,7 @@ func TestFilterCommands(t *testing.T) {
 				if !ok {
 					continue
 				}
-				got := b.line(words)
+				got := b.Line(words)
 				if strings.HasPrefix(words, "SCAN") && got != want {
 					want = `["0" ["g" "f"]]`
 				}
@@ -176,7 +177,7 @@ func TestFilterKinds(t *testing.T) {
 			if k.Features.Expire {
 				words = append(words, "BURST", "6") // all keys come in one generation
 			}
-			got := b.do(words...)
+			got := b.Do(words...)
 			if k.Features.Static {
 				if !strings.HasPrefix(got, "-ERR kind "+k.Name+" is built") {
 					t.Errorf("CREATE %s = %s", k.Name, got)
@@ -190,8 +191,8 @@ func TestFilterKinds(t *testing.T) {
 			for i := range items {
 				items[i] = fmt.Sprint("item", i)
 			}
-			b.do(append([]string{"FILTER.ADD", "f"}, items...)...)
-			if got := b.do(append([]string{"FILTER.HAS", "f"}, items...)...); strings.Contains(got, "false") || strings.Count(got, "true") != len(items) {
+			b.Do(append([]string{"FILTER.ADD", "f"}, items...)...)
+			if got := b.Do(append([]string{"FILTER.HAS", "f"}, items...)...); strings.Contains(got, "false") || strings.Count(got, "true") != len(items) {
 				t.Errorf("%s of %s parts: items are missing", k.Name, parts)
 			}
 			absent := make([]string, 3000)
@@ -199,19 +200,19 @@ func TestFilterKinds(t *testing.T) {
 				absent[i] = fmt.Sprint("absent", i)
 			}
 			// At 60% of the capacity the rate is below 1%: 30 ± 5.5.
-			if n := strings.Count(b.do(append([]string{"FILTER.HAS", "f"}, absent...)...), "true"); n > 30+4*6 {
+			if n := strings.Count(b.Do(append([]string{"FILTER.HAS", "f"}, absent...)...), "true"); n > 30+4*6 {
 				t.Errorf("%s of %s parts: %d false positives of 3000", k.Name, parts, n)
 			}
-			if info := b.do("FILTER.INFO", "f"); !strings.Contains(info, fmt.Sprintf("%q", k.Name)) {
+			if info := b.Do("FILTER.INFO", "f"); !strings.Contains(info, fmt.Sprintf("%q", k.Name)) {
 				t.Errorf("INFO = %s", info)
 			}
-			crash(t, b)
-			if err := b.door.Snapshot(); err != nil {
+			b.Crash(t)
+			if err := b.Door.Snapshot(); err != nil {
 				t.Fatal(err)
 			}
-			crash(t, b)
-			b.do("FLUSHALL")
-			if n := b.state.Bytes(); n != 0 {
+			b.Crash(t)
+			b.Do("FLUSHALL")
+			if n := b.State.Bytes(); n != 0 {
 				t.Errorf("%s: %d bytes are left", k.Name, n)
 			}
 		}
@@ -227,40 +228,40 @@ func TestFilterDumps(t *testing.T) {
 		}
 		for _, parts := range []string{"1", "4"} {
 			b := newBench(t, 1<<30)
-			b.do("FILTER.CREATE", "f", k.Name, "CAPACITY", "20000", "ERROR", "0.01", "PARTS", parts, "SLA", "50")
+			b.Do("FILTER.CREATE", "f", k.Name, "CAPACITY", "20000", "ERROR", "0.01", "PARTS", parts, "SLA", "50")
 			items := []string{}
 			for i := range 500 {
 				items = append(items, fmt.Sprint("item", i))
 			}
-			b.do(append([]string{"FILTER.ADD", "f"}, items...)...)
+			b.Do(append([]string{"FILTER.ADD", "f"}, items...)...)
 			var span []string
 			if k.Features.Expire {
 				span = []string{"SPAN", "24h"}
 			}
 			copyFilter(t, b, "f", "g", span...)
-			dumped := b.exec([][]byte{[]byte("DUMP"), []byte("f")})[0]
-			if got := b.do("RESTORE", "h", "0", dumped.Text); got != "+OK" {
+			dumped := b.Exec([][]byte{[]byte("DUMP"), []byte("f")})[0]
+			if got := b.Do("RESTORE", "h", "0", dumped.Text); got != "+OK" {
 				t.Fatalf("%s: RESTORE = %s", k.Name, got)
 			}
 			for _, name := range []string{"g", "h"} {
-				if got := b.do(append([]string{"FILTER.HAS", name}, items...)...); strings.Contains(got, "false") || strings.HasPrefix(got, "-") {
+				if got := b.Do(append([]string{"FILTER.HAS", name}, items...)...); strings.Contains(got, "false") || strings.HasPrefix(got, "-") {
 					t.Errorf("%s of %s parts: items are missing in %s: %.100s", k.Name, parts, name, got)
 				}
 			}
-			if info := b.do("FILTER.INFO", "h"); !strings.Contains(info, `"sla" :50`) {
+			if info := b.Do("FILTER.INFO", "h"); !strings.Contains(info, `"sla" :50`) {
 				t.Errorf("%s: INFO of what was restored = %s", k.Name, info)
 			}
-			again := b.exec([][]byte{[]byte("DUMP"), []byte("h")})[0]
+			again := b.Exec([][]byte{[]byte("DUMP"), []byte("h")})[0]
 			if again.Text != dumped.Text {
 				t.Errorf("%s of %s parts: RESTORE gives another filter", k.Name, parts)
 			}
-			crash(t, b)
-			if err := b.door.Snapshot(); err != nil {
+			b.Crash(t)
+			if err := b.Door.Snapshot(); err != nil {
 				t.Fatal(err)
 			}
-			crash(t, b)
-			b.do("FLUSHALL")
-			if n := b.engine.Budget.Used(); n != 0 {
+			b.Crash(t)
+			b.Do("FLUSHALL")
+			if n := b.Engine.Budget.Used(); n != 0 {
 				t.Errorf("%s: %d bytes are left", k.Name, n)
 			}
 		}
@@ -272,15 +273,15 @@ func copyFilter(t *testing.T, b *bench, from, to string, options ...string) {
 	t.Helper()
 	cursor := "0"
 	for {
-		r := b.exec([][]byte{[]byte("FILTER.DUMP"), []byte(from), []byte(cursor)})[0]
+		r := b.Exec([][]byte{[]byte("FILTER.DUMP"), []byte(from), []byte(cursor)})[0]
 		if len(r.Elems) != 2 {
-			t.Fatalf("FILTER.DUMP = %s", show(r))
+			t.Fatalf("FILTER.DUMP = %s", commandtest.Show(r))
 		}
 		if r.Elems[0].N == 0 {
 			return
 		}
 		cursor = fmt.Sprint(r.Elems[0].N)
-		if got := b.do(append([]string{"FILTER.LOAD", to, cursor, r.Elems[1].Text}, options...)...); got != "+OK" {
+		if got := b.Do(append([]string{"FILTER.LOAD", to, cursor, r.Elems[1].Text}, options...)...); got != "+OK" {
 			t.Fatalf("FILTER.LOAD = %s", got)
 		}
 	}
@@ -335,7 +336,7 @@ func TestFilterLoad(t *testing.T) {
 		{[]string{"FILTER.LOAD", "s", "1", build("c")}, "-WRONGTYPE Operation against a key holding the wrong kind of value"},
 	}
 	for _, s := range steps {
-		got := b.do(s.words...)
+		got := b.Do(s.words...)
 		if s.want == "" && strings.HasPrefix(got, "-ERR ") {
 			continue
 		}
@@ -343,7 +344,7 @@ func TestFilterLoad(t *testing.T) {
 			t.Errorf("%.80q = %s, want %s", s.words, got, s.want)
 		}
 	}
-	crash(t, b)
+	b.Crash(t)
 }
 
 // TestFilterWhere asks for the filters that hold items, of all kinds and hashes.
@@ -353,22 +354,22 @@ func TestFilterWhere(t *testing.T) {
 		"FILTER.CREATE f%d bloom CAPACITY 1000", "FILTER.CREATE f%d cuckoo SEED 4", "FILTER.CREATE f%d window CAPACITY 1000 PARTS 4",
 		"FILTER.CREATE f%d quotient CAPACITY 1000", "FILTER.CREATE f%d standard SEED 7", "FILTER.CREATE f%d quorum CAPACITY 100",
 	} {
-		if got := b.line(fmt.Sprintf(line, i)); got != "+OK" {
+		if got := b.Line(fmt.Sprintf(line, i)); got != "+OK" {
 			t.Fatal(got)
 		}
-		b.line(fmt.Sprintf("FILTER.ADD f%d all only%d", i, i))
+		b.Line(fmt.Sprintf("FILTER.ADD f%d all only%d", i, i))
 	}
-	b.line("BF.ADD b all")
-	b.line("CF.ADD c all")
-	b.line("SET s all")
-	b.line("CMS.INITBYDIM m 10 3")
+	b.Line("BF.ADD b all")
+	b.Line("CF.ADD c all")
+	b.Line("SET s all")
+	b.Line("CMS.INITBYDIM m 10 3")
 	for _, tt := range []struct{ line, want string }{
 		{"FILTER.WHERE * all", `["all" ["b" "c" "f0" "f1" "f2" "f3" "f4" "f5"]]`},
 		{"FILTER.WHERE f* only2 only5 none", `["only2" ["f2"] "only5" ["f5"] "none" []]`},
 		{"FILTER.WHERE f[0-1] all", `["all" ["f0" "f1"]]`},
 		{"FILTER.WHERE nothing all", `["all" []]`},
 	} {
-		if got := b.line(tt.line); got != tt.want {
+		if got := b.Line(tt.line); got != tt.want {
 			t.Errorf("%s = %s, want %s", tt.line, got, tt.want)
 		}
 	}
@@ -381,26 +382,26 @@ func TestClearEveryKind(t *testing.T) {
 		"bloom", "standard", "partitioned", "split", "scalable", "counting", "spectral", "stable", "cuckoo", "quotient", "growing",
 		"window SPAN 60s", "quorum MEMBERS 3 NEED 2", "bloom PARTS 4",
 	} {
-		b.line("FILTER.CREATE f " + create)
-		b.line("FILTER.ADD f x")
+		b.Line("FILTER.CREATE f " + create)
+		b.Line("FILTER.ADD f x")
 		for _, c := range [][2]string{{"HAS f x", "[true]"}, {"CLEAR f", "+OK"}, {"HAS f x", "[false]"}, {"ADD f x", "[true]"}} {
-			if got := b.line("FILTER." + c[0]); got != c[1] {
+			if got := b.Line("FILTER." + c[0]); got != c[1] {
 				t.Errorf("%s: FILTER.%s = %s, want %s", create, c[0], got, c[1])
 			}
 		}
-		b.line("DEL f")
+		b.Line("DEL f")
 	}
 }
 
 // TestInfoOfFullCounters adds an item until its counters are full.
 func TestInfoOfFullCounters(t *testing.T) {
 	b := newBench(t, 1<<30)
-	b.line("FILTER.CREATE f counting CAPACITY 100")
-	before := b.line("FILTER.INFO f")
+	b.Line("FILTER.CREATE f counting CAPACITY 100")
+	before := b.Line("FILTER.INFO f")
 	for range 40 {
-		b.line("FILTER.ADD f x")
+		b.Line("FILTER.ADD f x")
 	}
-	if after := b.line("FILTER.INFO f"); strings.Contains(before, `"overflow"`) || !strings.Contains(after, `"overflow"`) {
+	if after := b.Line("FILTER.INFO f"); strings.Contains(before, `"overflow"`) || !strings.Contains(after, `"overflow"`) {
 		t.Errorf("FILTER.INFO of full counters = %s", after)
 	}
 }
@@ -409,7 +410,7 @@ func TestInfoOfFullCounters(t *testing.T) {
 func TestBitsForEachItem(t *testing.T) {
 	b := newBench(t, 1<<30)
 	for _, kind := range []string{"bloom", "standard", "partitioned", "split", "cuckoo", "quotient"} {
-		if got := b.line("FILTER.CREATE " + kind + " " + kind + " CAPACITY 1000 BITS 20"); got != "+OK" {
+		if got := b.Line("FILTER.CREATE " + kind + " " + kind + " CAPACITY 1000 BITS 20"); got != "+OK" {
 			t.Errorf("%s: %s", kind, got)
 			continue
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/bloomery/bloomery/hashing"
 	"github.com/bloomery/bloomery/internal/rdb"
 	"github.com/bloomery/bloomery/server/internal/answer"
+	"github.com/bloomery/bloomery/server/internal/command/commandtest"
 )
 
 // FuzzCommands runs whatever words it is given, in a server with little memory:
@@ -42,70 +43,64 @@ func FuzzCommands(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		const limit = 1 << 20
-		b := newBench(t, limit)
+		b := commandtest.New(t, limit)
 		var group [][][]byte
 		for line := range bytes.SplitSeq(data, []byte("\n")) {
 			if args := bytes.Split(line, []byte(" ")); len(group) < 64 {
 				group = append(group, args)
 			}
 		}
-		for i, r := range b.exec(group...) {
-			if r.Kind == answer.None && !b.session.Quit {
+		for i, r := range b.Exec(group...) {
+			if r.Kind == answer.None && !b.Session.Quit {
 				t.Fatalf("%q has no reply", group[i])
 			}
 		}
-		changed := b.do("CONFIG", "GET", "maxmemory") != `["maxmemory" "1048576"]`
-		if b.state.Bytes() > limit && !changed && !b.session.Quit {
-			t.Fatalf("%d bytes in use, limit %d", b.state.Bytes(), limit)
+		changed := b.Do("CONFIG", "GET", "maxmemory") != `["maxmemory" "1048576"]`
+		if b.State.Bytes() > limit && !changed && !b.Session.Quit {
+			t.Fatalf("%d bytes in use, limit %d", b.State.Bytes(), limit)
 		}
-		if err := b.door.Close(); err != nil {
-			t.Fatal(err)
-		}
-		again := reopen(t, b)
-		if !bytes.Equal(snapshot(again), snapshot(b.state)) {
-			t.Fatal("the log replays to another state")
-		}
+		b.Close(t)
 	})
 }
 
 // FuzzRestore asks that a payload with a right footer, whatever it holds, is
 // refused or becomes a key that dumps and restores again.
 func FuzzRestore(f *testing.F) {
-	b := newBench(f, 1<<20)
-	b.line("BF.INSERT b CAPACITY 5 ITEMS 1 2 3 4 5 6 7 8 9")
-	b.line("CF.INSERT c CAPACITY 5 ITEMS 1 2 3 4 5 6 7 8 9")
-	b.line("SET s hello")
-	b.line("CMS.INITBYDIM m 3 2")
-	b.line("CMS.INCRBY m a 1 b 2")
-	b.line("TOPK.RESERVE t 3 2 2 0.9")
-	b.line("TOPK.ADD t a b")
-	b.line("TDIGEST.CREATE d COMPRESSION 2")
-	b.line("TDIGEST.ADD d 1 2 3 4")
-	b.line("TDIGEST.CREATE e COMPRESSION 2")
-	b.line("TDIGEST.ADD e 7")
-	b.line("FILTER.CREATE f counting CAPACITY 10 PARTS 2")
-	b.line("FILTER.ADD f a b c")
-	b.line("FILTER.CREATE w window CAPACITY 10")
-	b.line("FILTER.CREATE q quorum CAPACITY 10")
+	b := commandtest.New(f, 1<<20)
+	b.Line("BF.INSERT b CAPACITY 5 ITEMS 1 2 3 4 5 6 7 8 9")
+	b.Line("CF.INSERT c CAPACITY 5 ITEMS 1 2 3 4 5 6 7 8 9")
+	b.Line("SET s hello")
+	b.Line("CMS.INITBYDIM m 3 2")
+	b.Line("CMS.INCRBY m a 1 b 2")
+	b.Line("TOPK.RESERVE t 3 2 2 0.9")
+	b.Line("TOPK.ADD t a b")
+	b.Line("TDIGEST.CREATE d COMPRESSION 2")
+	b.Line("TDIGEST.ADD d 1 2 3 4")
+	b.Line("TDIGEST.CREATE e COMPRESSION 2")
+	b.Line("TDIGEST.ADD e 7")
+	b.Line("FILTER.CREATE f counting CAPACITY 10 PARTS 2")
+	b.Line("FILTER.ADD f a b c")
+	b.Line("FILTER.CREATE w window CAPACITY 10")
+	b.Line("FILTER.CREATE q quorum CAPACITY 10")
 	for _, key := range []string{"b", "c", "s", "m", "t", "d", "e", "f", "w", "q"} {
-		r := b.exec([][]byte{[]byte("DUMP"), []byte(key)})[0]
+		r := b.Exec([][]byte{[]byte("DUMP"), []byte(key)})[0]
 		f.Add([]byte(r.Text[:len(r.Text)-10]))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		b := newBench(t, 1<<20)
-		defer b.door.Close() // its tasks keep all of its memory
-		got := b.do("RESTORE", "k", "0", string(rdb.AppendFooter(bytes.Clone(data))))
+		b := commandtest.New(t, 1<<20)
+		defer b.Door.Close() // its tasks keep all of its memory
+		got := b.Do("RESTORE", "k", "0", string(rdb.AppendFooter(bytes.Clone(data))))
 		if got != "+OK" {
-			if b.state.Names.Len() != 0 {
+			if b.State.Names.Len() != 0 {
 				t.Fatalf("refused with %s, and there is a key", got)
 			}
 			return
 		}
-		dump := b.exec([][]byte{[]byte("DUMP"), []byte("k")})[0].Text
-		if got := b.do("RESTORE", "l", "0", dump); got != "+OK" {
+		dump := b.Exec([][]byte{[]byte("DUMP"), []byte("k")})[0].Text
+		if got := b.Do("RESTORE", "l", "0", dump); got != "+OK" {
 			t.Fatalf("RESTORE of our own dump = %s", got)
 		}
-		if again := b.exec([][]byte{[]byte("DUMP"), []byte("l")})[0].Text; again != dump {
+		if again := b.Exec([][]byte{[]byte("DUMP"), []byte("l")})[0].Text; again != dump {
 			t.Fatal("a dump restored gives another dump")
 		}
 		for _, line := range []string{
@@ -113,7 +108,7 @@ func FuzzRestore(f *testing.F) {
 			"TDIGEST.CDF k 1 2", "TDIGEST.BYRANK k 1 7", "TDIGEST.RANK k 1 inf", "TDIGEST.TRIMMED_MEAN k 0.1 0.7", "TDIGEST.ADD k 1 2 3 4",
 			"TDIGEST.QUANTILE k 0 0.4 1", "TDIGEST.MERGE k 1 l",
 		} {
-			b.line(line)
+			b.Line(line)
 		}
 	})
 }
@@ -140,22 +135,22 @@ func FuzzFilterLoad(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		b := newBench(t, 1<<20)
-		defer b.door.Close() // its tasks keep all of its memory
-		if got := b.do("FILTER.LOAD", "k", "1", string(data)); got != "+OK" {
-			if b.state.Names.Len() != 0 || b.state.Bytes() != 0 {
-				t.Fatalf("refused with %s, and there is a key of %d bytes", got, b.state.Bytes())
+		defer b.Door.Close() // its tasks keep all of its memory
+		if got := b.Do("FILTER.LOAD", "k", "1", string(data)); got != "+OK" {
+			if b.State.Names.Len() != 0 || b.State.Bytes() != 0 {
+				t.Fatalf("refused with %s, and there is a key of %d bytes", got, b.State.Bytes())
 			}
 			return
 		}
 		for _, line := range []string{"FILTER.HAS k a b", "FILTER.ADD k a b", "FILTER.DEL k a", "FILTER.COUNT k b", "FILTER.INFO k", "FILTER.HASHASH k 5", "FILTER.CARD k"} {
-			if got := b.line(line); got == "none" {
+			if got := b.Line(line); got == "none" {
 				t.Fatalf("%s has no reply", line)
 			}
 		}
-		r := b.exec([][]byte{[]byte("FILTER.DUMP"), []byte("k"), []byte("0")})[0]
-		if got := b.do("FILTER.LOAD", "l", "1", r.Elems[1].Text); got != "+OK" {
+		r := b.Exec([][]byte{[]byte("FILTER.DUMP"), []byte("k"), []byte("0")})[0]
+		if got := b.Do("FILTER.LOAD", "l", "1", r.Elems[1].Text); got != "+OK" {
 			t.Fatalf("LOAD of what DUMP returned = %s", got)
 		}
-		crash(t, b)
+		b.Crash(t)
 	})
 }

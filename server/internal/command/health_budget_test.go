@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/server/internal/command/commandtest"
 	"github.com/bloomery/bloomery/server/internal/health"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
@@ -24,18 +25,18 @@ func TestProbingTenThousandFilters(t *testing.T) {
 	const filters = 10_000
 	var batch [][][]byte
 	for i := range filters {
-		batch = append(batch, words(fmt.Sprintf("FILTER.CREATE f:%d bloom CAPACITY 100", i)),
-			words(fmt.Sprintf("FILTER.ADD f:%d a b c d e f g h", i)))
+		batch = append(batch, commandtest.Fields(fmt.Sprintf("FILTER.CREATE f:%d bloom CAPACITY 100", i)),
+			commandtest.Fields(fmt.Sprintf("FILTER.ADD f:%d a b c d e f g h", i)))
 	}
-	b.exec(batch...)
+	b.Exec(batch...)
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	k := b.engine.Health()
+	k := b.Engine.Health()
 	before, measured := threadTime()
 	for k.Totals().Walks == 0 { // which takes time too
 		for range 100 {
 			p := k.Step()
-			b.now = b.now.Add(p.Owed + p.Spare)
+			b.Now = b.Now.Add(p.Owed + p.Spare)
 		}
 	}
 	after, _ := threadTime()
@@ -59,9 +60,9 @@ func TestIllFiltersThroughCommands(t *testing.T) {
 	fill := func(key string, n int) {
 		var batch [][][]byte
 		for i := range n {
-			batch = append(batch, words(fmt.Sprintf("FILTER.ADD %s item-%d", key, i)))
+			batch = append(batch, commandtest.Fields(fmt.Sprintf("FILTER.ADD %s item-%d", key, i)))
 		}
-		b.exec(batch...)
+		b.Exec(batch...)
 	}
 	for _, c := range []struct{ create, key, verdict, command string }{
 		{"FILTER.CREATE over bloom CAPACITY 1000 ERROR 0.01 PARTS 2", "over", "Rebuild", "FILTER.REBUILD over BEGIN CAPACITY"},
@@ -72,7 +73,7 @@ func TestIllFiltersThroughCommands(t *testing.T) {
 		{"FILTER.CREATE grows scalable CAPACITY 100 ERROR 0.01", "grows", "OK", ""},
 		{"FILTER.CREATE well bloom CAPACITY 4000 ERROR 0.01", "well", "OK", ""},
 	} {
-		if got := b.line(c.create); got != "+OK" {
+		if got := b.Line(c.create); got != "+OK" {
 			t.Fatalf("%s: %s", c.create, got)
 		}
 		fill(c.key, 2000)
@@ -86,13 +87,13 @@ func TestIllFiltersThroughCommands(t *testing.T) {
 // TestSlowFilterThroughCommands has calls take longer than the SLA of a filter.
 func TestSlowFilterThroughCommands(t *testing.T) {
 	b := newBench(t, 1<<30)
-	b.line("FILTER.CREATE f standard CAPACITY 1000 SLA 50")
+	b.Line("FILTER.CREATE f standard CAPACITY 1000 SLA 50")
 	b.watch(t, 2*time.Second)
-	b.tick = 100 * time.Microsecond // between two looks at the clock
+	b.Tick = 100 * time.Microsecond // between two looks at the clock
 	for range 1500 {
-		b.line("FILTER.HAS f a")
+		b.Line("FILTER.HAS f a")
 	}
-	b.tick = 0
+	b.Tick = 0
 	b.watch(t, time.Minute)
 	got := b.fieldsOf(t, "f")
 	if got["verdict"].Text != "Optimize" || got["command"].Text != "FILTER.REBUILD f BEGIN bloom" {
@@ -104,12 +105,12 @@ func TestSlowFilterThroughCommands(t *testing.T) {
 // compares with the rate of real items, within three standard deviations.
 func TestRateOfPartsIsMeasured(t *testing.T) {
 	b := newBench(t, 1<<30)
-	b.line("FILTER.CREATE f bloom CAPACITY 4000 ERROR 0.02 PARTS 8")
+	b.Line("FILTER.CREATE f bloom CAPACITY 4000 ERROR 0.02 PARTS 8")
 	var batch [][][]byte
 	for i := range 4000 {
-		batch = append(batch, words(fmt.Sprintf("FILTER.ADD f item-%d", i)))
+		batch = append(batch, commandtest.Fields(fmt.Sprintf("FILTER.ADD f item-%d", i)))
 	}
-	b.exec(batch...)
+	b.Exec(batch...)
 	b.watch(t, 2*time.Minute)
 	const asked = 30_000
 	yes := 0
@@ -118,9 +119,9 @@ func TestRateOfPartsIsMeasured(t *testing.T) {
 		for j := range 100 {
 			line += fmt.Sprint(" other-", 100*i+j)
 		}
-		yes += strings.Count(b.line(line), "true")
+		yes += strings.Count(b.Line(line), "true")
 	}
-	r, ok := b.engine.Health().Report(b.watched("f"))
+	r, ok := b.Engine.Health().Report(b.watched("f"))
 	truth := float64(yes) / asked
 	if d := r.Probed - truth; !ok || r.TooFew || d*d > 9*(truth/asked+truth/r.Probes) {
 		t.Errorf("probed %v by %v probes, and it is %v", r.Probed, r.Probes, truth)
@@ -134,18 +135,18 @@ func TestRateOfPartsIsMeasured(t *testing.T) {
 // of the rate of that part.
 func TestEveryPartIsProbed(t *testing.T) {
 	b := newBench(t, 1<<30)
-	b.line("FILTER.CREATE f bloom CAPACITY 4000 ERROR 0.02 PARTS 8")
+	b.Line("FILTER.CREATE f bloom CAPACITY 4000 ERROR 0.02 PARTS 8")
 	r := rand.New(rand.NewPCG(1, 1))
 	for added := 0; added < 1000; {
 		h := r.Uint64()
 		if bloomery.Route(h, 3) == 0 {
-			b.line("FILTER.ADDHASH f " + strconv.FormatUint(h, 10))
+			b.Line("FILTER.ADDHASH f " + strconv.FormatUint(h, 10))
 			added++
 		}
 	}
 	b.watch(t, 2*time.Minute)
-	got, ok := b.engine.Health().Report(b.watched("f"))
-	part := store.PartOf(b.state.Names.Lookup([]byte("f"), b.now.UnixMilli())).Contents().Stats().Predicted
+	got, ok := b.Engine.Health().Report(b.watched("f"))
+	part := store.PartOf(b.State.Names.Lookup([]byte("f"), b.Now.UnixMilli())).Contents().Stats().Predicted
 	sigma := math.Sqrt(part / 8 / got.Probes)
 	if want := part / 8; !ok || math.Abs(got.Predicted-want) > 0.001 || math.Abs(got.Probed-want) > 0.1*want+3*sigma {
 		t.Errorf("predicted %v, probed %v by %v probes, want %v", got.Predicted, got.Probed, got.Probes, want)
@@ -166,27 +167,27 @@ func TestCuresThatNeedNoItems(t *testing.T) {
 		{"FILTER.CREATE f standard CAPACITY 20000 ERROR 0.01 BUDGET 18000", 950, "Compress", "FILTER.FOLD f"},
 	} {
 		b := newBench(t, 1<<30)
-		b.line(c.create)
+		b.Line(c.create)
 		b.watch(t, 5*time.Second) // it is well at first
 		items := ""
 		for i := range c.items {
 			items += fmt.Sprint(" item-", i)
 		}
-		b.line("FILTER.ADD f" + items)
+		b.Line("FILTER.ADD f" + items)
 		b.watch(t, 70*time.Second)
 		got := b.fieldsOf(t, "f")
 		if got["verdict"].Text != c.verdict || got["command"].Text != c.cure {
 			t.Errorf("%s: %s (%s), want %s (%s)", c.create, got["verdict"].Text, got["command"].Text, c.verdict, c.cure)
 			continue
 		}
-		if got := b.line(got["command"].Text); got != "+OK" {
+		if got := b.Line(got["command"].Text); got != "+OK" {
 			t.Errorf("%s: %s", c.cure, got)
 		}
 		b.watch(t, 100*time.Second)
 		if got := b.fieldsOf(t, "f"); got["verdict"].Text != "OK" {
 			t.Errorf("%s, then %s: %s: %s", c.create, c.cure, got["verdict"].Text, got["reason"].Text)
 		}
-		if got := strings.Count(b.line("FILTER.HAS f"+items), "true"); got != c.items {
+		if got := strings.Count(b.Line("FILTER.HAS f"+items), "true"); got != c.items {
 			t.Errorf("%s: %d of %d items are left", c.cure, got, c.items)
 		}
 	}
@@ -202,30 +203,30 @@ func TestCureByRebuild(t *testing.T) {
 		{"FILTER.CREATE f bloom CAPACITY 3000 ERROR 0.01 BUDGET 3000", "Compress"},
 	} {
 		b := newBench(t, 1<<30)
-		b.line(c.create)
+		b.Line(c.create)
 		items := ""
 		for i := range 2000 {
 			items += fmt.Sprint(" item-", i)
 		}
-		b.line("FILTER.ADD f" + items)
+		b.Line("FILTER.ADD f" + items)
 		got := b.fieldsOf(t, "f")
 		if got["verdict"].Text != c.verdict || !strings.HasPrefix(got["command"].Text, "FILTER.REBUILD f BEGIN ") {
 			t.Errorf("%s: %s (%s), want %s and a rebuild", c.create, got["verdict"].Text, got["command"].Text, c.verdict)
 			continue
 		}
-		if reply := b.line(got["command"].Text); reply != "+OK" {
+		if reply := b.Line(got["command"].Text); reply != "+OK" {
 			t.Errorf("%s: %s", got["command"].Text, reply)
 			continue
 		}
-		b.line("FILTER.REBUILD f FEED" + items)
-		if reply := b.line("FILTER.REBUILD f COMMIT"); strings.HasPrefix(reply, "-") {
+		b.Line("FILTER.REBUILD f FEED" + items)
+		if reply := b.Line("FILTER.REBUILD f COMMIT"); strings.HasPrefix(reply, "-") {
 			t.Errorf("%s: COMMIT: %s", c.create, reply)
 		}
 		b.watch(t, time.Minute)
 		if after := b.fieldsOf(t, "f"); after["verdict"].Text != "OK" {
 			t.Errorf("%s, then %s: %s: %s", c.create, got["command"].Text, after["verdict"].Text, after["reason"].Text)
 		}
-		if got := strings.Count(b.line("FILTER.HAS f"+items), "true"); got != 2000 {
+		if got := strings.Count(b.Line("FILTER.HAS f"+items), "true"); got != 2000 {
 			t.Errorf("%s: %d of 2,000 items are left", c.create, got)
 		}
 	}

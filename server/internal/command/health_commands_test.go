@@ -9,6 +9,7 @@ import (
 
 	"github.com/bloomery/bloomery/codec"
 	"github.com/bloomery/bloomery/server/internal/answer"
+	"github.com/bloomery/bloomery/server/internal/command/commandtest"
 )
 
 // TestFilterFalse reports false positives of a BF and a CF.
@@ -17,13 +18,13 @@ func TestFilterFalse(t *testing.T) {
 		t.Run(f, func(t *testing.T) {
 			b := newBench(t, 1<<30)
 			key := strings.ToLower(f)
-			b.line(f + ".ADD " + key + " a")
+			b.Line(f + ".ADD " + key + " a")
 			b.watch(t, 2*time.Second)
-			b.line(f + ".MEXISTS " + key + " a x y z")
-			if got := b.line("FILTER.FALSE " + key + " a x"); got != "[true false]" {
+			b.Line(f + ".MEXISTS " + key + " a x y z")
+			if got := b.Line("FILTER.FALSE " + key + " a x"); got != "[true false]" {
 				t.Errorf("FILTER.FALSE answers %s, want [true false]: the filter does not have x", got)
 			}
-			r, ok := b.engine.Health().Report(b.watched(key))
+			r, ok := b.Engine.Health().Report(b.watched(key))
 			if !ok || r.False != 1 || r.Negatives != 3 || r.Traffic != 0.25 {
 				t.Errorf("%d reported, %d negatives, rate %v, want 1, 3 and 0.25", r.False, r.Negatives, r.Traffic)
 			}
@@ -44,22 +45,22 @@ func TestFilterRepair(t *testing.T) {
 		t.Run(f, func(t *testing.T) {
 			b := newBench(t, 1<<30)
 			key := strings.ToLower(f)
-			b.line(f + ".ADD " + key + " a")
-			if got := b.line("FILTER.REPAIR " + key + " a"); got != "[false]" || b.infoField("health_alarm") != "0" {
+			b.Line(f + ".ADD " + key + " a")
+			if got := b.Line("FILTER.REPAIR " + key + " a"); got != "[false]" || b.infoField("health_alarm") != "0" {
 				t.Errorf("a repair of what is there answers %s, alarm %s", got, b.infoField("health_alarm"))
 			}
-			if got := b.line("FILTER.REPAIR " + key + " a b c"); got != "[false true true]" {
+			if got := b.Line("FILTER.REPAIR " + key + " a b c"); got != "[false true true]" {
 				t.Errorf("FILTER.REPAIR answers %s, want [false true true]", got)
 			}
-			if got := b.line(f + ".MEXISTS " + key + " a b c d"); got != "[true true true false]" {
+			if got := b.Line(f + ".MEXISTS " + key + " a b c d"); got != "[true true true false]" {
 				t.Errorf("after the repair: %s", got)
 			}
 			if f == "CF" {
-				if got := b.line("CF.COUNT cf a"); got != ":1" {
+				if got := b.Line("CF.COUNT cf a"); got != ":1" {
 					t.Errorf("an item that was there is there %s times", got)
 				}
 			}
-			r, _ := b.engine.Health().Report(b.watched(key))
+			r, _ := b.Engine.Health().Report(b.watched(key))
 			if r.Repaired != 2 || b.infoField("health_repaired") != "2" || b.infoField("health_alarm") != "1" {
 				t.Errorf("%d repaired, INFO %s, alarm %s", r.Repaired, b.infoField("health_repaired"), b.infoField("health_alarm"))
 			}
@@ -67,7 +68,7 @@ func TestFilterRepair(t *testing.T) {
 			for i := range 1000 {
 				many += fmt.Sprint(" item-", i)
 			}
-			if got := strings.Count(b.line(many), "true"); got < 950 {
+			if got := strings.Count(b.Line(many), "true"); got < 950 {
 				t.Errorf("%d of 1,000 items were added", got)
 			}
 		})
@@ -77,26 +78,26 @@ func TestFilterRepair(t *testing.T) {
 // TestFilterHealth lists filters, ill ones first.
 func TestFilterHealth(t *testing.T) {
 	b := newBench(t, 1<<30)
-	b.line("SET string 1")
+	b.Line("SET string 1")
 	for i := range 20 {
-		b.line(fmt.Sprintf("BF.RESERVE well:%02d 0.01 1000", i))
+		b.Line(fmt.Sprintf("BF.RESERVE well:%02d 0.01 1000", i))
 	}
-	b.line("BF.RESERVE full 0.01 100 NONSCALING")
+	b.Line("BF.RESERVE full 0.01 100 NONSCALING")
 	b.fillBF("full", 95)
 	for _, watched := range []bool{false, true} {
 		if watched {
 			b.watch(t, 40*time.Second)
 		}
-		r := b.exec([][]byte{[]byte("FILTER.HEALTH")})[0]
+		r := b.Exec([][]byte{[]byte("FILTER.HEALTH")})[0]
 		if len(r.Elems) != 21 {
 			t.Fatalf("%d filters, want 21", len(r.Elems))
 		}
 		want := `["key" "full" "kind" "bf" "verdict" "Resize" "reason" "It holds 95 items, over 90% of the 100 it was made for." ` +
 			`"command" "BF.RESERVE <new key> 0.01 150, then BF.MADD every item and RENAME <new key> full"]`
-		if got := show(r.Elems[0]); got != want {
+		if got := commandtest.Show(r.Elems[0]); got != want {
 			t.Errorf("watched %v: the first is\n%s\nwant\n%s", watched, got, want)
 		}
-		if got := show(r.Elems[1]); !strings.HasPrefix(got, `["key" "well:00" "kind" "bf" "verdict" "OK"`) {
+		if got := commandtest.Show(r.Elems[1]); !strings.HasPrefix(got, `["key" "well:00" "kind" "bf" "verdict" "OK"`) {
 			t.Errorf("watched %v: the second is %s", watched, got)
 		}
 	}
@@ -107,23 +108,16 @@ func TestFilterHealth(t *testing.T) {
 		"FILTER.HEALTH MATCH nothing":         0,
 		"FILTER.HEALTH MATCH string":          0,
 	} {
-		if r := b.exec(words(line))[0]; r.Kind != answer.Array || len(r.Elems) != want {
+		if r := b.Exec(commandtest.Fields(line))[0]; r.Kind != answer.Array || len(r.Elems) != want {
 			t.Errorf("%s: %d filters, want %d", line, len(r.Elems), want)
 		}
 	}
 }
 
-func words(line string) (args [][]byte) {
-	for w := range strings.FieldsSeq(line) {
-		args = append(args, []byte(w))
-	}
-	return args
-}
-
 func TestHealthCommandErrors(t *testing.T) {
 	b := newBench(t, 1<<30)
-	b.line("SET s 1")
-	b.line("BF.ADD b x")
+	b.Line("SET s 1")
+	b.Line("BF.ADD b x")
 	for line, want := range map[string]string{
 		"FILTER.FALSE nokey a":              "-ERR not found",
 		"FILTER.FALSE s a":                  "-WRONGTYPE Operation against a key holding the wrong kind of value",
@@ -137,11 +131,11 @@ func TestHealthCommandErrors(t *testing.T) {
 		"FILTER.HEALTH BOUNT 1":             "-ERR syntax error",
 		"FILTER.HEALTH COUNT 1 MATCH x y z": "-ERR wrong number of arguments for 'filter.health' command",
 	} {
-		if got := b.line(line); got != want {
+		if got := b.Line(line); got != want {
 			t.Errorf("%s: %s, want %s", line, got, want)
 		}
 	}
-	if got := b.line("EXISTS nokey"); got != ":0" {
+	if got := b.Line("EXISTS nokey"); got != ":0" {
 		t.Errorf("a repair has made a key: %s", got)
 	}
 }
@@ -149,12 +143,12 @@ func TestHealthCommandErrors(t *testing.T) {
 // TestRepairInATransaction runs the commands between MULTI and EXEC.
 func TestRepairInATransaction(t *testing.T) {
 	b := newBench(t, 1<<30)
-	b.line("BF.ADD bf a")
-	b.line("MULTI")
-	b.line("FILTER.REPAIR bf a b")
-	b.line("FILTER.FALSE bf a b c")
-	b.line("BF.MEXISTS bf a b c")
-	if got := b.line("EXEC"); got != "[[false true] [true true false] [true true false]]" {
+	b.Line("BF.ADD bf a")
+	b.Line("MULTI")
+	b.Line("FILTER.REPAIR bf a b")
+	b.Line("FILTER.FALSE bf a b c")
+	b.Line("BF.MEXISTS bf a b c")
+	if got := b.Line("EXEC"); got != "[[false true] [true true false] [true true false]]" {
 		t.Errorf("EXEC answers %s", got)
 	}
 }
@@ -162,9 +156,9 @@ func TestRepairInATransaction(t *testing.T) {
 // fieldsOf returns the fields of FILTER.INFO.
 func (b *bench) fieldsOf(t *testing.T, key string) map[string]answer.Reply {
 	t.Helper()
-	r := b.exec(words("FILTER.INFO " + key))[0]
+	r := b.Exec(commandtest.Fields("FILTER.INFO " + key))[0]
 	if r.Kind != answer.Map {
-		t.Fatalf("FILTER.INFO %s answers %s", key, show(r))
+		t.Fatalf("FILTER.INFO %s answers %s", key, commandtest.Show(r))
 	}
 	fields := map[string]answer.Reply{}
 	for i := 0; i < len(r.Elems); i += 2 {
@@ -179,8 +173,8 @@ func TestInfoShowsWhatWasMeasured(t *testing.T) {
 	b := newBench(t, 1<<30)
 	type asked struct{ key, add, has string }
 	list := []asked{{"bf", "BF.MADD", "BF.MEXISTS"}, {"cf", "", "CF.MEXISTS"}}
-	b.line("BF.RESERVE bf 0.01 1000")
-	b.line("CF.RESERVE cf 1000")
+	b.Line("BF.RESERVE bf 0.01 1000")
+	b.Line("CF.RESERVE cf 1000")
 	b.fillCF("cf", 100)
 	for _, k := range codec.Kinds() {
 		if k.New == nil {
@@ -190,7 +184,7 @@ func TestInfoShowsWhatWasMeasured(t *testing.T) {
 		if k.Name == "window" {
 			create += " SPAN 1h GENERATIONS 3"
 		}
-		if got := b.line(create); got != "+OK" {
+		if got := b.Line(create); got != "+OK" {
 			t.Fatalf("%s: %s", create, got)
 		}
 		list = append(list, asked{k.Name, "FILTER.ADD", "FILTER.HAS"})
@@ -202,10 +196,10 @@ func TestInfoShowsWhatWasMeasured(t *testing.T) {
 			for i := range 100 {
 				line += fmt.Sprint(" item-", i)
 			}
-			b.line(line)
+			b.Line(line)
 		}
-		b.line(f.has + " " + f.key + " item-1 item-2 other-1 other-2 other-3")
-		b.line("FILTER.FALSE " + f.key + " item-1")
+		b.Line(f.has + " " + f.key + " item-1 item-2 other-1 other-2 other-3")
+		b.Line("FILTER.FALSE " + f.key + " item-1")
 	}
 	b.watch(t, 5*time.Minute)
 	for _, f := range list {
@@ -214,8 +208,8 @@ func TestInfoShowsWhatWasMeasured(t *testing.T) {
 			"false_reported": ":1", "repaired": ":0", "alarm": ":0", "anomaly": `""`, "has_calls": ":1",
 			"verdict": `"OK"`, "reason": `"All measurements are within their limits."`, "command": `""`, "probed_state": `"measured"`,
 		} {
-			if show(got[name]) != want {
-				t.Errorf("%s: %s is %s, want %s", f.key, name, show(got[name]), want)
+			if commandtest.Show(got[name]) != want {
+				t.Errorf("%s: %s is %s, want %s", f.key, name, commandtest.Show(got[name]), want)
 			}
 		}
 		for _, name := range []string{
@@ -223,7 +217,7 @@ func TestInfoShowsWhatWasMeasured(t *testing.T) {
 			"traffic_state", "saturation", "skew", "items", "capacity", "bytes", "negatives", "add_p50_us", "has_p99_us", "has_p999_us", "calls", "measured_seconds",
 		} {
 			if r, ok := got[name]; !ok || r.Kind == answer.None || r.Kind == answer.Null {
-				t.Errorf("%s: %s is %s", f.key, name, show(r))
+				t.Errorf("%s: %s is %s", f.key, name, commandtest.Show(r))
 			}
 		}
 		if n := got["negatives"].N; n < 1 || n > 3 {
@@ -234,13 +228,13 @@ func TestInfoShowsWhatWasMeasured(t *testing.T) {
 			t.Errorf("%s: %d calls, want %d adds and %d lookups", f.key, got["calls"].N, adds, lookups)
 		}
 		if saved := got["saved"]; got["lookups"].N != 5 || math.Abs(math.Float64frombits(uint64(saved.N))-float64(got["negatives"].N)/5) > 1e-9 {
-			t.Errorf("%s: %d lookups saved %s, with %d negative answers", f.key, got["lookups"].N, show(saved), got["negatives"].N)
+			t.Errorf("%s: %d lookups saved %s, with %d negative answers", f.key, got["lookups"].N, commandtest.Show(saved), got["negatives"].N)
 		}
 		if got["probes"].N < 1024 {
 			t.Errorf("%s: %d probes", f.key, got["probes"].N)
 		}
 	}
-	if got := b.line("FILTER.INFO bf JSON"); !strings.Contains(got, `\"history\":[{\"at\":`) {
+	if got := b.Line("FILTER.INFO bf JSON"); !strings.Contains(got, `\"history\":[{\"at\":`) {
 		t.Errorf("FILTER.INFO bf JSON has no history: %s", got)
 	}
 }
@@ -248,11 +242,11 @@ func TestInfoShowsWhatWasMeasured(t *testing.T) {
 // TestInfoOfTooFewProbes asks for a rate that no number of probes can measure.
 func TestInfoOfTooFewProbes(t *testing.T) {
 	b := newBench(t, 1<<30)
-	b.line("FILTER.CREATE f standard CAPACITY 1000 ERROR 0.0000001")
+	b.Line("FILTER.CREATE f standard CAPACITY 1000 ERROR 0.0000001")
 	b.watch(t, time.Minute)
 	got := b.fieldsOf(t, "f")
-	if show(got["probed_state"]) != `"too few probes"` || show(got["traffic_state"]) != `"too few lookups of absent keys"` {
-		t.Errorf("probed: %s, traffic: %s", show(got["probed_state"]), show(got["traffic_state"]))
+	if commandtest.Show(got["probed_state"]) != `"too few probes"` || commandtest.Show(got["traffic_state"]) != `"too few lookups of absent keys"` {
+		t.Errorf("probed: %s, traffic: %s", commandtest.Show(got["probed_state"]), commandtest.Show(got["traffic_state"]))
 	}
 }
 
@@ -261,18 +255,18 @@ func TestRepairOfFilters(t *testing.T) {
 	b := newBench(t, 1<<30)
 	for _, kind := range []string{"bloom", "counting PARTS 4", "growing", "quotient"} {
 		key := strings.Fields(kind)[0]
-		b.line("FILTER.CREATE " + key + " " + kind)
-		b.line("FILTER.ADD " + key + " a")
-		if got := b.line("FILTER.REPAIR " + key + " a b"); got != "[false true]" {
+		b.Line("FILTER.CREATE " + key + " " + kind)
+		b.Line("FILTER.ADD " + key + " a")
+		if got := b.Line("FILTER.REPAIR " + key + " a b"); got != "[false true]" {
 			t.Errorf("%s: FILTER.REPAIR answers %s", kind, got)
 		}
 		if key != "bloom" {
-			if got := b.line("FILTER.COUNT " + key + " a b"); got != "[:1 :1]" {
+			if got := b.Line("FILTER.COUNT " + key + " a b"); got != "[:1 :1]" {
 				t.Errorf("%s: counts %s after the repair, want one each", kind, got)
 			}
 		}
 		if got := b.fieldsOf(t, key); got["repaired"].N != 1 || got["alarm"].N != 1 {
-			t.Errorf("%s: repaired %s, alarm %s", kind, show(got["repaired"]), show(got["alarm"]))
+			t.Errorf("%s: repaired %s, alarm %s", kind, commandtest.Show(got["repaired"]), commandtest.Show(got["alarm"]))
 		}
 	}
 }
@@ -281,25 +275,25 @@ func TestRepairOfFilters(t *testing.T) {
 // counts no more, and what it answers right after does.
 func TestClearStartsTheMeasuresAgain(t *testing.T) {
 	b := newBench(t, 1<<30)
-	b.ok(t, "FILTER.CREATE f bloom CAPACITY 1000 PARTS 2")
+	b.OK(t, "FILTER.CREATE f bloom CAPACITY 1000 PARTS 2")
 	ask := func(want string) {
 		t.Helper()
-		b.line("FILTER.ADD f a b c")
-		b.line("FILTER.HAS f a b c d")
-		b.line("FILTER.FALSE f a")
+		b.Line("FILTER.ADD f a b c")
+		b.Line("FILTER.HAS f a b c d")
+		b.Line("FILTER.FALSE f a")
 		got := b.fieldsOf(t, "f")
-		if s := fmt.Sprint(show(got["lookups"]), show(got["negatives"]), show(got["false_reported"])); s != want {
+		if s := fmt.Sprint(commandtest.Show(got["lookups"]), commandtest.Show(got["negatives"]), commandtest.Show(got["false_reported"])); s != want {
 			t.Errorf("lookups, negatives and false reports: %s, want %s", s, want)
 		}
 	}
 	ask(":4:1:1")
 	b.watch(t, 2*time.Minute)
 	ask(":8:2:2")
-	b.line("FILTER.HAS f x y")
-	b.ok(t, "FILTER.CLEAR f")
-	if got := b.fieldsOf(t, "f"); show(got["lookups"]) != ":0" || show(got["saved"]) != "nil" || got["probes"].N < 1024 {
-		t.Errorf("%s lookups, %s saved, %s probes after FILTER.CLEAR", show(got["lookups"]), show(got["saved"]), show(got["probes"]))
+	b.Line("FILTER.HAS f x y")
+	b.OK(t, "FILTER.CLEAR f")
+	if got := b.fieldsOf(t, "f"); commandtest.Show(got["lookups"]) != ":0" || commandtest.Show(got["saved"]) != "nil" || got["probes"].N < 1024 {
+		t.Errorf("%s lookups, %s saved, %s probes after FILTER.CLEAR", commandtest.Show(got["lookups"]), commandtest.Show(got["saved"]), commandtest.Show(got["probes"]))
 	}
-	b.ok(t, "FILTER.CLEAR f")
+	b.OK(t, "FILTER.CLEAR f")
 	ask(":4:1:1")
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/bloomery/bloomery/server/internal/answer"
+	"github.com/bloomery/bloomery/server/internal/command/commandtest"
 	"github.com/bloomery/bloomery/server/internal/engine"
 )
 
@@ -22,18 +23,18 @@ func TestHealthUnderUse(t *testing.T) {
 	steps.Go(func() {
 		runtime.LockOSThread()
 		for running.Load() {
-			b.engine.Health().Step()
+			b.Engine.Health().Step()
 			runtime.Gosched()
 		}
 	})
 	for n := range 4 {
 		sessions.Go(func() {
-			s := engine.NewSession(int64(n+2), "127.0.0.1:1", "127.0.0.1:2", b.now, func() {})
+			s := engine.NewSession(int64(n+2), "127.0.0.1:1", "127.0.0.1:2", b.Now, func() {})
 			var w engine.Workspace
 			do := func(format string, args ...any) answer.Reply {
 				w.Reset()
-				w.Add(words(fmt.Sprintf(format, args...)))
-				for b.engine.Exec(s, &w, 0) == 0 {
+				w.Add(commandtest.Fields(fmt.Sprintf(format, args...)))
+				for b.Engine.Exec(s, &w, 0) == 0 {
 				}
 				return w.Calls[0].Reply
 			}
@@ -45,14 +46,14 @@ func TestHealthUnderUse(t *testing.T) {
 				do(family+".ADD %s a", key)
 				has := []string{"BF.MEXISTS", "CF.MEXISTS", "FILTER.HAS"}[i%3]
 				if r := do(has+" %s a", key); len(r.Bools) != 1 || !r.Bools[0] {
-					t.Errorf("%s %s a: %s", has, key, show(r))
+					t.Errorf("%s %s a: %s", has, key, commandtest.Show(r))
 				}
 				do("FILTER.FALSE %s a", key)
 				if r := do("FILTER.REPAIR %s a b", key); len(r.Bools) != 2 || r.Bools[0] {
-					t.Errorf("FILTER.REPAIR %s: %s", key, show(r))
+					t.Errorf("FILTER.REPAIR %s: %s", key, commandtest.Show(r))
 				}
 				if r := do("FILTER.INFO %s", key); r.Kind != answer.Map {
-					t.Errorf("FILTER.INFO %s: %s", key, show(r))
+					t.Errorf("FILTER.INFO %s: %s", key, commandtest.Show(r))
 				}
 				do("FILTER.HEALTH COUNT 3")
 				do("INFO health")
@@ -62,7 +63,7 @@ func TestHealthUnderUse(t *testing.T) {
 	sessions.Wait()
 	running.Store(false)
 	steps.Wait()
-	if got := b.engine.Health().Totals(); got.Probes == 0 || got.False != 240 || got.Repaired != 240 {
+	if got := b.Engine.Health().Totals(); got.Probes == 0 || got.False != 240 || got.Repaired != 240 {
 		t.Errorf("%d probes, %d reported, %d repaired; want some, 240 and 240", got.Probes, got.False, got.Repaired)
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/bloomery/bloomery/server/internal/command/commandtest"
 )
 
 // TestIllnessesAndCures makes filters ill in every way and cures each by exactly the
@@ -26,7 +28,7 @@ func TestIllnessesAndCures(t *testing.T) {
 			for i := range 60 { // all of them in the first block
 				words = append(words, fmt.Sprint(uint64(i)*0x9e3779b97f4a7c15>>12))
 			}
-			b.do(words...)
+			b.Do(words...)
 		}},
 		{"over budget", "bloom CAPACITY 40000 ERROR 0.01 BUDGET 40000", "Compress", "FILTER.FOLD f", nil},
 		{"over budget, and not sparse", "bloom CAPACITY 5000 ERROR 0.0001 BUDGET 7000", "Compress", "FILTER.REBUILD f BEGIN ERROR ", nil},
@@ -36,22 +38,22 @@ func TestIllnessesAndCures(t *testing.T) {
 		}},
 		{"slow", "standard CAPACITY 8000 SLA 50", "Optimize", "FILTER.REBUILD f BEGIN bloom", func(t *testing.T, b *bench) {
 			b.watch(t, 2*time.Second)
-			b.tick = 100 * time.Microsecond
+			b.Tick = 100 * time.Microsecond
 			for range 1500 {
-				b.line("FILTER.HAS f a")
+				b.Line("FILTER.HAS f a")
 			}
-			b.tick = 0
+			b.Tick = 0
 			b.watch(t, time.Minute)
 		}},
 		{"slow by the model", "standard CAPACITY 8000 ERROR 0.001", "Optimize", "FILTER.REBUILD f BEGIN ", func(t *testing.T, b *bench) {
 			b.watch(t, 2*time.Second)
 			batch := make([][][]byte, 1000)
 			for i := range batch {
-				batch[i] = bytesOf([]string{"FILTER.HAS", "f", "a"})
+				batch[i] = commandtest.Bytes([]string{"FILTER.HAS", "f", "a"})
 			}
 			b.add("f", "a", 0, 10) // it is not one that never changes
 			for range 105 {
-				b.exec(batch...)
+				b.Exec(batch...)
 			}
 			b.watch(t, 10*time.Minute) // the model is asked every five
 		}},
@@ -61,8 +63,8 @@ func TestIllnessesAndCures(t *testing.T) {
 			if testing.Short() && strings.HasPrefix(v.name, "sparse, ") {
 				t.Skip("a day takes long")
 			}
-			b := openBench(t, nil, newBench(t, 1).now, testKeys())
-			b.ok(t, "FILTER.CREATE f "+v.create)
+			b := openBench(t, nil, newBench(t, 1).Now, commandtest.Keys())
+			b.OK(t, "FILTER.CREATE f "+v.create)
 			b.add("f", "a", 0, n)
 			if v.sicken != nil {
 				v.sicken(t, b)
@@ -81,7 +83,7 @@ func TestIllnessesAndCures(t *testing.T) {
 				t.Errorf("verdict %s after the cure (%s)", got, b.field(t, "f", "reason"))
 			}
 			b.hasAll(t, "f", "a", 0, n)
-			crash(t, b)
+			b.Crash(t)
 		})
 	}
 }
@@ -91,9 +93,9 @@ func TestIllnessesAndCures(t *testing.T) {
 func (b *bench) cure(t *testing.T, n int) {
 	t.Helper()
 	command := b.field(t, "f", "command")
-	b.ok(t, command)
+	b.OK(t, command)
 	if strings.Contains(command, "REBUILD") {
 		b.feed(t, "f", "a", 0, n)
-		b.ok(t, "FILTER.REBUILD f COMMIT")
+		b.OK(t, "FILTER.REBUILD f COMMIT")
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/bloomery/bloomery/server/internal/command"
+	"github.com/bloomery/bloomery/server/internal/command/commandtest"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/traits"
 )
@@ -31,14 +32,14 @@ var needless = []string{
 func TestWithoutTheKey(t *testing.T) {
 	table := engine.NewTable(command.All())
 	for n, create := range keyless {
-		b := openBench(t, nil, newBench(t, 1).now, testKeys())
+		b := commandtest.Open(t, nil, commandtest.New(t, 1).Now, commandtest.Keys())
 		for _, line := range append([]string{create, "FILTER.ADD kept x y", "FILTER.CREATE other " + strings.Fields(create)[2] + " LIKE kept"}, strings.Split(strings.TrimSpace(mine), "\n")...) {
-			if got := b.line(line); strings.HasPrefix(got, "-") {
+			if got := b.Line(line); strings.HasPrefix(got, "-") {
 				t.Fatalf("%s: %s", line, got)
 			}
 		}
-		b = restarted(t, b, nil)
-		dumps := func() string { return b.line("DUMP kept") + b.line("DUMP other") }
+		b = b.Restart(t, nil)
+		dumps := func() string { return b.Line("DUMP kept") + b.Line("DUMP other") }
 		before := dumps()
 		for _, words := range callsOf(samples) {
 			cmd := commandOf(t, table, words)
@@ -47,7 +48,7 @@ func TestWithoutTheKey(t *testing.T) {
 				continue
 			}
 			changed, second := slices.Clone(words), false
-			cmd.Keys.Each(bytesOf(words), func(i int, k traits.Key) {
+			cmd.Keys.Each(commandtest.Bytes(words), func(i int, k traits.Key) {
 				if changed[i] = "kept"; second {
 					changed[i] = "other"
 				}
@@ -59,7 +60,7 @@ func TestWithoutTheKey(t *testing.T) {
 				changed[1] = "fresh"
 				changed[2] = strings.Fields(create)[2]
 			}
-			got := b.do(changed...)
+			got := b.Do(changed...)
 			refused := strings.HasPrefix(got, "-ERR the secret key 'old' of this filter is not in the file of keys")
 			switch {
 			case !filter || slices.Contains(needless, cmd.Name):
@@ -75,17 +76,17 @@ func TestWithoutTheKey(t *testing.T) {
 				if !slices.Contains(cmd.Categories, "delete") || filter && cmd.Name != "filter.load" {
 					t.Fatalf("%s: %q has changed the filter: %s", create, changed, got)
 				}
-				b = restarted(t, b, testKeys())
-				b.line("DEL kept other fresh")
+				b = b.Restart(t, commandtest.Keys())
+				b.Line("DEL kept other fresh")
 				for _, line := range []string{create, "FILTER.ADD kept x y", "FILTER.CREATE other " + strings.Fields(create)[2] + " LIKE kept"} {
-					b.line(line)
+					b.Line(line)
 				}
-				b = restarted(t, b, nil)
+				b = b.Restart(t, nil)
 				before = dumps()
 			}
 		}
-		b = restarted(t, b, testKeys())
-		if got := b.line("FILTER.HAS kept x y"); got != "[true true]" {
+		b = b.Restart(t, commandtest.Keys())
+		if got := b.Line("FILTER.HAS kept x y"); got != "[true true]" {
 			t.Errorf("%s: with its key again: %s", create, got)
 		}
 	}

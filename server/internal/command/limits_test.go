@@ -8,15 +8,16 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery/server/internal/answer"
+	"github.com/bloomery/bloomery/server/internal/command/commandtest"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
 // TestRepliesOfCuckooInserts asks for the kinds of replies, which RESP3 shows:
 // booleans of CF.INSERT, numbers of CF.INSERTNX.
 func TestRepliesOfCuckooInserts(t *testing.T) {
-	b := newBench(t, 1<<30)
+	b := commandtest.New(t, 1<<30)
 	for line, want := range map[string]answer.ReplyKind{"CF.INSERT f ITEMS a": answer.Codes, "CF.INSERTNX f ITEMS b": answer.CodeInts} {
-		if got := b.exec(fields(line))[0].Kind; got != want {
+		if got := b.Exec(commandtest.Fields(line))[0].Kind; got != want {
 			t.Errorf("%s answers kind %d, want %d", line, got, want)
 		}
 	}
@@ -25,21 +26,21 @@ func TestRepliesOfCuckooInserts(t *testing.T) {
 // TestCuckooShrinksInPieces deletes from a filter that is too large to be compacted at
 // once: it shrinks behind the deletes.
 func TestCuckooShrinksInPieces(t *testing.T) {
-	b := newBench(t, 1<<30)
-	b.line("CF.RESERVE c 4096 BUCKETSIZE 2")
+	b := commandtest.New(t, 1<<30)
+	b.Line("CF.RESERVE c 4096 BUCKETSIZE 2")
 	const items, step = 24_000, 1000
 	for i := 0; i < items; i += step {
 		words := []string{"CF.INSERT", "c", "ITEMS"}
 		for j := range step {
 			words = append(words, fmt.Sprint(i+j))
 		}
-		b.do(words...)
+		b.Do(words...)
 	}
-	filters := func() int64 { return b.exec(fields("CF.INFO c"))[0].Elems[5].N }
+	filters := func() int64 { return b.Exec(commandtest.Fields("CF.INFO c"))[0].Elems[5].N }
 	full := filters()
 	remove := func(from, to int) {
 		for i := from; i < to; i++ {
-			if got := b.line(fmt.Sprint("CF.DEL c ", i)); got != ":1" {
+			if got := b.Line(fmt.Sprint("CF.DEL c ", i)); got != ":1" {
 				t.Fatalf("CF.DEL of item %d = %s", i, got)
 			}
 		}
@@ -53,19 +54,19 @@ func TestCuckooShrinksInPieces(t *testing.T) {
 		t.Errorf("%d sub-filters, %d after deletes", full, got)
 	}
 	for i := range 2000 {
-		if got := b.line(fmt.Sprint("CF.EXISTS c ", i)); got != ":1" {
+		if got := b.Line(fmt.Sprint("CF.EXISTS c ", i)); got != ":1" {
 			t.Fatalf("item %d is forgotten: %s", i, got)
 		}
 	}
-	crash(t, b)
+	b.Crash(t)
 }
 
 // TestNarrowBloom loads a filter of a very old release, with hashes of 32 bits, and
 // uses it in a pipeline beside another one.
 func TestNarrowBloom(t *testing.T) {
-	b := newBench(t, 1<<30)
-	b.line("BF.RESERVE wide 0.01 100")
-	r := b.exec(fields("BF.SCANDUMP wide 0"))[0]
+	b := commandtest.New(t, 1<<30)
+	b.Line("BF.RESERVE wide 0.01 100")
+	r := b.Exec(commandtest.Fields("BF.SCANDUMP wide 0"))[0]
 	header := []byte(r.Elems[1].Text)
 	const force64 = 4
 	options := binary.LittleEndian.Uint32(header[12:])
@@ -73,26 +74,26 @@ func TestNarrowBloom(t *testing.T) {
 		t.Fatalf("options %d", options)
 	}
 	binary.LittleEndian.PutUint32(header[12:], options&^force64)
-	if got := b.do("BF.LOADCHUNK", "narrow", fmt.Sprint(r.Elems[0].N), string(header)); got != "+OK" {
+	if got := b.Do("BF.LOADCHUNK", "narrow", fmt.Sprint(r.Elems[0].N), string(header)); got != "+OK" {
 		t.Fatal(got)
 	}
 	var adds [][][]byte
 	for i := range 20 {
-		adds = append(adds, fields(fmt.Sprint("BF.ADD wide ", i)), fields(fmt.Sprint("BF.ADD narrow ", i, "n")), fields(fmt.Sprint("BF.MADD narrow ", i, "a ", i, "b")))
+		adds = append(adds, commandtest.Fields(fmt.Sprint("BF.ADD wide ", i)), commandtest.Fields(fmt.Sprint("BF.ADD narrow ", i, "n")), commandtest.Fields(fmt.Sprint("BF.MADD narrow ", i, "a ", i, "b")))
 	}
-	b.exec(adds...)
+	b.Exec(adds...)
 	for i := range 20 {
-		b.script(t, fmt.Sprintf("BF.MEXISTS narrow %dn %[1]da %[1]db -> [true true true]\nBF.EXISTS wide %[1]d -> :1", i))
-		b.script(t, fmt.Sprintf("BF.MEXISTS wide %dn %[1]da -> [false false]\nBF.EXISTS narrow %[1]d -> :0", i))
+		b.Script(t, fmt.Sprintf("BF.MEXISTS narrow %dn %[1]da %[1]db -> [true true true]\nBF.EXISTS wide %[1]d -> :1", i))
+		b.Script(t, fmt.Sprintf("BF.MEXISTS wide %dn %[1]da -> [false false]\nBF.EXISTS narrow %[1]d -> :0", i))
 	}
 }
 
 // TestLongMSet sends the longest MSET there is, and one that is a byte longer.
 func TestLongMSet(t *testing.T) {
-	b := newBench(t, 1<<30)
+	b := commandtest.New(t, 1<<30)
 	const beside = 64 + 2*10 + 1 // of the record, and of a name of one byte and its value
 	for n, want := range map[int]string{store.MaxRecord - beside: "+OK", store.MaxRecord - beside + 1: "-ERR MSET takes"} {
-		if got := b.do("MSET", "k", strings.Repeat("v", n)); !strings.HasPrefix(got, want) {
+		if got := b.Do("MSET", "k", strings.Repeat("v", n)); !strings.HasPrefix(got, want) {
 			t.Errorf("MSET of a value of %d bytes = %s", n, got)
 		}
 	}
@@ -101,18 +102,18 @@ func TestLongMSet(t *testing.T) {
 // TestReadsAndWritesWithoutMemory asks for more than maxmemory leaves: an error, and
 // the server goes on.
 func TestReadsAndWritesWithoutMemory(t *testing.T) {
-	b := newBench(t, 1<<30)
-	b.line("BF.RESERVE bf 0.001 100000")
-	b.line("FILTER.CREATE f bloom CAPACITY 100000")
-	b.do("SET", "s", strings.Repeat("x", 300_000))
+	b := commandtest.New(t, 1<<30)
+	b.Line("BF.RESERVE bf 0.001 100000")
+	b.Line("FILTER.CREATE f bloom CAPACITY 100000")
+	b.Do("SET", "s", strings.Repeat("x", 300_000))
 	dumps := map[string]string{}
 	for _, name := range []string{"bf", "f", "s"} {
-		dumps[name] = b.line("DUMP " + name)
+		dumps[name] = b.Line("DUMP " + name)
 	}
-	b.line(fmt.Sprint("CONFIG SET maxmemory ", b.state.Bytes()+50_000))
+	b.Line(fmt.Sprint("CONFIG SET maxmemory ", b.State.Bytes()+50_000))
 	for range 2 { // what the first has frozen is free again
 		for name := range dumps {
-			if got := b.line("DUMP " + name); got != "-"+answer.TextOOM {
+			if got := b.Line("DUMP " + name); got != "-"+answer.TextOOM {
 				t.Errorf("DUMP %s without memory = %.50s", name, got)
 			}
 		}
@@ -120,26 +121,26 @@ func TestReadsAndWritesWithoutMemory(t *testing.T) {
 	for _, words := range [][]string{
 		{"SETRANGE", "n", "0", strings.Repeat("x", 200_000)}, {"SETRANGE", "n", "200000", "x"}, {"APPEND", "n", strings.Repeat("x", 200_000)},
 	} {
-		if got := b.do(words...); got != "-"+answer.TextOOM {
+		if got := b.Do(words...); got != "-"+answer.TextOOM {
 			t.Errorf("%s without memory = %.50s", words[0], got)
 		}
 	}
-	b.line("CONFIG SET maxmemory 1073741824")
+	b.Line("CONFIG SET maxmemory 1073741824")
 	for name, want := range dumps {
-		if got := b.line("DUMP " + name); got != want {
+		if got := b.Line("DUMP " + name); got != want {
 			t.Errorf("DUMP %s with memory again = %.50s", name, got)
 		}
-		b.line("MULTI")
-		b.line("DUMP " + name)
-		b.line("DUMP " + name)
-		if got := b.line("EXEC"); got != "["+want+" "+want+"]" {
+		b.Line("MULTI")
+		b.Line("DUMP " + name)
+		b.Line("DUMP " + name)
+		if got := b.Line("EXEC"); got != "["+want+" "+want+"]" {
 			t.Errorf("DUMP %s twice in a transaction = %.50s", name, got)
 		}
 	}
-	small := newBench(t, 3000)
+	small := commandtest.New(t, 3000)
 	got := "+OK"
 	for i := 0; i < 1000 && got == "+OK"; i++ {
-		got = small.line(fmt.Sprint("WATCH key", i))
+		got = small.Line(fmt.Sprint("WATCH key", i))
 	}
 	if !strings.HasPrefix(got, "-") {
 		t.Errorf("WATCH of 1000 keys in 3000 bytes = %s", got)
@@ -148,22 +149,22 @@ func TestReadsAndWritesWithoutMemory(t *testing.T) {
 
 // TestPauses holds a command back until the pause ends, or is ended.
 func TestPauses(t *testing.T) {
-	b := newBench(t, 1<<30)
+	b := commandtest.New(t, 1<<30)
 	run := func(line string) int {
-		b.work.Reset()
-		b.work.Add(fields(line))
-		return b.engine.Exec(b.session, &b.work, 0)
+		b.Work.Reset()
+		b.Work.Add(commandtest.Fields(line))
+		return b.Engine.Exec(b.Session, &b.Work, 0)
 	}
-	b.script(t, "CLIENT PAUSE 60000 WRITE -> +OK")
+	b.Script(t, "CLIENT PAUSE 60000 WRITE -> +OK")
 	time.Sleep(5 * time.Millisecond) // it has not ended meanwhile
 	if run("SET a v") != 0 || run("GET a") != 1 {
 		t.Error("CLIENT PAUSE WRITE does not hold a write back, or holds a read back")
 	}
-	b.script(t, "CLIENT PAUSE 60000 -> +OK")
+	b.Script(t, "CLIENT PAUSE 60000 -> +OK")
 	if run("GET a") != 0 {
 		t.Error("CLIENT PAUSE does not hold a read back")
 	}
-	b.script(t, "CLIENT UNPAUSE -> +OK")
+	b.Script(t, "CLIENT UNPAUSE -> +OK")
 	if run("SET a v") != 1 {
 		t.Error("a write is held back after CLIENT UNPAUSE")
 	}
@@ -173,13 +174,13 @@ func TestPauses(t *testing.T) {
 // shown, and deletes from every part are counted.
 func TestRebuildOfOnePart(t *testing.T) {
 	b := newBench(t, 1<<30)
-	b.line("FILTER.CREATE f cuckoo CAPACITY 2000 PARTS 4")
+	b.Line("FILTER.CREATE f cuckoo CAPACITY 2000 PARTS 4")
 	for i := range 40 {
-		b.line(fmt.Sprint("FILTER.ADD f item", i))
+		b.Line(fmt.Sprint("FILTER.ADD f item", i))
 	}
-	b.script(t, "FILTER.REBUILD f BEGIN CAPACITY 3000 -> +OK")
+	b.Script(t, "FILTER.REBUILD f BEGIN CAPACITY 3000 -> +OK")
 	for i := range 40 {
-		b.script(t, fmt.Sprintf("FILTER.REBUILD f FEED item%d -> :1\nFILTER.DEL f item%[1]d -> [true]", i))
+		b.Script(t, fmt.Sprintf("FILTER.REBUILD f FEED item%d -> :1\nFILTER.DEL f item%[1]d -> [true]", i))
 	}
 	for name, want := range map[string]string{"capacity": "3000", "parts": "1", "fed": "40", "deleted": "40", "items": "40", "old_items": "0"} {
 		if got := b.status(t, "f", name); got != want {
@@ -192,24 +193,24 @@ func TestRebuildOfOnePart(t *testing.T) {
 // items that come together during the rebuild are in it, each in its part.
 func TestRebuildOfManyParts(t *testing.T) {
 	b := newBench(t, 1<<30)
-	b.line("FILTER.CREATE f bloom CAPACITY 1000")
-	b.script(t, "FILTER.REBUILD f BEGIN CAPACITY 15000000 -> +OK")
+	b.Line("FILTER.CREATE f bloom CAPACITY 1000")
+	b.Script(t, "FILTER.REBUILD f BEGIN CAPACITY 15000000 -> +OK")
 	if parts := b.status(t, "f", "parts"); parts == "1" {
 		t.Fatal("the new filter has one part")
 	}
 	has := []string{"FILTER.HAS", "f"}
 	for i := range 50 { // half of the pairs are for two parts
 		added, fed := fmt.Sprintf("added%d more%[1]d", i), fmt.Sprintf("fed%d fed%[1]dtoo", i)
-		b.line("FILTER.ADD f " + added)
-		b.script(t, "FILTER.REBUILD f FEED "+fed+" -> :2")
+		b.Line("FILTER.ADD f " + added)
+		b.Script(t, "FILTER.REBUILD f FEED "+fed+" -> :2")
 		has = append(has, strings.Fields(added+" "+fed)...)
 	}
-	b.script(t, "FILTER.REBUILD f COMMIT FORCE -> +OK")
-	if got := b.do(has...); strings.Contains(got, "false") {
+	b.Script(t, "FILTER.REBUILD f COMMIT FORCE -> +OK")
+	if got := b.Do(has...); strings.Contains(got, "false") {
 		t.Errorf("items are missing after the rebuild: %s", got)
 	}
-	if got := b.line("FILTER.HAS f none1 none2 none3"); got != "[false false false]" {
+	if got := b.Line("FILTER.HAS f none1 none2 none3"); got != "[false false false]" {
 		t.Errorf("items that were never there: %s", got)
 	}
-	crash(t, b)
+	b.Crash(t)
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bloomery/bloomery/server/internal/command/commandtest"
 	"github.com/bloomery/bloomery/server/internal/order"
 )
 
@@ -91,25 +92,25 @@ func TestLongCommandsHoldLocksShortly(t *testing.T) {
 
 // holdsOf returns for how long a command has held the lock of a part, and the gate.
 func holdsOf(t *testing.T, setup, command string, times int) (part, gate time.Duration, stack string) {
-	b := newBench(t, 1<<40)
-	b.withoutLog(t)
-	defer b.state.Discard()
+	b := commandtest.New(t, 1<<40)
+	b.WithoutLog(t)
+	defer b.State.Discard()
 	for i := range times {
 		for line := range strings.Lines(setup) {
-			if got := b.line(strings.ReplaceAll(line, "#", fmt.Sprint(i))); strings.HasPrefix(got, "-") {
+			if got := b.Line(strings.ReplaceAll(line, "#", fmt.Sprint(i))); strings.HasPrefix(got, "-") {
 				t.Fatal(got)
 			}
 		}
 	}
-	words := bytesOf(strings.Fields(command))
-	b.engine.GateReport()
-	if got := b.exec(words)[0]; got.Failed() {
+	words := commandtest.Bytes(strings.Fields(command))
+	b.Engine.GateReport()
+	if got := b.Exec(words)[0]; got.Failed() {
 		t.Fatal(got.Text)
 	}
-	held := b.engine.GateReport()
+	held := b.Engine.GateReport()
 	order.Record(true) // that itself takes long: the gate is measured without it
 	order.Take()
-	got := b.exec(words)[0]
+	got := b.Exec(words)[0]
 	report := order.Take()
 	order.Record(false)
 	if got.Failed() {

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/bloomery/bloomery/server/internal/command/commandtest"
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
@@ -18,9 +19,9 @@ import (
 // to, however often that was replaced by a sum; and the folder gives the same.
 func TestMergesBesideAdds(t *testing.T) {
 	const adds, merges = 300, 6
-	b := newBench(t, 1<<30)
+	b := commandtest.New(t, 1<<30)
 	for _, line := range []string{"CMS.INITBYDIM a 60000 5", "CMS.INITBYDIM b 60000 5"} {
-		if got := b.line(line); got != "+OK" {
+		if got := b.Line(line); got != "+OK" {
 			t.Fatal(got)
 		}
 	}
@@ -28,10 +29,10 @@ func TestMergesBesideAdds(t *testing.T) {
 	var merged, refused atomic.Int64
 	done := make(chan struct{})
 	for i, key := range []string{"a", "b"} {
-		adder, merger, other := b.client(10+i), b.client(20+i), []string{"b", "a"}[i]
+		adder, merger, other := b.Client(10+i), b.Client(20+i), []string{"b", "a"}[i]
 		merging.Go(func() {
 			for range merges {
-				switch got := merger.do("CMS.MERGE", key, "2", key, other); {
+				switch got := merger.Do("CMS.MERGE", key, "2", key, other); {
 				case got == "+OK":
 					merged.Add(1)
 				case strings.HasPrefix(got, "-TRYAGAIN"):
@@ -46,7 +47,7 @@ func TestMergesBesideAdds(t *testing.T) {
 				if n == adds/2 { // the other half when no merge is under way
 					<-done
 				}
-				if got := adder.do("CMS.INCRBY", key, fmt.Sprint(key, n), "1"); !strings.HasPrefix(got, "[:") {
+				if got := adder.Do("CMS.INCRBY", key, fmt.Sprint(key, n), "1"); !strings.HasPrefix(got, "[:") {
 					t.Errorf("CMS.INCRBY = %s", got)
 				}
 			}
@@ -56,28 +57,28 @@ func TestMergesBesideAdds(t *testing.T) {
 	close(done)
 	wg.Wait()
 	t.Logf("%d merges, %d refused", merged.Load(), refused.Load())
-	if len(b.state.Names.Unnamed()) > 0 {
+	if len(b.State.Names.Unnamed()) > 0 {
 		t.Error("sketches without a name are left")
 	}
 	// A merge of a quiet destination always succeeds.
-	if got := b.line("CMS.MERGE a 2 a b"); got != "+OK" {
+	if got := b.Line("CMS.MERGE a 2 a b"); got != "+OK" {
 		t.Errorf("CMS.MERGE = %s", got)
 	}
 	counts := map[string]string{}
 	for _, key := range []string{"a", "b"} {
 		for n := range adds {
 			query := fmt.Sprintf("CMS.QUERY %s %s%d", key, key, n)
-			if counts[query] = b.line(query); counts[query] == "[:0]" {
+			if counts[query] = b.Line(query); counts[query] == "[:0]" {
 				t.Fatalf("%s = 0: an add that was acknowledged is lost", query)
 			}
 		}
 	}
-	if err := b.door.Close(); err != nil {
+	if err := b.Door.Close(); err != nil {
 		t.Fatal(err)
 	}
-	again := openBench(t, b.files, b.now, nil)
+	again := commandtest.Open(t, b.Files, b.Now, nil)
 	for query, want := range counts {
-		if got := again.line(query); got != want {
+		if got := again.Line(query); got != want {
 			t.Fatalf("%s = %s, and %s after recovery", query, want, got)
 		}
 	}
@@ -86,11 +87,11 @@ func TestMergesBesideAdds(t *testing.T) {
 // TestLargeMergesAreMerges asks that merges outside of locks give what those under locks
 // do: the same counts, digests, deadlines and errors.
 func TestLargeMergesAreMerges(t *testing.T) {
-	large, small := newBench(t, 1<<30), newBench(t, 1<<30)
-	both := func(line string) (string, string) { return large.line(line), small.line(line) }
+	large, small := commandtest.New(t, 1<<30), commandtest.New(t, 1<<30)
+	both := func(line string) (string, string) { return large.Line(line), small.Line(line) }
 	for i := range 3 {
-		large.line(fmt.Sprintf("CMS.INITBYDIM c%d 60000 5", i))
-		small.line(fmt.Sprintf("CMS.INITBYDIM c%d 2000 5", i))
+		large.Line(fmt.Sprintf("CMS.INITBYDIM c%d 60000 5", i))
+		small.Line(fmt.Sprintf("CMS.INITBYDIM c%d 2000 5", i))
 		for n := range 40 {
 			both(fmt.Sprintf("CMS.INCRBY c%d item%d %d", i, n%20, n+i))
 		}
@@ -107,16 +108,16 @@ func TestLargeMergesAreMerges(t *testing.T) {
 		}
 	}
 	// A digest that is merged in a transaction is merged under locks.
-	for _, b := range []*bench{large, small} {
+	for _, b := range []*commandtest.Bench{large, small} {
 		sketches(b, "TDIGEST.CREATE %s COMPRESSION 4000", values("TDIGEST.ADD %s", 9000))
 	}
 	for _, line := range []string{
 		"TDIGEST.MERGE sum 3 s0 s1 s2", "TDIGEST.MERGE s1 2 s0 sum COMPRESSION 3000", "TDIGEST.MERGE s2 1 s1 OVERRIDE", "TDIGEST.MERGE s2 1 none",
 	} {
-		got := large.line(line)
-		small.line("MULTI")
-		small.line(line)
-		if want := small.line("EXEC"); "["+got+"]" != want {
+		got := large.Line(line)
+		small.Line("MULTI")
+		small.Line(line)
+		if want := small.Line("EXEC"); "["+got+"]" != want {
 			t.Errorf("%s = %s, under locks %s", line, got, want)
 		}
 		for _, key := range []string{"sum", "s0", "s1", "s2"} {
@@ -132,19 +133,19 @@ func TestLargeMergesAreMerges(t *testing.T) {
 // TestFullDigestTakesValues adds to a large digest that is full although it is compressed,
 // as a dump can make it: it is not compressed again and again.
 func TestFullDigestTakesValues(t *testing.T) {
-	b := newBench(t, 1<<30)
-	b.ok(t, "TDIGEST.CREATE s COMPRESSION 4000")
+	b := commandtest.New(t, 1<<30)
+	b.OK(t, "TDIGEST.CREATE s COMPRESSION 4000")
 	var nodes []byte
 	for i := range 6*4000 + 9 {
 		nodes = binary.LittleEndian.AppendUint64(nodes, math.Float64bits(float64(i)))
 		nodes = binary.LittleEndian.AppendUint64(nodes, 1<<20)
 	}
-	entry := b.state.Names.Lookup([]byte("s"), 0)
+	entry := b.State.Names.Lookup([]byte("s"), 0)
 	op := &door.Op{Record: store.Record{ID: entry.ID, Body: &store.TDigestChunk{Nodes: nodes}}}
-	if b.door.Do([]*door.Op{op}); op.Result.Err != nil {
+	if b.Door.Do([]*door.Op{op}); op.Result.Err != nil {
 		t.Fatal(op.Result.Err)
 	}
 	for i := range 3 {
-		b.ok(t, fmt.Sprintf("TDIGEST.ADD s %d 1 2 3", i))
+		b.OK(t, fmt.Sprintf("TDIGEST.ADD s %d 1 2 3", i))
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bloomery/bloomery/server/internal/command/commandtest"
 	"github.com/bloomery/bloomery/server/internal/folder"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
@@ -18,38 +19,38 @@ func TestAddBehindAMove(t *testing.T) {
 		"RENAME other f":         "FILTER.CREATE other bloom CAPACITY 1000",
 		"FILTER.INTERSECT f a b": "FILTER.CREATE a bloom CAPACITY 1000 SEED 1",
 	} {
-		b := newBench(t, 1<<30)
-		b.ok(t, "FILTER.CREATE f bloom CAPACITY 1000")
-		b.ok(t, "FILTER.CREATE b bloom CAPACITY 1000 SEED 1")
-		b.ok(t, prepare)
-		old := b.state.Names.Lookup([]byte("f"), b.now.UnixMilli())
+		b := commandtest.New(t, 1<<30)
+		b.OK(t, "FILTER.CREATE f bloom CAPACITY 1000")
+		b.OK(t, "FILTER.CREATE b bloom CAPACITY 1000 SEED 1")
+		b.OK(t, prepare)
+		old := b.State.Names.Lookup([]byte("f"), b.Now.UnixMilli())
 		p := store.PartOf(old)
 		p.RLock() // the old filter cannot leave
 		moved, answered := make(chan string, 1), make(chan *folder.Memory, 1)
-		mover, adder := b.client(10), b.client(11)
-		go func() { moved <- mover.do(strings.Fields(move)...) }()
-		for b.state.Names.Lookup([]byte("f"), b.now.UnixMilli()) == old {
+		mover, adder := b.Client(10), b.Client(11)
+		go func() { moved <- mover.Do(strings.Fields(move)...) }()
+		for b.State.Names.Lookup([]byte("f"), b.Now.UnixMilli()) == old {
 			time.Sleep(time.Millisecond)
 		}
 		go func() {
-			if got := adder.do("FILTER.ADD", "f", "x"); got != "[true]" {
+			if got := adder.Do("FILTER.ADD", "f", "x"); got != "[true]" {
 				t.Errorf("%s: ADD: %s", move, got)
 			}
-			if err := b.door.Sync(); err != nil {
+			if err := b.Door.Sync(); err != nil {
 				t.Error(err)
 			}
-			answered <- b.files.Copy()
+			answered <- b.Files.Copy()
 		}()
 		time.Sleep(20 * time.Millisecond) // so that an answer that does not wait is there
 		p.RUnlock()
-		again := openBench(t, <-answered, b.now, nil)
-		if got := again.line("FILTER.HAS f x"); got != "[true]" {
+		again := commandtest.Open(t, <-answered, b.Now, nil)
+		if got := again.Line("FILTER.HAS f x"); got != "[true]" {
 			t.Errorf("%s: an item that was answered is lost: %s", move, got)
 		}
 		if got := <-moved; got != "+OK" {
 			t.Errorf("%s: %s", move, got)
 		}
-		if err := again.door.Close(); err != nil {
+		if err := again.Door.Close(); err != nil {
 			t.Error(err)
 		}
 	}
@@ -58,14 +59,14 @@ func TestAddBehindAMove(t *testing.T) {
 // TestRefusedCopiesLeaveNothing copies a filter with a wrong option and onto itself:
 // both are refused, and nothing stays in memory.
 func TestRefusedCopiesLeaveNothing(t *testing.T) {
-	b := newBench(t, 1<<30)
-	b.line("FILTER.CREATE f bloom CAPACITY 100000")
-	before := b.state.Bytes()
-	b.script(t, `
+	b := commandtest.New(t, 1<<30)
+	b.Line("FILTER.CREATE f bloom CAPACITY 100000")
+	before := b.State.Bytes()
+	b.Script(t, `
 		COPY f g SOON -> -ERR syntax error
 		COPY f f -> -ERR source and destination objects are the same
 		EXISTS g -> :0`)
-	if after := b.state.Bytes(); after != before {
+	if after := b.State.Bytes(); after != before {
 		t.Errorf("%d bytes after refused copies, %d before", after, before)
 	}
 }

@@ -39,42 +39,42 @@ func TestWhileACommitBuilds(t *testing.T) {
 		{"RENAME g f", store.ErrRetry, "FILTER.HAS f a1 = [false]"},
 		{"EXPIRE f 1,2", store.ErrRetry, "EXISTS f = :0"},
 	} {
-		b := openBench(t, nil, newBench(t, 1).now, nil)
-		b.ok(t, "FILTER.CREATE f bloom CAPACITY 1000")
-		b.ok(t, "FILTER.CREATE g bloom CAPACITY 1000")
+		b := openBench(t, nil, newBench(t, 1).Now, nil)
+		b.OK(t, "FILTER.CREATE f bloom CAPACITY 1000")
+		b.OK(t, "FILTER.CREATE g bloom CAPACITY 1000")
 		b.add("f", "a", 0, 500)
-		b.ok(t, "FILTER.REBUILD f BEGIN fuse32")
+		b.OK(t, "FILTER.REBUILD f BEGIN fuse32")
 		b.feed(t, "f", "a", 0, 500)
-		sh := b.state.ShadowOf(b.state.Names.Lookup([]byte("f"), b.now.UnixMilli()).ID)
+		sh := b.State.ShadowOf(b.State.Names.Lookup([]byte("f"), b.Now.UnixMilli()).ID)
 		seal := &door.Op{Record: store.Record{Body: &store.ShadowSeal{ID: sh.Entry.ID}}}
-		b.door.Do([]*door.Op{seal})
+		b.Door.Do([]*door.Op{seal})
 		commit := uint64(seal.Result.N)
-		built, err := b.state.Build(sh, commit)
+		built, err := b.State.Build(sh, commit)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for line := range strings.SplitSeq(tt.meanwhile, ",") {
 			if line == "2" {
-				b.now = b.now.Add(2 * time.Second)
+				b.Now = b.Now.Add(2 * time.Second)
 			} else if line != "" {
-				b.line(line)
+				b.Line(line)
 			}
 		}
-		swap := &door.Op{Record: store.Record{At: b.now.UnixMilli(), Body: &store.ShadowSwap{ID: sh.Entry.ID, Of: sh.Main, Sums: built.Sums(), Built: built}}}
-		b.door.Do([]*door.Op{swap})
+		swap := &door.Op{Record: store.Record{At: b.Now.UnixMilli(), Body: &store.ShadowSwap{ID: sh.Entry.ID, Of: sh.Main, Sums: built.Sums(), Built: built}}}
+		b.Door.Do([]*door.Op{swap})
 		sh.Reopen(commit)
 		if !errors.Is(swap.Result.Err, tt.want) {
 			t.Errorf("%q: %v, want %v", tt.meanwhile, swap.Result.Err, tt.want)
 		}
 		question, want, _ := strings.Cut(tt.then, " = ")
-		if got := b.line(question); got != want {
+		if got := b.Line(question); got != want {
 			t.Errorf("%q: %s: %s, want %s", tt.meanwhile, question, got, want)
 		}
 		again := restarted(t, b, nil)
 		if strings.HasPrefix(question, "FILTER.ADD") {
 			question, want = strings.Replace(question, "ADD", "HAS", 1), "[true]"
 		}
-		if got := again.line(question); got != want {
+		if got := again.Line(question); got != want {
 			t.Errorf("%q, after a restart: %s: %s, want %s", tt.meanwhile, question, got, want)
 		}
 	}
@@ -84,21 +84,21 @@ func TestWhileACommitBuilds(t *testing.T) {
 // again, and the next one succeeds.
 func TestRefusedCommitOpensAgain(t *testing.T) {
 	b := newBench(t, 1<<30)
-	b.ok(t, "FILTER.CREATE f bloom CAPACITY 1000")
+	b.OK(t, "FILTER.CREATE f bloom CAPACITY 1000")
 	b.add("f", "a", 0, 500)
-	b.ok(t, "FILTER.REBUILD f BEGIN fuse8")
+	b.OK(t, "FILTER.REBUILD f BEGIN fuse8")
 	b.feed(t, "f", "a", 0, 300)
 	b.feed(t, "f", "a", 0, 300) // enough to begin with, and too few in the end
-	if got := b.line("FILTER.REBUILD f COMMIT"); !strings.HasPrefix(got, "-ERR the new filter holds 6") {
+	if got := b.Line("FILTER.REBUILD f COMMIT"); !strings.HasPrefix(got, "-ERR the new filter holds 6") {
 		t.Fatalf("COMMIT: %s", got)
 	}
-	if got := b.status(t, "f", "state") + b.line("FILTER.ADD f x"); got != "open[true]" {
+	if got := b.status(t, "f", "state") + b.Line("FILTER.ADD f x"); got != "open[true]" {
 		t.Errorf("after a COMMIT that was refused: %s", got)
 	}
 	b.feed(t, "f", "a", 300, 500)
-	b.ok(t, "FILTER.REBUILD f COMMIT")
+	b.OK(t, "FILTER.REBUILD f COMMIT")
 	b.hasAll(t, "f", "a", 0, 500)
-	if got := b.line("FILTER.HAS f x"); got != "[true]" {
+	if got := b.Line("FILTER.HAS f x"); got != "[true]" {
 		t.Errorf("an item that was added between two COMMITs: %s", got)
 	}
 }

@@ -12,6 +12,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+
+	"github.com/bloomery/bloomery/server/internal/command/commandtest"
 )
 
 var storms = flag.Int("storms", 4, "rounds of TestRebuildStorm")
@@ -22,30 +24,30 @@ var storms = flag.Int("storms", 4, "rounds of TestRebuildStorm")
 func TestCommitsAtOnce(t *testing.T) {
 	for range 5 {
 		b := newBench(t, 1<<30)
-		b.ok(t, "FILTER.CREATE f bloom CAPACITY 40000")
+		b.OK(t, "FILTER.CREATE f bloom CAPACITY 40000")
 		b.add("f", "a", 0, 20_000)
-		b.ok(t, "FILTER.REBUILD f BEGIN fuse8 CAPACITY 40000")
+		b.OK(t, "FILTER.REBUILD f BEGIN fuse8 CAPACITY 40000")
 		b.feed(t, "f", "a", 0, 10_000)
 		b.feed(t, "f", "a", 0, 10_000) // enough to begin with, and too few in the end
 		var answered []string
 		var wg sync.WaitGroup
-		left := b.engine.Budget.Left()
-		b.state.Names.Lock() // neither of them seals before the other has looked
+		left := b.Engine.Budget.Left()
+		b.State.Names.Lock() // neither of them seals before the other has looked
 		for id, commit := range []string{"FILTER.REBUILD f COMMIT", "FILTER.REBUILD f COMMIT", "FILTER.REBUILD f COMMIT", "FILTER.REBUILD f COMMIT FORCE"} {
-			c := b.client(10 + id)
-			wg.Go(func() { c.do(strings.Fields(commit)...) })
-			for b.engine.Budget.Left() == left { // until it has memory for what it builds
+			c := b.Client(10 + id)
+			wg.Go(func() { c.Do(strings.Fields(commit)...) })
+			for b.Engine.Budget.Left() == left { // until it has memory for what it builds
 				runtime.Gosched()
 			}
-			left = b.engine.Budget.Left()
+			left = b.Engine.Budget.Left()
 		}
-		b.state.Names.Unlock()
+		b.State.Names.Unlock()
 		done := make(chan struct{})
 		go func() {
 			wg.Wait()
 			close(done)
 		}()
-		c := b.client(20)
+		c := b.Client(20)
 		for i, open := 0, true; open; i++ {
 			select {
 			case <-done:
@@ -53,20 +55,20 @@ func TestCommitsAtOnce(t *testing.T) {
 			default:
 			}
 			item := fmt.Sprint("w", i)
-			if got := c.do("FILTER.ADD", "f", item); got == "[true]" || got == "[false]" {
+			if got := c.Do("FILTER.ADD", "f", item); got == "[true]" || got == "[false]" {
 				answered = append(answered, item)
 			}
 		}
 		lost := 0
 		for _, item := range answered {
-			if b.do("FILTER.HAS", "f", item) != "[true]" {
+			if b.Do("FILTER.HAS", "f", item) != "[true]" {
 				lost++
 			}
 		}
 		if lost > 0 {
 			t.Fatalf("%d of %d items that were answered are lost", lost, len(answered))
 		}
-		crash(t, b)
+		b.Crash(t)
 	}
 }
 
@@ -92,12 +94,12 @@ const stormItems = 3000
 var stormNames = []string{"f", "g"}
 
 // any runs a command on whichever name the filter has, in the place of the second word.
-func (s *storm) any(c *client, words ...string) (got string) {
+func (s *storm) any(c *commandtest.Client, words ...string) (got string) {
 	for range 100 {
 		for _, name := range stormNames {
 			now := slices.Clone(words)
 			now[1] = name
-			if got = c.do(now...); got != "-ERR not found" && got != "-"+textNoRebuild {
+			if got = c.Do(now...); got != "-ERR not found" && got != "-"+textNoRebuild {
 				return got
 			}
 		}
@@ -108,7 +110,7 @@ func (s *storm) any(c *client, words ...string) (got string) {
 const textNoRebuild = "ERR no rebuild is open for this key: FILTER.REBUILD key BEGIN opens one"
 
 // add adds an item, and holds it once it is answered.
-func (s *storm) add(c *client) {
+func (s *storm) add(c *commandtest.Client) {
 	s.phase.RLock()
 	defer s.phase.RUnlock()
 	s.mu.Lock()
@@ -125,7 +127,7 @@ func (s *storm) add(c *client) {
 	// Twice, and fed twice: a kind that counts has more than a static one that is built of
 	// it, so that COMMIT is refused when all the work is done.
 	if got := s.any(c, "FILTER.ADD", "", item, item); strings.HasPrefix(got, "[") && !strings.Contains(got, "-") {
-		if err := s.b.door.Sync(); err != nil {
+		if err := s.b.Door.Sync(); err != nil {
 			s.t.Error(err)
 		}
 		s.mu.Lock()
@@ -135,7 +137,7 @@ func (s *storm) add(c *client) {
 }
 
 // del deletes an item that is held.
-func (s *storm) del(c *client) {
+func (s *storm) del(c *commandtest.Client) {
 	s.phase.RLock()
 	defer s.phase.RUnlock()
 	s.mu.Lock()
@@ -152,7 +154,7 @@ func (s *storm) del(c *client) {
 }
 
 // clear removes all items, unless that is refused.
-func (s *storm) clear(c *client) {
+func (s *storm) clear(c *commandtest.Client) {
 	s.phase.Lock()
 	defer s.phase.Unlock()
 	if s.any(c, "FILTER.CLEAR", "") == "+OK" {
@@ -171,7 +173,7 @@ func (s *storm) all() []string {
 }
 
 // check asks for items. Those that are held all the while must be there.
-func (s *storm) check(when string, c *client, items []string) {
+func (s *storm) check(when string, c *commandtest.Client, items []string) {
 	if len(items) == 0 {
 		return
 	}
@@ -207,17 +209,17 @@ func (s *storm) some(n int) (items []string) {
 func (s *storm) crash() {
 	s.phase.RLock()
 	held := s.some(math.MaxInt)
-	files := s.b.files.Copy()
+	files := s.b.Files.Copy()
 	s.phase.RUnlock()
-	again := openBench(s.t, files, s.b.now, nil)
-	c := again.client(1)
+	again := openBench(s.t, files, s.b.Now, nil)
+	c := again.Client(1)
 	s.check("after a crash", c, held)
 	got := s.any(c, "FILTER.REBUILD", "", "COMMIT", "FORCE")
 	if got != "+OK" && got != "-"+textNoRebuild && got != "-ERR there are no items: FEED some first" {
 		s.t.Errorf("COMMIT after a crash: %s", got)
 	}
 	s.check("after a crash and COMMIT", c, held)
-	if err := again.door.Close(); err != nil {
+	if err := again.Door.Close(); err != nil {
 		s.t.Error(err)
 	}
 }
@@ -228,8 +230,8 @@ func (s *storm) crash() {
 // is never denied.
 func TestRebuildStorm(t *testing.T) {
 	s := &storm{t: t, b: newBench(t, 1<<30), noted: map[string]bool{}, held: map[string]bool{}}
-	s.b.ok(t, "FILTER.CREATE f counting CAPACITY 20000")
-	leader := s.b.client(1)
+	s.b.OK(t, "FILTER.CREATE f counting CAPACITY 20000")
+	leader := s.b.Client(1)
 	rng := rand.New(rand.NewPCG(1, 27))
 	kinds := []string{"fuse8", "counting", "fuse16", "bloom", "ribbon", "scalable"}
 	for round := range *storms {
@@ -239,8 +241,8 @@ func TestRebuildStorm(t *testing.T) {
 				s.add(leader)
 			}
 		}
-		leader.do("RENAMENX", "g", "f") // BEGIN of a name without a filter would make another
-		if got := leader.do("FILTER.REBUILD", "f", "BEGIN", kind, "CAPACITY", "20000"); got != "+OK" {
+		leader.Do("RENAMENX", "g", "f") // BEGIN of a name without a filter would make another
+		if got := leader.Do("FILTER.REBUILD", "f", "BEGIN", kind, "CAPACITY", "20000"); got != "+OK" {
 			t.Fatalf("BEGIN %s: %s", kind, got)
 		}
 		if all := slices.Repeat(s.all(), 2); len(all) > 0 {
@@ -256,7 +258,7 @@ func TestRebuildStorm(t *testing.T) {
 			return
 		}
 	}
-	crash(t, s.b)
+	s.b.Crash(t)
 }
 
 // round has several clients do what they like.
@@ -265,7 +267,7 @@ func (s *storm) round(rng *rand.Rand) {
 	var left atomic.Int64 // clients that rebuild
 	for id := range 3 {
 		left.Add(1)
-		rng, c := rand.New(rand.NewPCG(rng.Uint64(), 1)), s.b.client(10+id)
+		rng, c := rand.New(rand.NewPCG(rng.Uint64(), 1)), s.b.Client(10+id)
 		wg.Go(func() {
 			defer left.Add(-1)
 			s.any(c, append([]string{"FILTER.REBUILD", "", "COMMIT"}, []string{"FORCE"}[:id/2]...)...)
@@ -275,7 +277,7 @@ func (s *storm) round(rng *rand.Rand) {
 		})
 	}
 	for id := range 2 {
-		c := s.b.client(20 + id)
+		c := s.b.Client(20 + id)
 		wg.Go(func() {
 			for left.Load() > 0 {
 				s.add(c)
@@ -296,7 +298,7 @@ func (s *storm) round(rng *rand.Rand) {
 }
 
 // meddle sends a command that has to do with a rebuild.
-func (s *storm) meddle(c *client, rng *rand.Rand) {
+func (s *storm) meddle(c *commandtest.Client, rng *rand.Rand) {
 	switch n := rng.IntN(100); {
 	case n < 20:
 		s.any(c, "FILTER.REBUILD", "", "COMMIT")
@@ -310,13 +312,13 @@ func (s *storm) meddle(c *client, rng *rand.Rand) {
 		}
 	case n < 65:
 		from := rng.IntN(2)
-		c.do("RENAMENX", stormNames[from], stormNames[1-from])
+		c.Do("RENAMENX", stormNames[from], stormNames[1-from])
 	case n < 75:
 		s.del(c)
 	case n < 78:
 		s.clear(c)
 	case n < 85:
-		_ = s.b.door.Snapshot() // another one may be on its way
+		_ = s.b.Door.Snapshot() // another one may be on its way
 	default:
 		s.add(c)
 	}
@@ -331,7 +333,7 @@ func TestRefusedCommitGoesOn(t *testing.T) {
 		{"FILTER.REBUILD f COMMIT", "-"}, {"DEL f", ":1"}, {"FILTER.REBUILD f FEED b", ""}, {"FILTER.REBUILD f COMMIT", "+OK"},
 		{"FILTER.HAS f a b c", "[true true false]"},
 	} {
-		if got := b.line(c[0]); !strings.HasPrefix(got, c[1]) || c[1] == "" && strings.HasPrefix(got, "-") {
+		if got := b.Line(c[0]); !strings.HasPrefix(got, c[1]) || c[1] == "" && strings.HasPrefix(got, "-") {
 			t.Errorf("%s = %s, want %s", c[0], got, c[1])
 		}
 	}

@@ -7,26 +7,15 @@ import (
 	"testing"
 	"time"
 
-	"github.com/bloomery/bloomery/hashing"
+	"github.com/bloomery/bloomery/server/internal/command/commandtest"
 )
-
-// restarted is a bench on what a crash of b leaves.
-func restarted(t *testing.T, b *bench, keys map[string]hashing.Hasher) *bench {
-	t.Helper()
-	crash(t, b)
-	return openBench(t, b.files.Copy(), b.now, keys)
-}
-
-func testKeys() map[string]hashing.Hasher {
-	return map[string]hashing.Hasher{"old": hashing.Keyed([16]byte{1}), "new": hashing.Keyed([16]byte{2})}
-}
 
 // feed feeds items to the rebuild of a filter.
 func (b *bench) feed(t *testing.T, key, prefix string, from, to int) {
 	t.Helper()
 	for from < to {
 		n := min(to-from, 700)
-		got := b.do(append([]string{"FILTER.REBUILD", key, "FEED"}, itemsOf(prefix, from, from+n)...)...)
+		got := b.Do(append([]string{"FILTER.REBUILD", key, "FEED"}, itemsOf(prefix, from, from+n)...)...)
 		if want := ":" + strconv.Itoa(n); got != want {
 			t.Fatalf("FEED of %d items: %s", n, got)
 		}
@@ -37,21 +26,14 @@ func (b *bench) feed(t *testing.T, key, prefix string, from, to int) {
 // status returns a field of FILTER.REBUILD STATUS.
 func (b *bench) status(t *testing.T, key, name string) string {
 	t.Helper()
-	r := b.exec([][]byte{[]byte("FILTER.REBUILD"), []byte(key), []byte("STATUS")})[0]
+	r := b.Exec([][]byte{[]byte("FILTER.REBUILD"), []byte(key), []byte("STATUS")})[0]
 	for i := 0; i+1 < len(r.Elems); i += 2 {
 		if r.Elems[i].Text == name {
-			return strings.Trim(strings.TrimPrefix(show(r.Elems[i+1]), ":"), `"`)
+			return strings.Trim(strings.TrimPrefix(commandtest.Show(r.Elems[i+1]), ":"), `"`)
 		}
 	}
-	t.Fatalf("STATUS of %s has no %s: %s", key, name, show(r))
+	t.Fatalf("STATUS of %s has no %s: %s", key, name, commandtest.Show(r))
 	return ""
-}
-
-func (b *bench) ok(t *testing.T, line string) {
-	t.Helper()
-	if got := b.line(line); got != "+OK" {
-		t.Fatalf("%s: %s", line, got)
-	}
 }
 
 // TestRebuild rebuilds filters as others, with a crash behind every step, with a
@@ -77,32 +59,32 @@ func TestRebuild(t *testing.T) {
 	for _, v := range cases {
 		for _, save := range []bool{false, true} {
 			t.Run(fmt.Sprint(v.create, " to ", v.begin, " saved=", save), func(t *testing.T) {
-				keys := testKeys()
-				b := openBench(t, nil, newBench(t, 1).now, keys)
+				keys := commandtest.Keys()
+				b := openBench(t, nil, newBench(t, 1).Now, keys)
 				again := func() {
 					t.Helper()
 					if save {
-						if err := b.door.Snapshot(); err != nil {
+						if err := b.Door.Snapshot(); err != nil {
 							t.Fatal(err)
 						}
 					}
 					b = restarted(t, b, keys)
 				}
-				b.ok(t, "FILTER.CREATE f "+v.create)
+				b.OK(t, "FILTER.CREATE f "+v.create)
 				b.add("f", "a", 0, 900)
-				b.ok(t, "FILTER.REBUILD f BEGIN "+v.begin)
+				b.OK(t, "FILTER.REBUILD f BEGIN "+v.begin)
 				again()
 				b.feed(t, "f", "a", 0, 450)
 				b.add("f", "b", 0, 300)
 				again()
 				b.feed(t, "f", "a", 450, 900)
 				b.add("f", "b", 300, 600)
-				b.ok(t, "RENAME f g")
+				b.OK(t, "RENAME f g")
 				again()
 				if got := b.status(t, "g", "fed"); got != "900" {
 					t.Errorf("%s items fed, want 900", got)
 				}
-				b.ok(t, "FILTER.REBUILD g COMMIT")
+				b.OK(t, "FILTER.REBUILD g COMMIT")
 				again()
 				b.hasAll(t, "g", "a", 0, 900)
 				b.hasAll(t, "g", "b", 0, 600)
@@ -113,7 +95,7 @@ func TestRebuild(t *testing.T) {
 				if got := b.field(t, "g", "kind"); got != want {
 					t.Errorf("kind %s, want %s", got, want)
 				}
-				if got := b.line("FILTER.REBUILD g STATUS"); !strings.HasPrefix(got, "-ERR no rebuild is open") {
+				if got := b.Line("FILTER.REBUILD g STATUS"); !strings.HasPrefix(got, "-ERR no rebuild is open") {
 					t.Errorf("STATUS after COMMIT: %s", got)
 				}
 				if strings.Contains(v.begin, "NEWKEY") {
@@ -130,34 +112,34 @@ func TestRebuild(t *testing.T) {
 func TestStaticKinds(t *testing.T) {
 	for _, kind := range []string{"fuse8", "fuse16", "fuse32", "ribbon"} {
 		b := newBench(t, 1<<30)
-		b.ok(t, "FILTER.REBUILD f BEGIN "+kind+" CAPACITY 3000")
-		if got := b.line("EXISTS f"); got != ":0" {
+		b.OK(t, "FILTER.REBUILD f BEGIN "+kind+" CAPACITY 3000")
+		if got := b.Line("EXISTS f"); got != ":0" {
 			t.Fatalf("BEGIN has made a name: %s", got)
 		}
-		if got := b.line("FILTER.REBUILD f COMMIT"); got != "-ERR there are no items: FEED some first" {
+		if got := b.Line("FILTER.REBUILD f COMMIT"); got != "-ERR there are no items: FEED some first" {
 			t.Errorf("COMMIT of nothing: %s", got)
 		}
 		b.feed(t, "f", "a", 0, 3000)
 		b.feed(t, "f", "a", 0, 700) // twice is no harm
-		crash(t, b)
-		b.ok(t, "FILTER.REBUILD f COMMIT")
-		crash(t, b)
+		b.Crash(t)
+		b.OK(t, "FILTER.REBUILD f COMMIT")
+		b.Crash(t)
 		b.hasAll(t, "f", "a", 0, 3000)
-		if got := b.line("FILTER.ADD f x"); !strings.HasPrefix(got, "-ERR FILTER.ADD is not for kind "+kind) {
+		if got := b.Line("FILTER.ADD f x"); !strings.HasPrefix(got, "-ERR FILTER.ADD is not for kind "+kind) {
 			t.Errorf("ADD to a %s: %s", kind, got)
 		}
-		if err := b.door.Snapshot(); err != nil {
+		if err := b.Door.Snapshot(); err != nil {
 			t.Fatal(err)
 		}
-		crash(t, b)
+		b.Crash(t)
 		// What it holds can be had only by feeding it again: it is cured by a rebuild too.
-		b.ok(t, "FILTER.REBUILD f BEGIN bloom")
+		b.OK(t, "FILTER.REBUILD f BEGIN bloom")
 		b.feed(t, "f", "a", 0, 2000)
-		if got := b.line("FILTER.REBUILD f COMMIT"); !strings.HasPrefix(got, "-ERR the new filter holds 6") {
+		if got := b.Line("FILTER.REBUILD f COMMIT"); !strings.HasPrefix(got, "-ERR the new filter holds 6") {
 			t.Errorf("COMMIT with two thirds of the items: %s", got)
 		}
 		b.feed(t, "f", "a", 2000, 3000)
-		b.ok(t, "FILTER.REBUILD f COMMIT")
+		b.OK(t, "FILTER.REBUILD f COMMIT")
 		b.hasAll(t, "f", "a", 0, 3000)
 	}
 }
@@ -244,17 +226,17 @@ func TestRebuildMeanwhile(t *testing.T) {
 				"FILTER.CREATE f bloom CAPACITY 100", "FILTER.CREATE g bloom CAPACITY 100", "FILTER.CREATE h bloom CAPACITY 100",
 				"FILTER.ADD f a b", "FILTER.ADD g c", "BF.ADD b x", "SET s x",
 			} {
-				b.line(line)
+				b.Line(line)
 			}
 			text := func(line string, elem int) string {
-				r := b.exec(bytesOf(strings.Fields(line)))[0]
+				r := b.Exec(commandtest.Bytes(strings.Fields(line)))[0]
 				if elem >= 0 {
 					r = r.Elems[elem]
 				}
 				return r.Text
 			}
 			values := map[string]string{"$filter": text("FILTER.DUMP g 0", 1), "$dump": text("DUMP g", -1)}
-			b.ok(t, "FILTER.REBUILD f BEGIN")
+			b.OK(t, "FILTER.REBUILD f BEGIN")
 			for line := range strings.Lines(script) {
 				line, want, ok := strings.Cut(strings.TrimSpace(line), " -> ")
 				if !ok {
@@ -266,38 +248,30 @@ func TestRebuildMeanwhile(t *testing.T) {
 						words[i] = v
 					}
 				}
-				if got := b.do(words...); got != want {
+				if got := b.Do(words...); got != want {
 					t.Fatalf("%s\n got %s\nwant %s", line, got, want)
 				}
-				crash(t, b)
+				b.Crash(t)
 			}
 		})
 	}
-}
-
-func bytesOf(words []string) [][]byte {
-	list := make([][]byte, len(words))
-	for i, w := range words {
-		list[i] = []byte(w)
-	}
-	return list
 }
 
 // TestRebuildDeletes deletes while a rebuild is open: that is counted, and what was
 // deleted stays; nothing else goes.
 func TestRebuildDeletes(t *testing.T) {
 	b := newBench(t, 1<<30)
-	b.ok(t, "FILTER.CREATE f cuckoo CAPACITY 2000 PARTS 2")
+	b.OK(t, "FILTER.CREATE f cuckoo CAPACITY 2000 PARTS 2")
 	b.add("f", "a", 0, 1000)
-	b.ok(t, "FILTER.REBUILD f BEGIN CAPACITY 4000")
-	b.do(append([]string{"FILTER.DEL", "f"}, itemsOf("a", 0, 100)...)...) // before they are fed
+	b.OK(t, "FILTER.REBUILD f BEGIN CAPACITY 4000")
+	b.Do(append([]string{"FILTER.DEL", "f"}, itemsOf("a", 0, 100)...)...) // before they are fed
 	b.feed(t, "f", "a", 0, 1000)
-	b.do(append([]string{"FILTER.DEL", "f"}, itemsOf("a", 100, 200)...)...)
+	b.Do(append([]string{"FILTER.DEL", "f"}, itemsOf("a", 100, 200)...)...)
 	if got := b.status(t, "f", "deleted"); got != "200" {
 		t.Errorf("%s deleted, want 200", got)
 	}
-	crash(t, b)
-	b.ok(t, "FILTER.REBUILD f COMMIT")
+	b.Crash(t)
+	b.OK(t, "FILTER.REBUILD f COMMIT")
 	b.hasAll(t, "f", "a", 0, 1000)
 }
 
@@ -305,9 +279,9 @@ func TestRebuildDeletes(t *testing.T) {
 // refused, also after a crash.
 func TestRebuildBreaks(t *testing.T) {
 	for _, begin := range []string{"cuckoo CAPACITY 50", "fuse8 CAPACITY 50"} {
-		b := openBench(t, nil, newBench(t, 1).now, nil)
-		b.ok(t, "FILTER.CREATE f bloom CAPACITY 3000")
-		b.ok(t, "FILTER.REBUILD f BEGIN "+begin)
+		b := openBench(t, nil, newBench(t, 1).Now, nil)
+		b.OK(t, "FILTER.CREATE f bloom CAPACITY 3000")
+		b.OK(t, "FILTER.REBUILD f BEGIN "+begin)
 		b.add("f", "a", 0, 2000)
 		b.hasAll(t, "f", "a", 0, 2000)
 		if got := b.status(t, "f", "state"); got != "broken" {
@@ -315,14 +289,14 @@ func TestRebuildBreaks(t *testing.T) {
 		}
 		b = restarted(t, b, nil)
 		for _, line := range []string{"FILTER.REBUILD f COMMIT FORCE", "FILTER.REBUILD f FEED x"} {
-			if got := b.line(line); !strings.HasPrefix(got, "-ERR the rebuild is broken") {
+			if got := b.Line(line); !strings.HasPrefix(got, "-ERR the rebuild is broken") {
 				t.Errorf("%s of a broken rebuild: %s", line, got)
 			}
 		}
 		b.add("f", "b", 0, 100)
-		b.ok(t, "FILTER.REBUILD f ABORT")
+		b.OK(t, "FILTER.REBUILD f ABORT")
 		b.hasAll(t, "f", "b", 0, 100)
-		crash(t, b)
+		b.Crash(t)
 	}
 }
 
@@ -330,19 +304,19 @@ func TestRebuildBreaks(t *testing.T) {
 // end is forgotten a span later, and not before.
 func TestRebuildOfAWindow(t *testing.T) {
 	b := newBench(t, 1<<30)
-	b.ok(t, "FILTER.CREATE f window CAPACITY 1000 SPAN 60s GENERATIONS 6 BURST 6")
-	b.ok(t, "FILTER.REBUILD f BEGIN CAPACITY 2000")
-	b.now = b.now.Add(50 * time.Second)
+	b.OK(t, "FILTER.CREATE f window CAPACITY 1000 SPAN 60s GENERATIONS 6 BURST 6")
+	b.OK(t, "FILTER.REBUILD f BEGIN CAPACITY 2000")
+	b.Now = b.Now.Add(50 * time.Second)
 	b.add("f", "late", 0, 100)
 	b.feed(t, "f", "fed", 0, 100)
-	b.now = b.now.Add(30 * time.Second)
-	b.ok(t, "FILTER.REBUILD f COMMIT FORCE")
-	crash(t, b)
-	b.now = b.now.Add(15 * time.Second)
+	b.Now = b.Now.Add(30 * time.Second)
+	b.OK(t, "FILTER.REBUILD f COMMIT FORCE")
+	b.Crash(t)
+	b.Now = b.Now.Add(15 * time.Second)
 	b.hasAll(t, "f", "late", 0, 100)
 	b.hasAll(t, "f", "fed", 0, 100)
-	b.now = b.now.Add(30 * time.Second)
-	if got := b.do(append([]string{"FILTER.HAS", "f"}, itemsOf("late", 0, 100)...)...); strings.Count(got, "true") > 10 {
+	b.Now = b.Now.Add(30 * time.Second)
+	if got := b.Do(append([]string{"FILTER.HAS", "f"}, itemsOf("late", 0, 100)...)...); strings.Count(got, "true") > 10 {
 		t.Error("the window forgets nothing")
 	}
 }
@@ -351,23 +325,23 @@ func TestRebuildOfAWindow(t *testing.T) {
 // that a commit is refused for.
 func TestRebuildInFigures(t *testing.T) {
 	b := newBench(t, 1<<30)
-	b.line("FILTER.CREATE f cuckoo CAPACITY 1000")
-	b.line(withItems("FILTER.ADD f", 0, 100))
-	b.line("FILTER.REBUILD f BEGIN ribbon CAPACITY 1000")
-	b.line(withItems("FILTER.REBUILD f FEED", 0, 50))
-	status := b.line("FILTER.REBUILD f STATUS")
+	b.Line("FILTER.CREATE f cuckoo CAPACITY 1000")
+	b.Line(withItems("FILTER.ADD f", 0, 100))
+	b.Line("FILTER.REBUILD f BEGIN ribbon CAPACITY 1000")
+	b.Line(withItems("FILTER.REBUILD f FEED", 0, 50))
+	status := b.Line("FILTER.REBUILD f STATUS")
 	for _, want := range []string{`"capacity" :1000 `, `"age" :0`, `"old_items" :100`, `"fed" :50`} {
 		if !strings.Contains(status, want) {
 			t.Errorf("STATUS = %s, without %s", status, want)
 		}
 	}
-	if got := b.line("FILTER.REBUILD f COMMIT"); !strings.Contains(got, "holds 50.0% of the items") {
+	if got := b.Line("FILTER.REBUILD f COMMIT"); !strings.Contains(got, "holds 50.0% of the items") {
 		t.Errorf("COMMIT = %s, want half of the items", got)
 	}
-	b.line("FILTER.REBUILD f ABORT")
-	b.line("FILTER.REBUILD f BEGIN ribbon CAPACITY 100000000") // parts differ, so each has some more
+	b.Line("FILTER.REBUILD f ABORT")
+	b.Line("FILTER.REBUILD f BEGIN ribbon CAPACITY 100000000") // parts differ, so each has some more
 	var capacity int
-	_, status, _ = strings.Cut(b.line("FILTER.REBUILD f STATUS"), `"capacity" `)
+	_, status, _ = strings.Cut(b.Line("FILTER.REBUILD f STATUS"), `"capacity" `)
 	if _, err := fmt.Sscanf(status, ":%d", &capacity); err != nil || capacity <= 100_000_000 || capacity > 110_000_000 {
 		t.Errorf("a capacity of %d, %v, want some more than 100,000,000", capacity, err)
 	}

@@ -6,35 +6,15 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/command/commandtest"
 )
-
-// client is a session of its own.
-type client struct {
-	b *bench
-	s *engine.Session
-	w engine.Workspace
-}
-
-func (b *bench) client(id int) *client {
-	return &client{b: b, s: engine.NewSession(int64(id), "", "", b.now, func() {})}
-}
-
-func (c *client) do(words ...string) string {
-	c.w.Reset()
-	c.w.Add(bytesOf(words))
-	for done := 0; done < 1; {
-		done += c.b.engine.Exec(c.s, &c.w, done)
-	}
-	return show(c.w.Calls[0].Reply)
-}
 
 // TestRebuildWithWriters rebuilds a filter again and again while others add to it and
 // ask it. Every item is noted before it is added, as in a store whose filter this is:
 // none that was answered is ever denied, and the log replays to the same state.
 func TestRebuildWithWriters(t *testing.T) {
-	b := openBench(t, nil, newBench(t, 1).now, testKeys())
-	b.ok(t, "FILTER.CREATE f bloom CAPACITY 2000 PARTS 4")
+	b := openBench(t, nil, newBench(t, 1).Now, commandtest.Keys())
+	b.OK(t, "FILTER.CREATE f bloom CAPACITY 2000 PARTS 4")
 	var mu sync.Mutex
 	var noted []string // before they are added
 	answered := map[string]bool{}
@@ -42,7 +22,7 @@ func TestRebuildWithWriters(t *testing.T) {
 	var wg sync.WaitGroup
 	for id := range 3 {
 		wg.Go(func() {
-			c := b.client(10 + id)
+			c := b.Client(10 + id)
 			for i := 0; ; i++ {
 				select {
 				case <-stop:
@@ -60,7 +40,7 @@ func TestRebuildWithWriters(t *testing.T) {
 				if full {
 					return
 				}
-				if got := c.do(words...); !strings.HasPrefix(got, "[") {
+				if got := c.Do(words...); !strings.HasPrefix(got, "[") {
 					t.Errorf("ADD: %s", got)
 					return
 				}
@@ -73,7 +53,7 @@ func TestRebuildWithWriters(t *testing.T) {
 		})
 	}
 	wg.Go(func() { // what was answered is there, whichever filter answers
-		c := b.client(20)
+		c := b.Client(20)
 		for {
 			select {
 			case <-stop:
@@ -88,7 +68,7 @@ func TestRebuildWithWriters(t *testing.T) {
 				}
 			}
 			mu.Unlock()
-			if got := c.do(words...); strings.Contains(got, "false") {
+			if got := c.Do(words...); strings.Contains(got, "false") {
 				t.Error("an item that was answered is denied")
 				return
 			}
@@ -99,7 +79,7 @@ func TestRebuildWithWriters(t *testing.T) {
 		n = len(answered)
 		mu.Unlock()
 	}
-	c := b.client(30)
+	c := b.Client(30)
 	begins := []string{"CAPACITY 30000", "standard CAPACITY 40000 NEWKEY new", "cuckoo CAPACITY 80000 NEWKEY old", "growing", "bloom CAPACITY 30000 NEWKEY new"}
 	for i, begin := range begins {
 		commit := "COMMIT"
@@ -116,12 +96,12 @@ func TestRebuildWithWriters(t *testing.T) {
 					continue
 				}
 			}
-			if got := c.do(words...); strings.HasPrefix(got, "-") {
+			if got := c.Do(words...); strings.HasPrefix(got, "-") {
 				t.Errorf("rebuild %d, %s: %s", i, step, got)
 			}
 		}
 		if i%2 == 0 {
-			if err := b.door.Snapshot(); err != nil {
+			if err := b.Door.Snapshot(); err != nil {
 				t.Error(err)
 			}
 		}
@@ -132,8 +112,8 @@ func TestRebuildWithWriters(t *testing.T) {
 	for w := range answered {
 		words = append(words, w)
 	}
-	if got := b.do(words...); strings.Contains(got, "false") {
+	if got := b.Do(words...); strings.Contains(got, "false") {
 		t.Error("an item that was answered is denied in the end")
 	}
-	crash(t, b)
+	b.Crash(t)
 }

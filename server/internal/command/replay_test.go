@@ -1,7 +1,6 @@
 package command_test
 
 import (
-	"bytes"
 	"flag"
 	"fmt"
 	"math/rand/v2"
@@ -10,10 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bloomery/bloomery/server/internal/command/commandtest"
 	"github.com/bloomery/bloomery/server/internal/engine"
-
-	"github.com/bloomery/bloomery/server/internal/door/local"
-	"github.com/bloomery/bloomery/server/internal/store"
 )
 
 var (
@@ -253,23 +250,23 @@ func (h *history) filter(k string) []string {
 func TestReplay(t *testing.T) {
 	for seed := range uint64(*seeds) {
 		t.Run(fmt.Sprint("seed=", seed), func(t *testing.T) {
-			b := newBench(t, 64<<20)
+			b := commandtest.New(t, 64<<20)
 			h := &history{rng: rand.New(rand.NewPCG(seed, 1))}
 			for range *steps {
-				b.now = b.now.Add(time.Duration(h.rng.IntN(20)) * time.Millisecond)
+				b.Now = b.Now.Add(time.Duration(h.rng.IntN(20)) * time.Millisecond)
 				if h.rng.IntN(50) == 0 {
-					b.engine.Sweep(100)
+					b.Engine.Sweep(100)
 				}
 				if h.rng.IntN(60) == 0 {
 					h.reload(b)
 				}
 				if h.rng.IntN(200) == 0 {
-					if err := b.door.Snapshot(); err != nil {
+					if err := b.Door.Snapshot(); err != nil {
 						t.Fatal(err)
 					}
 				}
-				if h.rng.IntN(300) == 0 && !b.session.Busy() {
-					crash(t, b)
+				if h.rng.IntN(300) == 0 && !b.Session.Busy() {
+					b.Crash(t)
 				}
 				group := make([][][]byte, 1+h.rng.IntN(8))
 				for i := range group {
@@ -277,27 +274,17 @@ func TestReplay(t *testing.T) {
 						group[i] = append(group[i], []byte(w))
 					}
 				}
-				b.exec(group...)
+				b.Exec(group...)
 			}
-			b.do("EXEC")
-			if err := b.door.Close(); err != nil {
-				t.Fatal(err)
-			}
-			again := reopen(t, b)
-			want, got := snapshot(b.state), snapshot(again)
-			if !bytes.Equal(got, want) {
-				t.Fatalf("replay gives another state: %d bytes instead of %d", len(got), len(want))
-			}
-			if again.Bytes() != b.state.Bytes() {
-				t.Errorf("replay counts %d bytes, want %d", again.Bytes(), b.state.Bytes())
-			}
-			t.Logf("%d bytes of state, %d names", len(want), b.state.Names.Len())
+			b.Do("EXEC")
+			b.Close(t)
+			t.Logf("%d bytes of state, %d names", b.State.Bytes(), b.State.Names.Len())
 		})
 	}
 }
 
 // reload copies a filter through its dump: SCANDUMP, LOADCHUNK, DUMP, RESTORE.
-func (h *history) reload(b *bench) {
+func (h *history) reload(b *commandtest.Bench) {
 	from, to := h.name(), h.name()
 	if h.rng.IntN(2) == 0 {
 		from = fmt.Sprint("sketch", h.rng.IntN(5))
@@ -305,75 +292,35 @@ func (h *history) reload(b *bench) {
 	for _, kind := range []string{"BF", "CF"} {
 		iter := "0"
 		for range 100 {
-			r := b.exec([][]byte{[]byte(kind + ".SCANDUMP"), []byte(from), []byte(iter)})[0]
+			r := b.Exec([][]byte{[]byte(kind + ".SCANDUMP"), []byte(from), []byte(iter)})[0]
 			if len(r.Elems) != 2 || r.Elems[0].N == 0 {
 				break
 			}
 			iter = strconv.FormatInt(r.Elems[0].N, 10)
-			b.do(kind+".LOADCHUNK", to+"copy", iter, r.Elems[1].Text)
+			b.Do(kind+".LOADCHUNK", to+"copy", iter, r.Elems[1].Text)
 		}
 	}
 	for cursor := "0"; ; {
-		r := b.exec([][]byte{[]byte("FILTER.DUMP"), []byte(from), []byte(cursor)})[0]
+		r := b.Exec([][]byte{[]byte("FILTER.DUMP"), []byte(from), []byte(cursor)})[0]
 		if len(r.Elems) != 2 || r.Elems[0].N == 0 {
 			break
 		}
 		cursor = strconv.FormatInt(r.Elems[0].N, 10)
 		if h.rng.IntN(20) > 0 { // else the load is never complete
-			b.do("FILTER.LOAD", to, cursor, r.Elems[1].Text)
+			b.Do("FILTER.LOAD", to, cursor, r.Elems[1].Text)
 		}
 	}
-	if r := b.exec([][]byte{[]byte("DUMP"), []byte(from)})[0]; r.Text != "" && !r.Failed() {
-		b.do("RESTORE", to, strconv.Itoa(h.rng.IntN(3)*50), r.Text, "REPLACE")
+	if r := b.Exec([][]byte{[]byte("DUMP"), []byte(from)})[0]; r.Text != "" && !r.Failed() {
+		b.Do("RESTORE", to, strconv.Itoa(h.rng.IntN(3)*50), r.Text, "REPLACE")
 	}
-}
-
-// crash takes the files as they are, in the middle of everything, and asks that
-// what comes back from them is what was there when they were last in step.
-func crash(t *testing.T, b *bench) {
-	t.Helper()
-	if err := b.door.Sync(); err != nil {
-		t.Fatal(err)
-	}
-	state := store.New()
-	d, err := local.Open(local.Config{State: state, Files: b.files.Copy(), SnapshotAfter: -1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.Equal(snapshot(state), snapshot(b.state)) {
-		t.Fatal("another state comes back after a crash")
-	}
-	if err := d.Close(); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// reopen returns what comes back from the files of a closed bench.
-func reopen(t *testing.T, b *bench) *store.State {
-	t.Helper()
-	state := store.New()
-	d, err := local.Open(local.Config{State: state, Files: b.files, SnapshotAfter: -1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := d.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return state
-}
-
-func snapshot(s *store.State) []byte {
-	s.Names.Lock()
-	defer s.Names.Unlock()
-	return s.AppendSnapshot(nil)
 }
 
 // TestReplayOfConcurrentWriters has several sessions create, change and remove
 // the same few keys at once. The order of the log must be the order in which the
 // state changed, so that it replays to the same bytes.
 func TestReplayOfConcurrentWriters(t *testing.T) {
-	b := newBench(t, 64<<20)
-	began := b.now // the clock goes on once they run
+	b := commandtest.New(t, 64<<20)
+	began := b.Now // the clock goes on once they run
 	var wg sync.WaitGroup
 	for id := range uint64(8) {
 		wg.Go(func() {
@@ -390,21 +337,16 @@ func TestReplayOfConcurrentWriters(t *testing.T) {
 					w.Add(args)
 				}
 				for done := 0; done < len(w.Calls); {
-					done += b.engine.Exec(s, &w, done)
+					done += b.Engine.Exec(s, &w, done)
 				}
 			}
 		})
 	}
 	for range 20 {
-		if err := b.door.Snapshot(); err != nil {
+		if err := b.Door.Snapshot(); err != nil {
 			t.Error(err)
 		}
 	}
 	wg.Wait()
-	if err := b.door.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.Equal(snapshot(reopen(t, b)), snapshot(b.state)) {
-		t.Fatal("the log replays to another state")
-	}
+	b.Close(t)
 }

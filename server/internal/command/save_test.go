@@ -8,30 +8,20 @@ import (
 	"testing"
 	"time"
 
-	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/command/commandtest"
 
-	"github.com/bloomery/bloomery/server/internal/command"
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/door/local"
 	"github.com/bloomery/bloomery/server/internal/folder/powercut"
-	"github.com/bloomery/bloomery/server/internal/session"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
 // newDurable is newBench over a disk that can fail.
-func newDurable(t *testing.T, disk *powercut.Disk, fsync local.Fsync) *bench {
+func newDurable(t *testing.T, disk *powercut.Disk, fsync local.Fsync) *commandtest.Bench {
 	t.Helper()
-	b := &bench{state: store.New(), now: time.UnixMilli(1_700_000_000_000)}
-	var err error
-	if b.door, err = local.Open(local.Config{State: b.state, Files: disk, Fsync: fsync, SnapshotAfter: -1}); err != nil {
-		t.Fatal(err)
-	}
-	b.engine = engine.New(engine.Config{
-		Commands: command.All(),
-		State:    b.state, Door: b.door, Keeper: b.door, Host: b, Clock: func() time.Time { return b.now }, MaxMemory: 64 << 20,
-		Settings: session.NewSettings(session.RedisBloomDefaults(), ""),
-	})
-	b.session = engine.NewSession(1, "127.0.0.1:1", "127.0.0.1:2", b.now, func() {})
+	b := commandtest.New(t, 64<<20)
+	b.State = store.New()
+	b.OpenDoor(t, local.Config{Files: disk, Fsync: fsync, SnapshotAfter: -1})
 	return b
 }
 
@@ -47,38 +37,38 @@ func TestFullDiskRefusesWrites(t *testing.T) {
 		return nil
 	}
 	b := newDurable(t, disk, local.Always)
-	if got := b.line("BF.ADD k a"); got != ":1" {
+	if got := b.Line("BF.ADD k a"); got != ":1" {
 		t.Fatal(got)
 	}
 	full.Store(true)
-	if got := b.line("BF.ADD k b"); !strings.HasPrefix(got, "-MISCONF The write was done in memory, but it is not on disk") {
+	if got := b.Line("BF.ADD k b"); !strings.HasPrefix(got, "-MISCONF The write was done in memory, but it is not on disk") {
 		t.Errorf("the write that met the full disk: %s", got)
 	}
 	for _, line := range []string{"BF.ADD k c", "CF.ADD c x", "SET s 1", "DEL k", "FLUSHALL", "EXPIRE k 10"} {
-		if got := b.line(line); !strings.HasPrefix(got, "-MISCONF Writes are refused, reads go on: ") || !strings.Contains(got, "no space left") {
+		if got := b.Line(line); !strings.HasPrefix(got, "-MISCONF Writes are refused, reads go on: ") || !strings.Contains(got, "no space left") {
 			t.Errorf("%s = %s", line, got)
 		}
 	}
-	if got := b.line("MULTI") + b.line("SET s 1") + b.line("EXEC"); !strings.Contains(got, "-MISCONF") || !strings.Contains(got, "-EXECABORT") {
+	if got := b.Line("MULTI") + b.Line("SET s 1") + b.Line("EXEC"); !strings.Contains(got, "-MISCONF") || !strings.Contains(got, "-EXECABORT") {
 		t.Errorf("a transaction: %s", got)
 	}
-	if got := b.line("BF.EXISTS k a"); got != ":1" {
+	if got := b.Line("BF.EXISTS k a"); got != ":1" {
 		t.Errorf("a read on a full disk: %s", got)
 	}
-	if got := b.line("INFO persistence"); !strings.Contains(got, "aof_last_write_status:err") {
+	if got := b.Line("INFO persistence"); !strings.Contains(got, "aof_last_write_status:err") {
 		t.Errorf("INFO: %s", got)
 	}
 	full.Store(false)
-	for deadline := time.Now().Add(30 * time.Second); b.door.Refuses() != nil && time.Now().Before(deadline); {
+	for deadline := time.Now().Add(30 * time.Second); b.Door.Refuses() != nil && time.Now().Before(deadline); {
 		time.Sleep(time.Millisecond)
 	}
-	if got := b.line("BF.ADD k d"); got != ":1" {
+	if got := b.Line("BF.ADD k d"); got != ":1" {
 		t.Errorf("a write when there is room again: %s", got)
 	}
-	want := snapshot(b.state)
+	want := commandtest.Snapshot(b.State)
 	disk.Kill()
 	again := newDurable(t, disk, local.Always)
-	if !bytes.Equal(snapshot(again.state), want) {
+	if !bytes.Equal(commandtest.Snapshot(again.State), want) {
 		t.Error("another state comes back")
 	}
 }
@@ -88,50 +78,41 @@ func TestFullDiskRefusesWrites(t *testing.T) {
 func TestTransactionIsWhole(t *testing.T) {
 	disk := powercut.New(1)
 	b := newDurable(t, disk, local.Always)
-	b.line("SET before 1")
-	b.door.Do([]*door.Op{{Record: store.Record{Body: &store.Begin{}}}})
-	b.line("SET a 1")
-	b.line("BF.ADD k x")
+	b.Line("SET before 1")
+	b.Door.Do([]*door.Op{{Record: store.Record{Body: &store.Begin{}}}})
+	b.Line("SET a 1")
+	b.Line("BF.ADD k x")
 	disk.Kill()
 	b = newDurable(t, disk, local.Always)
-	if got := b.line("GET before") + b.line("GET a") + b.line("EXISTS k"); got != `"1"nil:0` {
+	if got := b.Line("GET before") + b.Line("GET a") + b.Line("EXISTS k"); got != `"1"nil:0` {
 		t.Errorf("after a transaction that was cut short: %s", got)
 	}
-	b.line("SET after 1")
-	b.line("MULTI")
-	b.line("SET a 2")
-	b.line("BF.ADD k x")
-	if got := b.line("EXEC"); got != "[+OK :1]" {
+	b.Line("SET after 1")
+	b.Line("MULTI")
+	b.Line("SET a 2")
+	b.Line("BF.ADD k x")
+	if got := b.Line("EXEC"); got != "[+OK :1]" {
 		t.Fatal(got)
 	}
 	disk.Kill()
 	b = newDurable(t, disk, local.Always)
-	if got := b.line("GET after") + b.line("GET a") + b.line("BF.EXISTS k x"); got != `"1""2":1` {
+	if got := b.Line("GET after") + b.Line("GET a") + b.Line("BF.EXISTS k x"); got != `"1""2":1` {
 		t.Errorf("after a whole transaction: %s", got)
 	}
 }
 
 func TestSaveWithoutFolder(t *testing.T) {
-	b := &bench{state: store.New(), now: time.UnixMilli(1_700_000_000_000)}
-	var err error
-	if b.door, err = local.Open(local.Config{State: b.state}); err != nil {
-		t.Fatal(err)
-	}
-	b.engine = engine.New(engine.Config{
-		Commands: command.All(),
-		State:    b.state, Door: b.door, Keeper: b.door, Host: b, Clock: func() time.Time { return b.now }, MaxMemory: 64 << 20,
-		Settings: session.NewSettings(session.RedisBloomDefaults(), ""),
-	})
-	b.session = engine.NewSession(1, "127.0.0.1:1", "127.0.0.1:2", b.now, func() {})
+	b := commandtest.New(t, 64<<20)
+	b.WithoutLog(t)
 	for _, line := range []string{"SAVE", "BGSAVE", "DEBUG RELOAD"} {
-		if got := b.line(line); got != "-ERR persistence is not available: this server keeps its data in memory only" {
+		if got := b.Line(line); got != "-ERR persistence is not available: this server keeps its data in memory only" {
 			t.Errorf("%s = %s", line, got)
 		}
 	}
-	if got := b.line("LASTSAVE"); got != ":1700000000" {
+	if got := b.Line("LASTSAVE"); got != ":1700000000" {
 		t.Errorf("LASTSAVE = %s", got)
 	}
-	if got := b.line("INFO persistence"); !strings.Contains(got, "aof_enabled:0") {
+	if got := b.Line("INFO persistence"); !strings.Contains(got, "aof_enabled:0") {
 		t.Errorf("INFO: %s", got)
 	}
 }

@@ -3,15 +3,17 @@ package command_test
 import (
 	"fmt"
 	"testing"
+
+	"github.com/bloomery/bloomery/server/internal/command/commandtest"
 )
 
 // TestScanWalks visits every name, with about as many in a call as were asked for:
 // ten if nothing was.
 func TestScanWalks(t *testing.T) {
-	b := newBench(t, 1<<30)
+	b := commandtest.New(t, 1<<30)
 	const names, chain = 2000, 30
 	for i := range names {
-		b.do("SET", fmt.Sprint("name", i), "v")
+		b.Do("SET", fmt.Sprint("name", i), "v")
 	}
 	for _, c := range []struct {
 		words string
@@ -19,7 +21,7 @@ func TestScanWalks(t *testing.T) {
 	}{{"", 10}, {" COUNT 1", 1}, {" COUNT 9", 9}, {" COUNT 300", 300}, {" COUNT 5000", 5000}} {
 		seen, cursor := map[string]bool{}, "0"
 		for {
-			r := b.exec(fields("SCAN " + cursor + c.words))[0]
+			r := b.Exec(commandtest.Fields("SCAN " + cursor + c.words))[0]
 			for _, name := range r.Elems[1].Elems {
 				seen[name.Text] = true
 			}
@@ -39,7 +41,7 @@ func TestScanWalks(t *testing.T) {
 
 // TestManyNames removes more names than one record has.
 func TestManyNames(t *testing.T) {
-	b := newBench(t, 1<<30)
+	b := commandtest.New(t, 1<<30)
 	for _, n := range []int{1, 127, 128, 129, 256, 257, 1000} {
 		set, names := []string{"MSET"}, []string{"DEL", "nokey"}
 		for i := range n {
@@ -47,15 +49,15 @@ func TestManyNames(t *testing.T) {
 			set, names = append(set, name, "v"), append(names, name)
 		}
 		names = append(names, "name0", "stays not") // twice, and never there
-		b.do(set...)
-		b.do("SET", "other", "v")
-		if got := b.do(append([]string{"EXISTS"}, names[1:]...)...); got != fmt.Sprint(":", n+1) {
+		b.Do(set...)
+		b.Do("SET", "other", "v")
+		if got := b.Do(append([]string{"EXISTS"}, names[1:]...)...); got != fmt.Sprint(":", n+1) {
 			t.Errorf("EXISTS of %d names, one of them twice = %s", n, got)
 		}
-		if got := b.do(names...); got != fmt.Sprint(":", n) {
+		if got := b.Do(names...); got != fmt.Sprint(":", n) {
 			t.Errorf("DEL of %d names = %s", n, got)
 		}
-		if got := b.line("DBSIZE"); got != ":1" {
+		if got := b.Line("DBSIZE"); got != ":1" {
 			t.Errorf("after DEL of %d names DBSIZE = %s, want :1", n, got)
 		}
 	}
@@ -64,11 +66,11 @@ func TestManyNames(t *testing.T) {
 // TestRandomKeyIsReadable asks for a random key as users who may read one of 3,000, or
 // none with that command: rules of different selectors do not add up.
 func TestRandomKeyIsReadable(t *testing.T) {
-	b := newBench(t, 1<<30)
+	b := commandtest.New(t, 1<<30)
 	for i := range 3000 {
-		b.line(fmt.Sprintf("SET k%d v", i))
+		b.Line(fmt.Sprintf("SET k%d v", i))
 	}
-	b.script(t, `
+	b.Script(t, `
 		ACL SETUSER one on nopass ~k7 +randomkey -> +OK
 		ACL SETUSER none on nopass ~nokey +randomkey +acl (~k7 +get) -> +OK
 		AUTH one x -> +OK

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/bloomery/bloomery/server/internal/answer"
+	"github.com/bloomery/bloomery/server/internal/command/commandtest"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
@@ -206,29 +207,29 @@ var sketchScripts = map[string]string{
 
 func TestSketchScripts(t *testing.T) {
 	for name, script := range sketchScripts {
-		t.Run(name, func(t *testing.T) { newBench(t, 1<<30).script(t, script) })
+		t.Run(name, func(t *testing.T) { commandtest.New(t, 1<<30).Script(t, script) })
 	}
 }
 
 // TestSketchesOfManyItems sends more values, keys and bytes than one step takes.
 func TestSketchesOfManyItems(t *testing.T) {
-	b := newBench(t, 1<<30)
-	b.line("TDIGEST.CREATE d")
+	b := commandtest.New(t, 1<<30)
+	b.Line("TDIGEST.CREATE d")
 	add, quantiles, ranks := []string{"TDIGEST.ADD", "d"}, []string{"TDIGEST.QUANTILE", "d"}, []string{"TDIGEST.BYRANK", "d"}
 	for i := range 600 {
 		add = append(add, fmt.Sprint(i))
 		quantiles, ranks = append(quantiles, "0.5"), append(ranks, "0")
 	}
-	b.do(add...)
+	b.Do(add...)
 	for _, words := range [][]string{quantiles, ranks} {
-		r := b.exec(bytesOf(words))[0]
-		if len(r.Elems) != 600 || show(r.Elems[599]) != show(r.Elems[0]) {
+		r := b.Exec(commandtest.Bytes(words))[0]
+		if len(r.Elems) != 600 || commandtest.Show(r.Elems[599]) != commandtest.Show(r.Elems[0]) {
 			t.Errorf("%s of 600 answers %d", words[0], len(r.Elems))
 		}
 	}
 	const many = 3000 // more than are asked at a time
-	b.line("CMS.INITBYDIM wide 100000 2")
-	b.line("TOPK.RESERVE all 3000 50000 3 0.9")
+	b.Line("CMS.INITBYDIM wide 100000 2")
+	b.Line("TOPK.RESERVE all 3000 50000 3 0.9")
 	numbered, items := []string{}, []string{}
 	for i := range many {
 		numbered, items = append(numbered, fmt.Sprint(i), fmt.Sprint(i%3+1)), append(items, fmt.Sprint(i))
@@ -247,28 +248,28 @@ func TestSketchesOfManyItems(t *testing.T) {
 		{"TDIGEST.ADD d", items, "", "+OK"},
 		{"TDIGEST.RANK d", items, ":3599", ""},
 	} {
-		r := b.exec(bytesOf(append(strings.Fields(c.command), c.args...)))[0]
-		if c.all != "" && show(r) != c.all || c.all == "" && (len(r.Elems) != many || show(r.Elems[many-1]) != c.last) {
-			t.Errorf("%s of %d items answers %d, the last %.40s", c.command, many, len(r.Elems), show(r)[max(0, len(show(r))-20):])
+		r := b.Exec(commandtest.Bytes(append(strings.Fields(c.command), c.args...)))[0]
+		if c.all != "" && commandtest.Show(r) != c.all || c.all == "" && (len(r.Elems) != many || commandtest.Show(r.Elems[many-1]) != c.last) {
+			t.Errorf("%s of %d items answers %d, the last %.40s", c.command, many, len(r.Elems), commandtest.Show(r)[max(0, len(commandtest.Show(r))-20):])
 		}
 	}
-	b.line("TOPK.RESERVE k 2")
+	b.Line("TOPK.RESERVE k 2")
 	for n, want := range map[int]string{store.MaxItem: "[nil]", store.MaxItem + 1: "-TopK: item is longer than 262144 bytes"} {
 		item := strings.Repeat("x", n)
-		if got := b.do("TOPK.ADD", "k", item); got != want {
+		if got := b.Do("TOPK.ADD", "k", item); got != want {
 			t.Errorf("TOPK.ADD of %d bytes = %.80s", n, got)
 		}
-		if got := b.do("TOPK.INCRBY", "k", item, "1"); got != want {
+		if got := b.Do("TOPK.INCRBY", "k", item, "1"); got != want {
 			t.Errorf("TOPK.INCRBY of %d bytes = %.80s", n, got)
 		}
 	}
-	if got := b.do("TOPK.ADD", "k", "zero\x00byte"); got != "[nil]" || !strings.Contains(b.line("TOPK.LIST k"), `"zero"`) {
-		t.Errorf("TOPK.ADD of a zero byte = %s, TOPK.LIST = %.80s", got, b.line("TOPK.LIST k"))
+	if got := b.Do("TOPK.ADD", "k", "zero\x00byte"); got != "[nil]" || !strings.Contains(b.Line("TOPK.LIST k"), `"zero"`) {
+		t.Errorf("TOPK.ADD of a zero byte = %s, TOPK.LIST = %.80s", got, b.Line("TOPK.LIST k"))
 	}
-	b.line("CMS.INITBYDIM m 2 2")
+	b.Line("CMS.INITBYDIM m 2 2")
 	name := strings.Repeat("n", 60_000)
-	b.do("CMS.INITBYDIM", name, "2", "2")
-	b.do("TDIGEST.CREATE", name+"d")
+	b.Do("CMS.INITBYDIM", name, "2", "2")
+	b.Do("TDIGEST.CREATE", name+"d")
 	for _, c := range []struct{ command, to, name, want string }{
 		{"CMS.MERGE", "m", name, "-CMS: too many keys for one merge"},
 		{"TDIGEST.MERGE", "d", name + "d", "-ERR T-Digest: too many keys for one merge"},
@@ -278,7 +279,7 @@ func TestSketchesOfManyItems(t *testing.T) {
 			for range n {
 				words = append(words, c.name)
 			}
-			if got := b.do(words...); got != want {
+			if got := b.Do(words...); got != want {
 				t.Errorf("%s of %d long names = %.80s, want %s", c.command, n, got, want)
 			}
 		}
@@ -288,19 +289,19 @@ func TestSketchesOfManyItems(t *testing.T) {
 		for range 15 {
 			words = append(words, c.name)
 		}
-		if got := b.do(words...); !strings.HasSuffix(got, "too many keys for one merge") {
+		if got := b.Do(words...); !strings.HasSuffix(got, "too many keys for one merge") {
 			t.Errorf("%s of 15 long names to another = %.80s", c.command, got)
 		}
 	}
-	small := newBench(t, 60_000)
-	small.script(t, `
+	small := commandtest.New(t, 60_000)
+	small.Script(t, `
 		TDIGEST.CREATE d COMPRESSION 10000 -> -ERR T-Digest: allocation failed
 		TDIGEST.CREATE d COMPRESSION 300 -> +OK
 		TDIGEST.ADD d 1 2 3 -> +OK
 		TDIGEST.MERGE to 1 d -> -ERR T-Digest: allocation of destination digest failed
 		CMS.INITBYDIM m 1000 20 -> -CMS: Insufficient memory to create the key
 		TOPK.RESERVE k 1000 1000 7 0.9 -> -ERR Insufficient memory to create topk data structure`)
-	if got := small.exec(bytesOf(append(quantiles[:2:2], make([]string, 2000)...)))[0].Text; got == answer.TextOOM {
+	if got := small.Exec(commandtest.Bytes(append(quantiles[:2:2], make([]string, 2000)...)))[0].Text; got == answer.TextOOM {
 		t.Error("arguments that are wrong are refused for want of memory")
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/bloomery/bloomery/server/internal/command/commandtest"
 )
 
 // TestScripts runs the scripts about keys, filters and sessions.
@@ -14,10 +16,10 @@ func TestScripts(t *testing.T) {
 	for _, edges := range []map[string]string{keyScripts, filterScripts, sessionScripts} {
 		for name, script := range edges {
 			t.Run(name, func(t *testing.T) {
-				b := newBench(t, 1<<30)
+				b := commandtest.New(t, 1<<30)
 				for line := range strings.Lines(strings.TrimSpace(script)) {
 					cmd, want, _ := strings.Cut(strings.Trim(line, "\t\n"), " -> ")
-					if got := b.line(cmd); got != want {
+					if got := b.Line(cmd); got != want {
 						t.Errorf("%s\n got %s\nwant %s", cmd, got, want)
 					}
 				}
@@ -28,14 +30,14 @@ func TestScripts(t *testing.T) {
 
 // TestItemsOfAPipeline asks that commands that come together keep their own items.
 func TestItemsOfAPipeline(t *testing.T) {
-	b := newBench(t, 1<<30)
+	b := commandtest.New(t, 1<<30)
 	var adds [][][]byte
 	for _, kind := range []string{"BF", "CF"} {
 		for i := range 20 {
-			adds = append(adds, fields(fmt.Sprintf("%s.ADD %s%d item%d", kind, kind, i, i)))
+			adds = append(adds, commandtest.Fields(fmt.Sprintf("%s.ADD %s%d item%d", kind, kind, i, i)))
 		}
 	}
-	b.exec(adds...)
+	b.Exec(adds...)
 	for _, kind := range []string{"BF", "CF"} {
 		for i := range 20 {
 			for j := range 20 {
@@ -43,7 +45,7 @@ func TestItemsOfAPipeline(t *testing.T) {
 				if i == j {
 					want = ":1"
 				}
-				if got := b.line(fmt.Sprintf("%s.EXISTS %s%d item%d", kind, kind, i, j)); got != want {
+				if got := b.Line(fmt.Sprintf("%s.EXISTS %s%d item%d", kind, kind, i, j)); got != want {
 					t.Errorf("item %d in filter %d of %s: %s, want %s", j, i, kind, got, want)
 				}
 			}
@@ -52,24 +54,16 @@ func TestItemsOfAPipeline(t *testing.T) {
 	for _, kind := range []string{"BF", "CF"} {
 		adds = adds[:0]
 		for i := range 20 {
-			adds = append(adds, fields(fmt.Sprintf("%s.ADD %s item%d", kind, kind, i)))
+			adds = append(adds, commandtest.Fields(fmt.Sprintf("%s.ADD %s item%d", kind, kind, i)))
 		}
-		b.exec(adds...)
+		b.Exec(adds...)
 		for i := range 20 {
-			if got := b.line(fmt.Sprintf("%s.EXISTS %s item%d", kind, kind, i)); got != ":1" {
+			if got := b.Line(fmt.Sprintf("%s.EXISTS %s item%d", kind, kind, i)); got != ":1" {
 				t.Errorf("item %d of 20 that were added to one filter of %s together: %s", i, kind, got)
 			}
 		}
 	}
-	if got := b.line("BF.DEBUG BF0"); !strings.Contains(got, "size:1") || !strings.Contains(got, "capacity:100 size:1 ratio:0.005") {
+	if got := b.Line("BF.DEBUG BF0"); !strings.Contains(got, "size:1") || !strings.Contains(got, "capacity:100 size:1 ratio:0.005") {
 		t.Errorf("BF.DEBUG = %s", got)
 	}
-}
-
-// fields returns the words of a command.
-func fields(line string) (args [][]byte) {
-	for word := range strings.FieldsSeq(line) {
-		args = append(args, []byte(word))
-	}
-	return args
 }

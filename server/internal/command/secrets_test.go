@@ -7,6 +7,7 @@ import (
 
 	"github.com/bloomery/bloomery/hashing"
 	"github.com/bloomery/bloomery/internal/rdb"
+	"github.com/bloomery/bloomery/server/internal/command/commandtest"
 )
 
 const textSecret = "-NOPERM the secret key "
@@ -15,16 +16,16 @@ const textSecret = "-NOPERM the secret key "
 // all, a user of each prefix, and one who may touch all keys.
 func secretBench(t *testing.T) *bench {
 	t.Helper()
-	keys := testKeys()
+	keys := commandtest.Keys()
 	keys["shared"] = hashing.Keyed([16]byte{3})
-	b := openBench(t, nil, newBench(t, 1).now, keys)
-	b.engine.SetSecretNames(map[string][]string{"old": {"secret:*"}, "shared": {"nothing", "*"}})
+	b := openBench(t, nil, newBench(t, 1).Now, keys)
+	b.Engine.SetSecretNames(map[string][]string{"old": {"secret:*"}, "shared": {"nothing", "*"}})
 	for _, line := range []string{
 		"ACL SETUSER bob on >pw +@all ~bob:*", "ACL SETUSER eve on >pw +@all ~secret:*",
 		"ACL SETUSER two on >pw +@all ~secret:* ~bob:*", "ACL SETUSER all on >pw +@all -@admin %RW~*",
 		"ACL SETUSER reader on >pw +@all %R~* ~bob:*", "ACL SETUSER apart on >pw +@all ~bob:* (~* +get)",
 	} {
-		b.ok(t, line)
+		b.OK(t, line)
 	}
 	return b
 }
@@ -45,18 +46,18 @@ func TestSecretsAreForNames(t *testing.T) {
 	} {
 		name := fmt.Sprint(tt.prefix, i)
 		for _, verb := range []string{"FILTER.CREATE %s bloom CAPACITY 100 KEYED ", "FILTER.REBUILD %s BEGIN bloom NEWKEY "} {
-			got := b.as(t, tt.user, strings.Fields(fmt.Sprintf(verb, name)+tt.key)...)
+			got := b.As(t, tt.user, strings.Fields(fmt.Sprintf(verb, name)+tt.key)...)
 			if tt.ok && got != "+OK" || !tt.ok && !strings.HasPrefix(got, textSecret+"'"+tt.key+"' is not for a filter of this name") {
 				t.Errorf("%s: %s of key %s: %s", tt.user, fmt.Sprintf(verb, name), tt.key, got)
 			}
-			b.line("DEL " + name)
+			b.Line("DEL " + name)
 		}
 	}
-	none := b.as(t, "bob", strings.Fields("FILTER.CREATE bob:x bloom KEYED none")...)
-	if want := b.as(t, "bob", strings.Fields("FILTER.CREATE bob:x bloom KEYED old")...); none != strings.Replace(want, "'old'", "'none'", 1) {
+	none := b.As(t, "bob", strings.Fields("FILTER.CREATE bob:x bloom KEYED none")...)
+	if want := b.As(t, "bob", strings.Fields("FILTER.CREATE bob:x bloom KEYED old")...); none != strings.Replace(want, "'old'", "'none'", 1) {
 		t.Errorf("a key that is not there: %s, one that is: %s", none, want)
 	}
-	if got := b.as(t, "default", strings.Fields("FILTER.CREATE x bloom KEYED none")...); got != "-ERR KEYED: there is no key 'none' in the file of keys (serve --keys)" {
+	if got := b.As(t, "default", strings.Fields("FILTER.CREATE x bloom KEYED none")...); got != "-ERR KEYED: there is no key 'none' in the file of keys (serve --keys)" {
 		t.Errorf("a key that is not there, for a user who may touch all keys: %s", got)
 	}
 }
@@ -69,12 +70,12 @@ func TestSecretsStayWithTheirNames(t *testing.T) {
 		"FILTER.CREATE secret:a standard CAPACITY 100 KEYED old", "FILTER.CREATE secret:b standard LIKE secret:a", "FILTER.ADD secret:a x",
 		"FILTER.CREATE bob:plain standard CAPACITY 100", "FILTER.CREATE bob:other standard CAPACITY 100", "FILTER.REBUILD bob:other BEGIN",
 	} {
-		if got := b.line(line); strings.HasPrefix(got, "-") {
+		if got := b.Line(line); strings.HasPrefix(got, "-") {
 			t.Fatalf("%s: %s", line, got)
 		}
 	}
-	dump := b.exec(bytesOf([]string{"DUMP", "secret:a"}))[0].Text
-	piece := b.exec(bytesOf([]string{"FILTER.DUMP", "secret:a", "0"}))[0].Elems[1].Text
+	dump := b.Exec(commandtest.Bytes([]string{"DUMP", "secret:a"}))[0].Text
+	piece := b.Exec(commandtest.Bytes([]string{"FILTER.DUMP", "secret:a", "0"}))[0].Elems[1].Text
 	ways := [][]string{
 		{"FILTER.CREATE", "bob:new", "standard", "LIKE", "secret:a"},
 		{"FILTER.LOAD", "bob:new", "1", piece}, {"FILTER.LOAD", "bob:plain", "1", piece},
@@ -90,26 +91,26 @@ func TestSecretsStayWithTheirNames(t *testing.T) {
 			if user == "two" && words[len(words)-1] != "old" { // it is not for those who do not name it
 				want = textSecret + "is not"
 			}
-			got := b.as(t, user, words...)
+			got := b.As(t, user, words...)
 			if !strings.HasPrefix(got, want) {
 				t.Errorf("%s: %.60q: %s", user, words, got)
 			}
-			if dry := b.as(t, "default", append([]string{"ACL", "DRYRUN", user}, words...)...); dry != `"`+strings.TrimPrefix(got, "-NOPERM ")+`"` {
+			if dry := b.As(t, "default", append([]string{"ACL", "DRYRUN", user}, words...)...); dry != `"`+strings.TrimPrefix(got, "-NOPERM ")+`"` {
 				t.Errorf("%s: ACL DRYRUN %.60q: %s", user, words, dry)
 			}
-			b.login(t, user) // and inside a transaction
-			b.line("MULTI")
-			if got := b.do(words...); got == "+QUEUED" {
-				if got := b.line("EXEC"); !strings.HasPrefix(got, "["+want) {
+			b.Login(t, user) // and inside a transaction
+			b.Line("MULTI")
+			if got := b.Do(words...); got == "+QUEUED" {
+				if got := b.Line("EXEC"); !strings.HasPrefix(got, "["+want) {
 					t.Errorf("%s in a transaction: %.60q: %s", user, words, got)
 				}
 			} else {
-				b.line("DISCARD")
+				b.Line("DISCARD")
 			}
-			b.login(t, "default")
+			b.Login(t, "default")
 		}
 	}
-	if got := b.line("EXISTS bob:new"); got != ":0" {
+	if got := b.Line("EXISTS bob:new"); got != ":0" {
 		t.Error("a name has got a filter with a key that it may not have")
 	}
 	for _, words := range ways { // to names that may have it
@@ -117,34 +118,34 @@ func TestSecretsStayWithTheirNames(t *testing.T) {
 		if words[0] == "COPY" || strings.HasPrefix(words[0], "RENAME") {
 			words[2] = strings.Replace(words[2], "bob:", "secret:", 1)
 		}
-		if dry := b.as(t, "default", append([]string{"ACL", "DRYRUN", "two"}, words...)...); dry != "+OK" {
+		if dry := b.As(t, "default", append([]string{"ACL", "DRYRUN", "two"}, words...)...); dry != "+OK" {
 			t.Errorf("ACL DRYRUN two %.60q: %s", words, dry)
 		}
-		if got := b.as(t, "two", words...); strings.HasPrefix(got, textSecret) {
+		if got := b.As(t, "two", words...); strings.HasPrefix(got, textSecret) {
 			t.Errorf("%.60q: %s", words, got)
 		}
-		b.as(t, "two", "FILTER.REBUILD", "secret:plain", "ABORT")
-		b.as(t, "two", "RENAMENX", "secret:new", "secret:a")
-		b.as(t, "two", "RENAMENX", "secret:plain", "secret:a")
-		b.as(t, "two", "DEL", "secret:new")
+		b.As(t, "two", "FILTER.REBUILD", "secret:plain", "ABORT")
+		b.As(t, "two", "RENAMENX", "secret:new", "secret:a")
+		b.As(t, "two", "RENAMENX", "secret:plain", "secret:a")
+		b.As(t, "two", "DEL", "secret:new")
 	}
-	b.as(t, "two", "FILTER.ADD", "secret:a", "x")
-	b.login(t, "default")
+	b.As(t, "two", "FILTER.ADD", "secret:a", "x")
+	b.Login(t, "default")
 	// A rebuild whose filter gets another name meanwhile.
-	b.ok(t, "FILTER.CREATE secret:r bloom CAPACITY 100")
-	b.ok(t, "FILTER.REBUILD secret:r BEGIN NEWKEY old")
-	if got := b.as(t, "two", "RENAME", "secret:r", "bob:r"); !strings.HasPrefix(got, textSecret) {
+	b.OK(t, "FILTER.CREATE secret:r bloom CAPACITY 100")
+	b.OK(t, "FILTER.REBUILD secret:r BEGIN NEWKEY old")
+	if got := b.As(t, "two", "RENAME", "secret:r", "bob:r"); !strings.HasPrefix(got, textSecret) {
 		t.Errorf("RENAME of a filter that gets a key: %s", got)
 	}
-	b.engine.SetSecretNames(map[string][]string{"old": {"other:*"}})
-	if got := b.as(t, "two", "FILTER.REBUILD", "secret:r", "COMMIT", "FORCE"); !strings.HasPrefix(got, textSecret) {
+	b.Engine.SetSecretNames(map[string][]string{"old": {"other:*"}})
+	if got := b.As(t, "two", "FILTER.REBUILD", "secret:r", "COMMIT", "FORCE"); !strings.HasPrefix(got, textSecret) {
 		t.Errorf("COMMIT: %s", got)
 	}
 	// What is there stays in use; a new one is not made of it.
-	if got := b.as(t, "two", "FILTER.ADD", "secret:a", "y") + b.as(t, "two", "FILTER.HAS", "secret:a", "x", "y"); got != "[true][true true]" {
+	if got := b.As(t, "two", "FILTER.ADD", "secret:a", "y") + b.As(t, "two", "FILTER.HAS", "secret:a", "x", "y"); got != "[true][true true]" {
 		t.Errorf("a filter from before: %s", got)
 	}
-	if got := b.as(t, "two", "FILTER.REBUILD", "secret:a", "BEGIN"); !strings.HasPrefix(got, textSecret) {
+	if got := b.As(t, "two", "FILTER.REBUILD", "secret:a", "BEGIN"); !strings.HasPrefix(got, textSecret) {
 		t.Errorf("a rebuild of a filter from before: %s", got)
 	}
 }
@@ -153,21 +154,21 @@ func TestSecretsStayWithTheirNames(t *testing.T) {
 // there at the next start, so that needs the right to all keys.
 func TestSecretsThatAreNotThere(t *testing.T) {
 	b := secretBench(t)
-	b.ok(t, "FILTER.CREATE secret:a standard CAPACITY 100 KEYED old")
-	dump := b.exec(bytesOf([]string{"DUMP", "secret:a"}))[0].Text
-	piece := b.exec(bytesOf([]string{"FILTER.DUMP", "secret:a", "0"}))[0].Elems[1].Text
+	b.OK(t, "FILTER.CREATE secret:a standard CAPACITY 100 KEYED old")
+	dump := b.Exec(commandtest.Bytes([]string{"DUMP", "secret:a"}))[0].Text
+	piece := b.Exec(commandtest.Bytes([]string{"FILTER.DUMP", "secret:a", "0"}))[0].Elems[1].Text
 	ways := [][]string{{"RESTORE", "bob:r", "0", dump}, {"FILTER.LOAD", "bob:l", "1", piece}}
-	known := []string{b.as(t, "bob", ways[0]...), b.as(t, "bob", ways[1]...)}
-	b.state.SetKeys(nil)
+	known := []string{b.As(t, "bob", ways[0]...), b.As(t, "bob", ways[1]...)}
+	b.State.SetKeys(nil)
 	for i, words := range ways {
-		if got := b.as(t, "bob", words...); !strings.HasPrefix(got, textSecret+"is not for a filter of this name") || got != known[i] {
+		if got := b.As(t, "bob", words...); !strings.HasPrefix(got, textSecret+"is not for a filter of this name") || got != known[i] {
 			t.Errorf("%.20q by bob: %s; and with the key in the file: %s", words, got, known[i])
 		}
-		if got := b.as(t, "all", words...); got != "+OK" {
+		if got := b.As(t, "all", words...); got != "+OK" {
 			t.Errorf("%.20q by a user who may touch all keys: %s", words, got)
 		}
 	}
-	if got := b.as(t, "default", "ACL", "LOG", "1"); !strings.Contains(got, `"reason" "key"`) || !strings.Contains(got, `"object" "bob:l"`) || !strings.Contains(got, `"username" "bob"`) {
+	if got := b.As(t, "default", "ACL", "LOG", "1"); !strings.Contains(got, `"reason" "key"`) || !strings.Contains(got, `"object" "bob:l"`) || !strings.Contains(got, `"username" "bob"`) {
 		t.Errorf("ACL LOG: %s", got)
 	}
 }
@@ -179,19 +180,19 @@ func TestRestoreTrustsNoKeyID(t *testing.T) {
 	for _, line := range []string{
 		"FILTER.CREATE secret:a standard CAPACITY 100 KEYED old", "FILTER.ADD secret:a x",
 	} {
-		b.line(line)
+		b.Line(line)
 	}
-	dump := b.exec(bytesOf([]string{"DUMP", "secret:a"}))[0].Text
+	dump := b.Exec(commandtest.Bytes([]string{"DUMP", "secret:a"}))[0].Text
 	const footer = 10
 	for id, want := range map[string]string{"new": `"key" "old"`, "not": `"key" "old"`} {
 		forged := strings.Replace(dump[:len(dump)-footer], "\x03old", "\x03"+id, 1)
-		if got := b.do("RESTORE", "secret:r", "0", string(rdb.AppendFooter([]byte(forged))), "REPLACE"); got != "+OK" || forged == dump[:len(forged)] {
+		if got := b.Do("RESTORE", "secret:r", "0", string(rdb.AppendFooter([]byte(forged))), "REPLACE"); got != "+OK" || forged == dump[:len(forged)] {
 			t.Fatalf("RESTORE: %s", got)
 		}
-		if got := b.line("FILTER.INFO secret:r"); !strings.Contains(got, want) {
+		if got := b.Line("FILTER.INFO secret:r"); !strings.Contains(got, want) {
 			t.Errorf("a dump that names the key %s: %s, want %s", id, got, want)
 		}
-		if got := b.line("FILTER.HAS secret:r x y"); got != "[true false]" {
+		if got := b.Line("FILTER.HAS secret:r x y"); got != "[true false]" {
 			t.Errorf("FILTER.HAS: %s", got)
 		}
 	}
@@ -201,23 +202,23 @@ func TestRestoreTrustsNoKeyID(t *testing.T) {
 // place: it names a secret key that the user can give to a filter of this name.
 func TestAdvisedKeysAreForTheName(t *testing.T) {
 	b := secretBench(t)
-	b.engine.SetSecretNames(map[string][]string{"old": {"secret:*"}, "shared": {"bob:*"}})
+	b.Engine.SetSecretNames(map[string][]string{"old": {"secret:*"}, "shared": {"bob:*"}})
 	for _, name := range []string{"secret:f", "bob:f", "other:f"} {
-		b.ok(t, "FILTER.CREATE "+name+" bloom CAPACITY 8000 ERROR 0.01")
+		b.OK(t, "FILTER.CREATE "+name+" bloom CAPACITY 8000 ERROR 0.01")
 		words := []string{"FILTER.ADDHASH", name}
 		for i := range 60 { // all of them in the first block
 			words = append(words, fmt.Sprint(uint64(i)*0x9e3779b97f4a7c15>>12))
 		}
-		b.do(words...)
+		b.Do(words...)
 	}
-	b.ok(t, "ACL SETUSER carol on >pw +@all ~other:*")
+	b.OK(t, "ACL SETUSER carol on >pw +@all ~other:*")
 	for _, tt := range []struct{ user, name, want string }{
 		{"bob", "bob:f", "shared"}, {"eve", "secret:f", "old"}, {"carol", "other:f", "<id>, with a line"},
 		{"default", "other:f", "new"}, {"default", "bob:f", "new"}, {"default", "secret:f", "new"},
 	} {
 		want := "FILTER.REBUILD " + tt.name + " BEGIN NEWKEY " + tt.want
 		for _, line := range []string{"FILTER.HEALTH MATCH " + tt.name, "FILTER.INFO " + tt.name, "FILTER.LIST MATCH " + tt.name} {
-			if got := b.as(t, tt.user, strings.Fields(line)...); !strings.Contains(got, want) {
+			if got := b.As(t, tt.user, strings.Fields(line)...); !strings.Contains(got, want) {
 				t.Errorf("%s: %s: %s\nwant %s", tt.user, line, got, want)
 			}
 		}
@@ -228,24 +229,24 @@ func TestAdvisedKeysAreForTheName(t *testing.T) {
 // delete; nothing is noted in ACL LOG.
 func TestDryRunOfStableAdds(t *testing.T) {
 	b := secretBench(t)
-	b.ok(t, "ACL LOG RESET")
-	b.ok(t, "ACL SETUSER careful on >pw ~* +@all -@delete (~c +filter.del)")
-	b.ok(t, "FILTER.CREATE s stable CAPACITY 100")
-	b.ok(t, "FILTER.CREATE c stable CAPACITY 100")
-	b.ok(t, "FILTER.CREATE f bloom CAPACITY 100")
+	b.OK(t, "ACL LOG RESET")
+	b.OK(t, "ACL SETUSER careful on >pw ~* +@all -@delete (~c +filter.del)")
+	b.OK(t, "FILTER.CREATE s stable CAPACITY 100")
+	b.OK(t, "FILTER.CREATE c stable CAPACITY 100")
+	b.OK(t, "FILTER.CREATE f bloom CAPACITY 100")
 	for line, ok := range map[string]bool{
 		"FILTER.ADD s x": false, "FILTER.ADDHASH s 1": false, "FILTER.ADD c x": true, "FILTER.ADD f x": true, "FILTER.ADD none x": true,
 	} {
-		got := b.line("ACL DRYRUN careful " + line)
+		got := b.Line("ACL DRYRUN careful " + line)
 		if got == "+OK" != ok || !ok && !strings.HasPrefix(got, `"a filter of kind stable forgets items`) {
 			t.Errorf("ACL DRYRUN of %s: %s", line, got)
 		}
-		if log := b.line("ACL LOG"); log != "[]" {
+		if log := b.Line("ACL LOG"); log != "[]" {
 			t.Errorf("ACL LOG after the DRYRUN of %s: %s", line, log)
 		}
-		if real := b.as(t, "careful", strings.Fields(line)...); strings.HasPrefix(real, "-NOPERM") == ok {
+		if real := b.As(t, "careful", strings.Fields(line)...); strings.HasPrefix(real, "-NOPERM") == ok {
 			t.Errorf("%s: %s", line, real)
 		}
-		b.ok(t, "ACL LOG RESET")
+		b.OK(t, "ACL LOG RESET")
 	}
 }

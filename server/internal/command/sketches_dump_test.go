@@ -3,23 +3,25 @@ package command_test
 import (
 	"strings"
 	"testing"
+
+	"github.com/bloomery/bloomery/server/internal/command/commandtest"
 )
 
 // TestDumpOfCompressedDigest dumps a t-digest twice: what the first DUMP has compressed
 // needs no record of the second.
 func TestDumpOfCompressedDigest(t *testing.T) {
-	b := newBench(t, 1<<30)
-	b.script(t, `
+	b := commandtest.New(t, 1<<30)
+	b.Script(t, `
 		TDIGEST.CREATE d -> +OK
 		TDIGEST.ADD d 1 2 3 -> +OK`)
-	before := b.door.Status().LogEnd
-	b.line("DUMP d")
-	first := b.door.Status().LogEnd
-	if got := b.line("TDIGEST.INFO d"); !strings.Contains(got, "+Merged nodes :3 +Unmerged nodes :0 ") {
+	before := b.Door.Status().LogEnd
+	b.Line("DUMP d")
+	first := b.Door.Status().LogEnd
+	if got := b.Line("TDIGEST.INFO d"); !strings.Contains(got, "+Merged nodes :3 +Unmerged nodes :0 ") {
 		t.Errorf("after a DUMP: %s", got)
 	}
-	b.line("DUMP d")
-	if second := b.door.Status().LogEnd; first == before || second != first {
+	b.Line("DUMP d")
+	if second := b.Door.Status().LogEnd; first == before || second != first {
 		t.Errorf("the log ends at %d, after a DUMP at %d, after another at %d", before, first, second)
 	}
 }
@@ -27,18 +29,18 @@ func TestDumpOfCompressedDigest(t *testing.T) {
 // TestSmallTopKComesBackFromDump restores a sketch whose slots are less than one piece.
 // Where RedisBloom has pointers, a dump has zeros.
 func TestSmallTopKComesBackFromDump(t *testing.T) {
-	b := newBench(t, 1<<30)
-	b.script(t, `
+	b := commandtest.New(t, 1<<30)
+	b.Script(t, `
 		TOPK.RESERVE k 3 50 4 0.9 -> +OK
 		TOPK.ADD k a a b -> [nil nil nil]`)
-	dump := b.exec(bytesOf([]string{"DUMP", "k"}))[0].Text
+	dump := b.Exec(commandtest.Bytes([]string{"DUMP", "k"}))[0].Text
 	if slot := "\x01\x00\x00\x00" + strings.Repeat("\x00", 8) + "\x02" + strings.Repeat("\x00", 7); !strings.Contains(dump, slot) {
 		t.Errorf("no slot with an item of one byte, no pointer and a count of 2 in %q", dump)
 	}
-	if got := b.do("RESTORE", "again", "0", dump); got != "+OK" {
+	if got := b.Do("RESTORE", "again", "0", dump); got != "+OK" {
 		t.Fatalf("RESTORE = %s", got)
 	}
-	b.script(t, `
+	b.Script(t, `
 		TOPK.LIST again WITHCOUNT -> ["a" :2 "b" :1]
 		TOPK.QUERY again a b c -> [:1 :1 :0]
 		TOPK.ADD again a -> [nil]

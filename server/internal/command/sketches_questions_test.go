@@ -7,27 +7,26 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/bloomery/bloomery/server/internal/command"
+	"github.com/bloomery/bloomery/server/internal/command/commandtest"
 	"github.com/bloomery/bloomery/server/internal/door/local"
 	"github.com/bloomery/bloomery/server/internal/engine"
-	"github.com/bloomery/bloomery/server/internal/session"
 )
 
 // TestItemOfAZeroByte lists an item that begins with a zero byte: as RedisBloom does,
 // nothing of it is shown.
 func TestItemOfAZeroByte(t *testing.T) {
-	b := newBench(t, 1<<30)
-	b.line("TOPK.RESERVE k 1")
-	if got := b.do("TOPK.ADD", "k", "\x00tail"); got != "[nil]" {
+	b := commandtest.New(t, 1<<30)
+	b.Line("TOPK.RESERVE k 1")
+	if got := b.Do("TOPK.ADD", "k", "\x00tail"); got != "[nil]" {
 		t.Errorf("TOPK.ADD = %s", got)
 	}
-	b.script(t, `TOPK.LIST k -> [""]`)
+	b.Script(t, `TOPK.LIST k -> [""]`)
 }
 
 // TestQuestionsThatCompress asks a t-digest that is not compressed: only a question
 // whose answer lies within the values compresses it.
 func TestQuestionsThatCompress(t *testing.T) {
-	b := newBench(t, 1<<30)
+	b := commandtest.New(t, 1<<30)
 	for _, c := range []struct {
 		question, answer string
 		compresses       bool
@@ -46,17 +45,17 @@ func TestQuestionsThatCompress(t *testing.T) {
 		{"TDIGEST.QUANTILE d 1", "[4]", true},
 		{"TDIGEST.TRIMMED_MEAN d 0 1", "2.5", true},
 	} {
-		b.line("DEL d")
-		b.line("TDIGEST.CREATE d")
-		b.line("TDIGEST.ADD d 1 2 3 4")
-		before := b.door.Status().LogEnd
-		if got := b.line(c.question); got != c.answer {
+		b.Line("DEL d")
+		b.Line("TDIGEST.CREATE d")
+		b.Line("TDIGEST.ADD d 1 2 3 4")
+		before := b.Door.Status().LogEnd
+		if got := b.Line(c.question); got != c.answer {
 			t.Errorf("%s = %s, want %s", c.question, got, c.answer)
 		}
-		if got := strings.Contains(b.line("TDIGEST.INFO d"), "+Total compressions :1 "); got != c.compresses {
+		if got := strings.Contains(b.Line("TDIGEST.INFO d"), "+Total compressions :1 "); got != c.compresses {
 			t.Errorf("%s compresses: %v, want %v", c.question, got, c.compresses)
 		}
-		if got := b.door.Status().LogEnd != before; got != c.compresses { // replicas and replays do the same
+		if got := b.Door.Status().LogEnd != before; got != c.compresses { // replicas and replays do the same
 			t.Errorf("%s has a record: %v, want %v", c.question, got, c.compresses)
 		}
 	}
@@ -70,22 +69,19 @@ func (refusing) Refuses() error { return errors.New("the disk is full") }
 // TestQuestionsWithoutWrites asks a t-digest that is not compressed while nothing can be
 // written: the answer is the same, and the digest stays as it is.
 func TestQuestionsWithoutWrites(t *testing.T) {
-	b := newBench(t, 1<<30)
-	b.line("TDIGEST.CREATE d")
-	b.line("TDIGEST.ADD d 1 2 3 4")
-	e := engine.New(engine.Config{
-		Commands: command.All(), State: b.state, Door: refusing{b.door}, Keeper: b.door, Host: b, Clock: b.clock, MaxMemory: 1 << 30,
-		Settings: session.NewSettings(session.RedisBloomDefaults(), ""),
-	})
-	b.engine, e = e, b.engine
-	if got := b.line("TDIGEST.RANK d 2 3"); got != "[:1 :2]" {
+	b := commandtest.New(t, 1<<30)
+	b.Line("TDIGEST.CREATE d")
+	b.Line("TDIGEST.ADD d 1 2 3 4")
+	e := b.Engine
+	b.Rewire(func(c *engine.Config) { c.Door = refusing{b.Door} })
+	if got := b.Line("TDIGEST.RANK d 2 3"); got != "[:1 :2]" {
 		t.Errorf("TDIGEST.RANK = %s", got)
 	}
-	if got := b.line("TDIGEST.ADD d 5"); !strings.HasPrefix(got, "-") {
+	if got := b.Line("TDIGEST.ADD d 5"); !strings.HasPrefix(got, "-") {
 		t.Errorf("TDIGEST.ADD = %s", got)
 	}
-	b.engine = e
-	if got := b.line("TDIGEST.INFO d"); !strings.Contains(got, "+Total compressions :0 ") {
+	b.Engine = e
+	if got := b.Line("TDIGEST.INFO d"); !strings.Contains(got, "+Total compressions :0 ") {
 		t.Errorf("TDIGEST.INFO = %s", got)
 	}
 }
@@ -93,8 +89,8 @@ func TestQuestionsWithoutWrites(t *testing.T) {
 // TestTopKListNeedsMemory asks for a list that does not fit into the memory that is
 // left.
 func TestTopKListNeedsMemory(t *testing.T) {
-	b := newBench(t, 600<<10)
-	b.script(t, `
+	b := commandtest.New(t, 600<<10)
+	b.Script(t, `
 		TOPK.RESERVE k 5000 8 2 0.9 -> +OK
 		TOPK.LIST k -> -OOM command not allowed when used memory > 'maxmemory'.
 		TOPK.QUERY k a -> [:0]`)

@@ -1,7 +1,6 @@
 package command_test
 
 import (
-	"bytes"
 	"encoding/binary"
 	"fmt"
 	"math"
@@ -9,17 +8,18 @@ import (
 	"testing"
 
 	"github.com/bloomery/bloomery/internal/rdb"
+	"github.com/bloomery/bloomery/server/internal/command/commandtest"
 )
 
 // TestSketchesComeBackFromDumps dumps sketches, also large ones with many items, and
 // restores them: they answer as before, and dump the same bytes.
 func TestSketchesComeBackFromDumps(t *testing.T) {
-	b := newBench(t, 1<<30)
+	b := commandtest.New(t, 1<<30)
 	for _, line := range []string{
 		"CMS.INITBYDIM m 100000 7", "TOPK.RESERVE k 5000 20000 4 0.9", "TDIGEST.CREATE d COMPRESSION 20000", "TDIGEST.CREATE one", "TDIGEST.ADD one 3.5",
 		"TDIGEST.CREATE none",
 	} {
-		if got := b.line(line); got != "+OK" {
+		if got := b.Line(line); got != "+OK" {
 			t.Fatalf("%s = %s", line, got)
 		}
 	}
@@ -31,9 +31,9 @@ func TestSketchesComeBackFromDumps(t *testing.T) {
 			add = append(add, fmt.Sprint(strings.Repeat("x", n%50), n%6000))
 			values = append(values, fmt.Sprint(float64(n)/7))
 		}
-		b.do(incr...)
-		b.do(add...)
-		b.do(values...)
+		b.Do(incr...)
+		b.Do(add...)
+		b.Do(values...)
 	}
 	for key, asks := range map[string][]string{
 		"m":    {"CMS.INFO %s", "CMS.QUERY %s item1 item77 item59999 none"},
@@ -42,25 +42,20 @@ func TestSketchesComeBackFromDumps(t *testing.T) {
 		"one":  {"TDIGEST.INFO %s", "TDIGEST.MIN %s", "TDIGEST.BYRANK %s 0 1"},
 		"none": {"TDIGEST.INFO %s", "TDIGEST.MIN %s"},
 	} {
-		dump := b.exec([][]byte{[]byte("DUMP"), []byte(key)})[0].Text
-		if got := b.do("RESTORE", "again", "0", dump, "REPLACE"); got != "+OK" {
+		dump := b.Exec([][]byte{[]byte("DUMP"), []byte(key)})[0].Text
+		if got := b.Do("RESTORE", "again", "0", dump, "REPLACE"); got != "+OK" {
 			t.Fatalf("RESTORE of %s = %s", key, got)
 		}
 		for _, ask := range asks {
-			if got, want := b.line(fmt.Sprintf(ask, "again")), b.line(fmt.Sprintf(ask, key)); got != want {
+			if got, want := b.Line(fmt.Sprintf(ask, "again")), b.Line(fmt.Sprintf(ask, key)); got != want {
 				t.Errorf("%s restored: %s\n got %.200s\nwant %.200s", key, ask, got, want)
 			}
 		}
-		if again := b.exec([][]byte{[]byte("DUMP"), []byte("again")})[0].Text; again != dump {
+		if again := b.Exec([][]byte{[]byte("DUMP"), []byte("again")})[0].Text; again != dump {
 			t.Errorf("%s restored has another dump", key)
 		}
 	}
-	if err := b.door.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.Equal(snapshot(reopen(t, b)), snapshot(b.state)) {
-		t.Error("the log replays to another state")
-	}
+	b.Close(t)
 }
 
 // payload makes the payload of a sketch from its fields.
@@ -88,7 +83,7 @@ func TestHostileSketches(t *testing.T) {
 	const huge = uint64(math.MaxUint64)
 	cells := func(n int) string { return strings.Repeat("\x01", n) }
 	slot := string(binary.LittleEndian.AppendUint64(make([]byte, 16), 3))
-	b := newBench(t, 64<<20)
+	b := commandtest.New(t, 64<<20)
 	for i, p := range []string{
 		payload("CMSk-TYPE", 0, 1, 0, ""),
 		payload("CMSk-TYPE", 2, 0, 0, ""),
@@ -123,7 +118,7 @@ func TestHostileSketches(t *testing.T) {
 		payload("TDIS-TYPE", 1.0, 1.0, 2.0, 16, 1, 0, 0, 1.0, 0.0, 1.5),
 		payload("TDIS-TYPE", 1.0, 1.0, 2.0, 16, 0, 5, 0, 0.0, 5.0),
 	} {
-		if got := b.do("RESTORE", "k", "0", p); got != "-ERR Bad data format" {
+		if got := b.Do("RESTORE", "k", "0", p); got != "-ERR Bad data format" {
 			t.Errorf("payload %d: RESTORE = %s", i, got)
 		}
 	}
@@ -131,19 +126,19 @@ func TestHostileSketches(t *testing.T) {
 	for i, p := range []string{
 		payload("TDIS-TYPE", 1e6, 1.0, 2.0, 6_000_010, 0, 0, 0, 0.0, 0.0),
 	} {
-		if got := b.do("RESTORE", "k", "0", p); !strings.HasPrefix(got, "-OOM") {
+		if got := b.Do("RESTORE", "k", "0", p); !strings.HasPrefix(got, "-OOM") {
 			t.Errorf("payload %d, too large: RESTORE = %s", i, got)
 		}
 	}
-	if b.state.Names.Len() != 0 || b.state.Bytes() != 0 {
-		t.Errorf("%d names and %d bytes are left", b.state.Names.Len(), b.state.Bytes())
+	if b.State.Names.Len() != 0 || b.State.Bytes() != 0 {
+		t.Errorf("%d names and %d bytes are left", b.State.Names.Len(), b.State.Bytes())
 	}
 	for _, p := range []string{
 		payload("CMSk-TYPE", 2, 1, 5, cells(8)),
 		payload("TopK-TYPE", 1, 1, 1, 0.9, cells(8), slot, "a\x00"),
 		payload("TDIS-TYPE", 1.0, 1.0, 2.0, 16, 1, 0, 0, 2.0, 0.0, 1.5, 2.0),
 	} {
-		if got := b.do("RESTORE", "k", "0", p, "REPLACE"); got != "+OK" {
+		if got := b.Do("RESTORE", "k", "0", p, "REPLACE"); got != "+OK" {
 			t.Errorf("a right payload: RESTORE = %s", got)
 		}
 	}
@@ -156,14 +151,14 @@ func TestSketchesInFilterInfo(t *testing.T) {
 	for _, line := range []string{
 		"CMS.INITBYDIM m 200 3", "CMS.INCRBY m a 7", "TOPK.RESERVE k 5 50 4 0.9", "TOPK.ADD k a", "TDIGEST.CREATE d COMPRESSION 20", "TDIGEST.ADD d 1 2 3",
 	} {
-		b.line(line)
+		b.Line(line)
 	}
 	for key, want := range map[string][]string{
 		"m": {`"kind" "cms"`, `"width" :200`, `"depth" :3`, `"count" :7`, `"error_bound" 0.01`, `"error_probability" 0.125`},
 		"k": {`"kind" "topk"`, `"k" :5`, `"decay" 0.9`, `"least_count" :0`, `"items" :1`},
 		"d": {`"kind" "tdigest"`, `"compression" :20`, `"merged_nodes" :0`, `"unmerged_nodes" :3`, `"items" :3`},
 	} {
-		got := b.line("FILTER.INFO " + key)
+		got := b.Line("FILTER.INFO " + key)
 		for _, w := range want {
 			if !strings.Contains(got, w) {
 				t.Errorf("FILTER.INFO %s has no %s: %s", key, w, got)

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/bloomery/bloomery/server/internal/command/commandtest"
 )
 
 // TestSmallCounts holds filters of every kind, large ones, with few items to their number:
@@ -28,7 +30,7 @@ func TestSmallCounts(t *testing.T) {
 			case "cf":
 				create, add = "CF.RESERVE "+key+" 1000000", "CF.INSERT "+key+" ITEMS"
 			}
-			if got := b.line(create); got != "+OK" {
+			if got := b.Line(create); got != "+OK" {
 				t.Fatalf("%s: %s", create, got)
 			}
 			if n > 0 {
@@ -36,7 +38,7 @@ func TestSmallCounts(t *testing.T) {
 				for i := range n {
 					fmt.Fprintf(&items, " key-%d", i)
 				}
-				b.line(add + items.String())
+				b.Line(add + items.String())
 			}
 			list = append(list, one{key, n})
 		}
@@ -45,13 +47,13 @@ func TestSmallCounts(t *testing.T) {
 		b.watch(t, later)
 		for _, f := range list {
 			id := b.watched(f.key).ID()
-			r, ok := b.engine.Health().Current(id)
+			r, ok := b.Engine.Health().Current(id)
 			if !ok && later > 0 {
 				t.Errorf("%s has no state after %v", f.key, later)
 			}
 			info := b.fieldsOf(t, f.key)["items"].N
-			card := b.line("FILTER.CARD " + f.key)
-			row := b.line("FILTER.LIST MATCH " + f.key)
+			card := b.Line("FILTER.CARD " + f.key)
+			row := b.Line("FILTER.LIST MATCH " + f.key)
 			if info != int64(f.n) && !(f.n == 5000 && info > 4990 && info <= 5000) {
 				t.Errorf("%s: %d items in FILTER.INFO after %v", f.key, info, later)
 			}
@@ -71,24 +73,24 @@ func TestVerdictsFollowCures(t *testing.T) {
 		{"FILTER.CREATE f bloom CAPACITY 5200", `"Resize"`, "FILTER.GROW f"},
 	} {
 		b := newBench(t, 1<<30)
-		b.line(c.create)
+		b.Line(c.create)
 		var items strings.Builder
 		for i := range 5000 {
 			fmt.Fprintf(&items, " key-%d", i)
 		}
-		b.line("FILTER.ADD f" + items.String())
+		b.Line("FILTER.ADD f" + items.String())
 		b.watch(t, time.Minute)
-		if got := show(b.fieldsOf(t, "f")["verdict"]); got != c.verdict {
+		if got := commandtest.Show(b.fieldsOf(t, "f")["verdict"]); got != c.verdict {
 			t.Fatalf("%s: verdict %s, want %s", c.create, got, c.verdict)
 		}
-		if got := b.line(c.cure); got != "+OK" {
+		if got := b.Line(c.cure); got != "+OK" {
 			t.Fatalf("%s: %s", c.cure, got)
 		}
-		if got := b.line("FILTER.HEALTH"); !strings.Contains(got, `"verdict" "OK"`) {
+		if got := b.Line("FILTER.HEALTH"); !strings.Contains(got, `"verdict" "OK"`) {
 			t.Errorf("after %s FILTER.HEALTH says %s", c.cure, got)
 		}
 		for _, name := range []string{"verdict", "reason"} {
-			if got := show(b.fieldsOf(t, "f")[name]); got != `"OK"` && got != `"All measurements are within their limits."` {
+			if got := commandtest.Show(b.fieldsOf(t, "f")[name]); got != `"OK"` && got != `"All measurements are within their limits."` {
 				t.Errorf("after %s the %s is %s", c.cure, name, got)
 			}
 		}
@@ -101,14 +103,14 @@ func TestExactlyFull(t *testing.T) {
 	b := newBench(t, 1<<30)
 	for i := range 40 {
 		key := fmt.Sprint("f", i)
-		b.line("FILTER.CREATE " + key + " standard CAPACITY 1000")
+		b.Line("FILTER.CREATE " + key + " standard CAPACITY 1000")
 		var items strings.Builder
 		for j := range 1000 {
 			fmt.Fprintf(&items, " %d-%d", i, j)
 		}
-		b.line("FILTER.ADD " + key + items.String())
-		if got := show(b.fieldsOf(t, key)["verdict"]); got == `"Rebuild"` {
-			t.Errorf("%s: %s", key, show(b.fieldsOf(t, key)["reason"]))
+		b.Line("FILTER.ADD " + key + items.String())
+		if got := commandtest.Show(b.fieldsOf(t, key)["verdict"]); got == `"Rebuild"` {
+			t.Errorf("%s: %s", key, commandtest.Show(b.fieldsOf(t, key)["reason"]))
 		}
 	}
 }
@@ -116,9 +118,9 @@ func TestExactlyFull(t *testing.T) {
 // TestCallsCountFromTheStart asks that the first lookups of a filter are counted.
 func TestCallsCountFromTheStart(t *testing.T) {
 	b := newBench(t, 1<<30)
-	b.line("FILTER.CREATE f bloom")
+	b.Line("FILTER.CREATE f bloom")
 	for range 100 {
-		b.line("FILTER.HAS f a b")
+		b.Line("FILTER.HAS f a b")
 	}
 	if got := b.fieldsOf(t, "f"); got["calls"].N != 100 || got["lookups"].N != 200 {
 		t.Errorf("%d calls and %d lookups, want 100 and 200", got["calls"].N, got["lookups"].N)
@@ -129,22 +131,22 @@ func TestCallsCountFromTheStart(t *testing.T) {
 // shown with a rate over the one asked for beside OK, and that CLEAR ends all of it.
 func TestOverfullAtOnce(t *testing.T) {
 	b := newBench(t, 1<<30)
-	b.line("FILTER.CREATE f bloom CAPACITY 10000")
-	b.line("FILTER.INFO f")
+	b.Line("FILTER.CREATE f bloom CAPACITY 10000")
+	b.Line("FILTER.INFO f")
 	var items strings.Builder
 	for i := range 15000 {
 		fmt.Fprintf(&items, " key-%d", i)
 	}
-	b.line("FILTER.ADD f" + items.String())
-	if got := show(b.fieldsOf(t, "f")["verdict"]); got != `"Rebuild"` {
+	b.Line("FILTER.ADD f" + items.String())
+	if got := commandtest.Show(b.fieldsOf(t, "f")["verdict"]); got != `"Rebuild"` {
 		t.Errorf("overfull, the verdict is %s", got)
 	}
 	b.watch(t, time.Minute)
-	b.line("FILTER.CLEAR f")
+	b.Line("FILTER.CLEAR f")
 	got := b.fieldsOf(t, "f")
 	for name, want := range map[string]string{"anomaly": `""`, "verdict": `"OK"`, "reason": `"All measurements are within their limits."`, "probed": "0"} {
-		if show(got[name]) != want {
-			t.Errorf("after a clear %s is %s, want %s", name, show(got[name]), want)
+		if commandtest.Show(got[name]) != want {
+			t.Errorf("after a clear %s is %s, want %s", name, commandtest.Show(got[name]), want)
 		}
 	}
 }

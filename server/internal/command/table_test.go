@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/bloomery/bloomery/server/internal/command/commandtest"
 	"github.com/bloomery/bloomery/server/internal/engine"
 
 	"github.com/bloomery/bloomery/server/internal/command"
@@ -75,9 +76,9 @@ func TestLookup(t *testing.T) {
 
 // TestFlagsOfIncrements asks COMMAND INFO for the flags of commands that count.
 func TestFlagsOfIncrements(t *testing.T) {
-	b := newBench(t, 1<<30)
+	b := commandtest.New(t, 1<<30)
 	for _, name := range []string{"incr", "decr", "incrby", "decrby"} {
-		if got := b.line("COMMAND INFO " + name); !strings.Contains(got, "[+write +denyoom +fast]") {
+		if got := b.Line("COMMAND INFO " + name); !strings.Contains(got, "[+write +denyoom +fast]") {
 			t.Errorf("COMMAND INFO %s = %s", name, got)
 		}
 	}

@@ -19,19 +19,19 @@ func TestUnionHoldsPartsShortly(t *testing.T) {
 	}
 	const limit = 2 * time.Millisecond
 	b := newBench(t, 1<<40)
-	b.withoutLog(t)
-	b.do("FILTER.CREATE", "a", "bloom", "CAPACITY", "54000000")
-	b.do("FILTER.CREATE", "b", "bloom", "LIKE", "a")
-	b.do("FILTER.ADD", "a", "x", "y")
-	b.do("FILTER.ADD", "b", "z")
-	if bytes := store.Cost("", b.state.Names.Lookup([]byte("b"), 0)); bytes < 64<<20 {
+	b.WithoutLog(t)
+	b.Do("FILTER.CREATE", "a", "bloom", "CAPACITY", "54000000")
+	b.Do("FILTER.CREATE", "b", "bloom", "LIKE", "a")
+	b.Do("FILTER.ADD", "a", "x", "y")
+	b.Do("FILTER.ADD", "b", "z")
+	if bytes := store.Cost("", b.State.Names.Lookup([]byte("b"), 0)); bytes < 64<<20 {
 		t.Fatalf("the filter takes %d bytes, want 64 MiB", bytes)
 	}
 	longest := time.Hour
 	for range 5 { // in the first the system makes the pages of b
 		order.Record(true)
 		order.Take()
-		got := b.do("FILTER.UNION", "b", "a")
+		got := b.Do("FILTER.UNION", "b", "a")
 		report := order.Take()
 		order.Record(false)
 		if got != "+OK" {
@@ -43,7 +43,7 @@ func TestUnionHoldsPartsShortly(t *testing.T) {
 	if longest > limit {
 		t.Errorf("each UNION held the lock of a part for %v or longer, want at most %v", longest, limit)
 	}
-	if got := b.do("FILTER.HAS", "b", "x", "y", "z"); got != "[true true true]" {
+	if got := b.Do("FILTER.HAS", "b", "x", "y", "z"); got != "[true true true]" {
 		t.Error(got)
 	}
 }

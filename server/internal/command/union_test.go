@@ -11,9 +11,9 @@ import (
 func TestSimilarity(t *testing.T) {
 	b := newBench(t, 1<<30)
 	for _, key := range []string{"a", "b", "c"} {
-		b.line("FILTER.CREATE " + key + " bloom CAPACITY 1000")
+		b.Line("FILTER.CREATE " + key + " bloom CAPACITY 1000")
 	}
-	b.script(t, `
+	b.Script(t, `
 		FILTER.SIMILAR a b -> 1
 		FILTER.ADD a x -> [true]
 		FILTER.ADD b x -> [true]
@@ -34,10 +34,10 @@ func withItems(command string, from, to int) string {
 func TestSimilarityOfHalves(t *testing.T) {
 	b := newBench(t, 1<<30)
 	for key, from := range map[string]int{"a": 0, "b": 50} {
-		b.line("FILTER.CREATE " + key + " standard CAPACITY 1000")
-		b.line(withItems("FILTER.ADD "+key, from, from+100))
+		b.Line("FILTER.CREATE " + key + " standard CAPACITY 1000")
+		b.Line(withItems("FILTER.ADD "+key, from, from+100))
 	}
-	if got, err := strconv.ParseFloat(b.line("FILTER.SIMILAR a b"), 64); err != nil || got < 0.28 || got > 0.39 {
+	if got, err := strconv.ParseFloat(b.Line("FILTER.SIMILAR a b"), 64); err != nil || got < 0.28 || got > 0.39 {
 		t.Errorf("FILTER.SIMILAR = %v, %v, want about a third", got, err)
 	}
 }

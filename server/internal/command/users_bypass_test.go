@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/bloomery/bloomery/server/internal/command"
+	"github.com/bloomery/bloomery/server/internal/command/commandtest"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/traits"
 )
@@ -42,48 +43,32 @@ var shows = []string{
 	"slowlog|len",
 }
 
-// as makes a new session that of a user and runs one command in it.
-func (b *bench) as(t testing.TB, user string, words ...string) string {
-	t.Helper()
-	b.login(t, user)
-	return b.do(words...)
-}
-
-func (b *bench) login(t testing.TB, user string) {
-	t.Helper()
-	b.engine.Close(b.session)
-	b.session = engine.NewSession(b.session.ID+1, "127.0.0.1:1", "127.0.0.1:2", b.now, func() {})
-	if got := b.line("AUTH " + user + " pw"); got != "+OK" {
-		t.Fatalf("AUTH %s: %s", user, got)
-	}
-}
-
 // newWorld returns a bench with the keys of mine, a secret, and a user bob who may do
 // everything but touch the secret.
-func newWorld(t testing.TB, secret string) *bench {
+func newWorld(t testing.TB, secret string) *commandtest.Bench {
 	t.Helper()
-	b := newBench(t, 1<<30)
-	b.line("ACL SETUSER bob on >pw +@all ~mine:*")
-	b.renew(t, secret)
+	b := commandtest.New(t, 1<<30)
+	b.Line("ACL SETUSER bob on >pw +@all ~mine:*")
+	renew(t, b, secret)
 	return b
 }
 
 // renew puts the keys of a world back to what they were.
-func (b *bench) renew(t testing.TB, secret string) {
+func renew(t testing.TB, b *commandtest.Bench, secret string) {
 	t.Helper()
-	b.login(t, "default")
+	b.Login(t, "default")
 	for _, words := range append([][]string{{"FLUSHALL"}}, append(callsOf(mine), strings.Fields(secret))...) {
-		if got := b.do(words...); strings.HasPrefix(got, "-") {
+		if got := b.Do(words...); strings.HasPrefix(got, "-") {
 			t.Fatalf("%q: %s", words, got)
 		}
 	}
-	b.line("EXPIREAT secret 1900000000")
+	b.Line("EXPIREAT secret 1900000000")
 }
 
 // hidden returns all that an operator sees of the secret.
-func (b *bench) hidden(t testing.TB) string {
+func hidden(t testing.TB, b *commandtest.Bench) string {
 	t.Helper()
-	return b.as(t, "default", "DUMP", "secret") + b.as(t, "default", "PEXPIRETIME", "secret")
+	return b.As(t, "default", "DUMP", "secret") + b.As(t, "default", "PEXPIRETIME", "secret")
 }
 
 // TestNoWayToTheSecret puts the name of a key that the user may not touch into every
@@ -100,10 +85,10 @@ func TestNoWayToTheSecret(t *testing.T) {
 			if !slices.Contains(secretsFor(cmd), secret) {
 				continue
 			}
-			b.renew(t, secret)
-			before := b.hidden(t)
-			replies := b.intrude(t, table, cmd, words)
-			if after := b.hidden(t); after != before {
+			renew(t, b, secret)
+			before := hidden(t, b)
+			replies := intrude(t, b, table, cmd, words)
+			if after := hidden(t, b); after != before {
 				t.Errorf("%q: with %q the secret changed:\n%s\n%s", words, secret, before, after)
 			}
 			if first[n] == nil {
@@ -118,18 +103,18 @@ func TestNoWayToTheSecret(t *testing.T) {
 
 // intrude runs a call as bob, and again with the secret in the place of each of its
 // arguments, and returns the replies.
-func (b *bench) intrude(t *testing.T, table *engine.Table, cmd *engine.Command, words []string) (replies []string) {
+func intrude(t *testing.T, b *commandtest.Bench, table *engine.Table, cmd *engine.Command, words []string) (replies []string) {
 	t.Helper()
 	for i := range words {
 		changed := slices.Clone(words)
 		if i > 0 {
 			changed[i] = "secret"
 		}
-		got := b.as(t, "bob", changed...)
+		got := b.As(t, "bob", changed...)
 		replies = append(replies, sorted(got))
 		isKey := false
 		if i > 0 && commandSame(table, cmd, changed) {
-			cmd.Keys.Each(bytesOf(changed), func(at int, _ traits.Key) { isKey = isKey || changed[at] == "secret" })
+			cmd.Keys.Each(commandtest.Bytes(changed), func(at int, _ traits.Key) { isKey = isKey || changed[at] == "secret" })
 		}
 		if isKey && got != "-NOPERM No permissions to access a key" {
 			t.Errorf("%q: %s", changed, got)
@@ -157,24 +142,24 @@ func TestNoWayByTransactions(t *testing.T) {
 			continue
 		}
 		b := newWorld(t, "SET secret 7")
-		b.line("ACL SETUSER eve on >pw +@all ~*")
-		b.login(t, "eve")
-		b.line("MULTI")
-		if got := b.do(words...); got != "+QUEUED" {
+		b.Line("ACL SETUSER eve on >pw +@all ~*")
+		b.Login(t, "eve")
+		b.Line("MULTI")
+		if got := b.Do(words...); got != "+QUEUED" {
 			t.Errorf("%q: %s", words, got)
 		}
-		before, session := snapshot(b.state), b.session
-		b.session = engine.NewSession(99, "127.0.0.1:1", "127.0.0.1:2", b.now, func() {})
-		b.line("ACL SETUSER eve resetkeys")
-		b.session = session
-		got := b.line("EXEC")
+		before, session := commandtest.Snapshot(b.State), b.Session
+		b.Session = engine.NewSession(99, "127.0.0.1:1", "127.0.0.1:2", b.Now, func() {})
+		b.Line("ACL SETUSER eve resetkeys")
+		b.Session = session
+		got := b.Line("EXEC")
 		if !strings.HasPrefix(got, "[-NOPERM ACLs rules changed between the moment") || !strings.HasSuffix(got, "no permission to touch the specified keys]") {
 			t.Errorf("%q: %s", words, got)
 		}
-		if string(snapshot(b.state)) != string(before) {
+		if string(commandtest.Snapshot(b.State)) != string(before) {
 			t.Errorf("%q has changed something", words)
 		}
-		if held := b.session.Memory(); held != 0 {
+		if held := b.Session.Memory(); held != 0 {
 			t.Errorf("%q: %d bytes are held", words, held)
 		}
 	}
@@ -191,17 +176,17 @@ func TestReadAndWriteApart(t *testing.T) {
 			continue
 		}
 		b := newWorld(t, "PING")
-		b.line("ACL SETUSER reader on >pw +@all %R~mine:*")
-		b.line("ACL SETUSER writer on >pw +@all %W~mine:*")
-		before := snapshot(b.state)
-		got := b.as(t, "reader", words...)
+		b.Line("ACL SETUSER reader on >pw +@all %R~mine:*")
+		b.Line("ACL SETUSER writer on >pw +@all %W~mine:*")
+		before := commandtest.Snapshot(b.State)
+		got := b.As(t, "reader", words...)
 		if refused := strings.HasPrefix(got, "-NOPERM"); refused != writes {
 			t.Errorf("reader: %q: %s", words, got)
 		}
-		if writes && string(snapshot(b.state)) != string(before) {
+		if writes && string(commandtest.Snapshot(b.State)) != string(before) {
 			t.Errorf("reader: %q has changed something", words)
 		}
-		if got := b.as(t, "writer", words...); !writes && !strings.HasPrefix(got, "-NOPERM") {
+		if got := b.As(t, "writer", words...); !writes && !strings.HasPrefix(got, "-NOPERM") {
 			t.Errorf("writer: %q: %s", words, got)
 		}
 	}
@@ -211,9 +196,9 @@ func TestReadAndWriteApart(t *testing.T) {
 // for those that do not.
 func TestWhatKeysNeed(t *testing.T) {
 	b := newWorld(t, "PING")
-	b.line("ACL SETUSER reader on >pw +@all %R~mine:*")
-	b.line("ACL SETUSER writer on >pw +@all %W~mine:*")
-	b.line("ACL SETUSER apart on >pw +@all %R~mine:* %W~mine:?*")
+	b.Line("ACL SETUSER reader on >pw +@all %R~mine:*")
+	b.Line("ACL SETUSER writer on >pw +@all %W~mine:*")
+	b.Line("ACL SETUSER apart on >pw +@all %R~mine:* %W~mine:?*")
 	const refused = "-NOPERM No permissions to access a key"
 	for _, tt := range []struct{ user, line, want string }{
 		{"writer", "SET mine:s v", "+OK"},
@@ -242,25 +227,25 @@ func TestWhatKeysNeed(t *testing.T) {
 		{"apart", "BF.EXISTS mine:bf x", ":1"},
 		{"apart", "BF.ADD mine:bf x", refused}, // one pattern must allow both
 	} {
-		if got := b.as(t, tt.user, strings.Fields(tt.line)...); got != tt.want {
+		if got := b.As(t, tt.user, strings.Fields(tt.line)...); got != tt.want {
 			t.Errorf("%s: %s: %s, want %s", tt.user, tt.line, got, tt.want)
 		}
 	}
-	if got := b.as(t, "reader", "BF.SCANDUMP", "mine:bf", "0"); !strings.HasPrefix(got, "[:1 ") {
+	if got := b.As(t, "reader", "BF.SCANDUMP", "mine:bf", "0"); !strings.HasPrefix(got, "[:1 ") {
 		t.Errorf("reader: BF.SCANDUMP: %s", got)
 	}
 }
 
 // TestListsShowReadableNames asks for every command that lists names.
 func TestListsShowReadableNames(t *testing.T) {
-	b := newBench(t, 1<<30)
+	b := commandtest.New(t, 1<<30)
 	for _, line := range []string{
 		"BF.ADD a:1 x", "BF.ADD a:2 x", "BF.ADD b:1 x", "BF.ADD c:1 x",
 		"ACL SETUSER bob on >pw +@all ~a:2 %R~b:* %W~c:*",
 		"ACL SETUSER none on >pw +@all",
 		"ACL SETUSER two on >pw ~a:1 +scan (~b:* +keys +randomkey)",
 	} {
-		if got := b.line(line); strings.HasPrefix(got, "-") {
+		if got := b.Line(line); strings.HasPrefix(got, "-") {
 			t.Fatalf("%s: %s", line, got)
 		}
 	}
@@ -278,18 +263,18 @@ func TestListsShowReadableNames(t *testing.T) {
 		{"two", "SCAN 0 COUNT 1000", `["0" ["a:1"]]`},
 		{"two", "RANDOMKEY", `"b:1"`},
 	} {
-		got := b.as(t, tt.user, strings.Fields(tt.line)...)
+		got := b.As(t, tt.user, strings.Fields(tt.line)...)
 		if sorted(got) != sorted(tt.want) {
 			t.Errorf("%s: %s\n got %s\nwant %s", tt.user, tt.line, got, tt.want)
 		}
 	}
 	for _, command := range []string{"FILTER.HEALTH", "FILTER.LIST"} {
-		if got := b.as(t, "bob", command); strings.Contains(got, "a:1") || strings.Contains(got, "c:1") || !strings.Contains(got, "a:2") || !strings.Contains(got, "b:1") {
+		if got := b.As(t, "bob", command); strings.Contains(got, "a:1") || strings.Contains(got, "c:1") || !strings.Contains(got, "a:2") || !strings.Contains(got, "b:1") {
 			t.Errorf("%s: %s", command, got)
 		}
 	}
 	for range 50 {
-		if got := b.as(t, "bob", "RANDOMKEY"); got != `"a:2"` && got != `"b:1"` {
+		if got := b.As(t, "bob", "RANDOMKEY"); got != `"a:2"` && got != `"b:1"` {
 			t.Fatalf("RANDOMKEY: %s", got)
 		}
 	}

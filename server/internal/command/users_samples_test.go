@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/bloomery/bloomery/server/internal/command"
+	"github.com/bloomery/bloomery/server/internal/command/commandtest"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/traits"
 )
@@ -311,7 +312,7 @@ func TestSamplesHaveEveryCommand(t *testing.T) {
 	seen := map[*engine.Command]map[string]bool{} // what is done to keys
 	for _, words := range callsOf(samples) {
 		cmd := commandOf(t, table, words)
-		args := bytesOf(words)
+		args := commandtest.Bytes(words)
 		if !cmd.Takes(len(args)) {
 			t.Errorf("%q has a wrong number of arguments", words)
 		}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/bloomery/bloomery/server/internal/acl"
 	"github.com/bloomery/bloomery/server/internal/command"
+	"github.com/bloomery/bloomery/server/internal/command/commandtest"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/session"
 	"github.com/bloomery/bloomery/server/internal/traits"
@@ -20,7 +21,7 @@ const hashOfPw = "30c952fab122c3f9759f02a6d95c3758b246b4fee239957b2d4fee46e26170
 
 // TestUserCommands asks for the replies of Redis 7.4.
 func TestUserCommands(t *testing.T) {
-	b := newBench(t, 1<<30)
+	b := commandtest.New(t, 1<<30)
 	for line := range strings.Lines(strings.TrimSpace(`
 		ACL WHOAMI -> "default"
 		ACL LIST -> ["user default on nopass sanitize-payload ~* &* +@all"]
@@ -102,20 +103,20 @@ func TestUserCommands(t *testing.T) {
 	`)) {
 		line = strings.ReplaceAll(strings.Trim(line, "\t\n"), "HASH", hashOfPw)
 		cmd, want, _ := strings.Cut(line, " -> ")
-		if got := b.line(cmd); got != want {
+		if got := b.Line(cmd); got != want {
 			t.Errorf("%s\n got %s\nwant %s", cmd, got, want)
 		}
 	}
-	if got := b.line("ACL GENPASS"); len(got) != 66 {
+	if got := b.Line("ACL GENPASS"); len(got) != 66 {
 		t.Errorf("ACL GENPASS: %s", got)
 	}
-	if got := b.line("ACL GENPASS 5"); len(got) != 4 {
+	if got := b.Line("ACL GENPASS 5"); len(got) != 4 {
 		t.Errorf("ACL GENPASS 5: %s", got)
 	}
-	if got := b.do("ACL", "SETUSER", "a b"); got != "-ERR Usernames can't contain spaces or null characters" {
+	if got := b.Do("ACL", "SETUSER", "a b"); got != "-ERR Usernames can't contain spaces or null characters" {
 		t.Errorf("ACL SETUSER with a space: %s", got)
 	}
-	if got := b.do("ACL", "SETUSER", ""); got != "-ERR Usernames can't be empty" {
+	if got := b.Do("ACL", "SETUSER", ""); got != "-ERR Usernames can't be empty" {
 		t.Errorf("ACL SETUSER without a name: %s", got)
 	}
 }
@@ -161,11 +162,11 @@ func TestCategoriesAreSane(t *testing.T) {
 			}
 		}
 	})
-	b := newBench(t, 1<<30)
+	b := commandtest.New(t, 1<<30)
 	want := `["bf.loadchunk" "cf.del" "cf.loadchunk" "cms.merge" "copy" "del" "expire" "expireat" "filter.clear" "filter.del" "filter.intersect" ` +
 		`"filter.load" "filter.rebuild" "flushall" "flushdb" "getdel" "getex" "getset" "mset" "pexpire" "pexpireat" "psetex" "rename" "renamenx" ` +
 		`"restore" "set" "setex" "tdigest.merge" "tdigest.reset" "unlink"]`
-	if got := b.line("ACL CAT delete"); got != want {
+	if got := b.Line("ACL CAT delete"); got != want {
 		t.Errorf("ACL CAT delete\n got %s\nwant %s", got, want)
 	}
 }
@@ -176,16 +177,16 @@ func TestEveryCommandCanBeAllowedAlone(t *testing.T) {
 	table := engine.NewTable(command.All())
 	var all []*engine.Command
 	table.Walk(func(c *engine.Command) { all = append(all, c) })
-	b := newBench(t, 1<<30)
+	b := commandtest.New(t, 1<<30)
 	calls := callsOf(samples)
 	for _, c := range all {
-		if got := b.do("ACL", "SETUSER", "one", "reset", "on", "nopass", "allkeys", "+"+c.FullName()); got != "+OK" {
+		if got := b.Do("ACL", "SETUSER", "one", "reset", "on", "nopass", "allkeys", "+"+c.FullName()); got != "+OK" {
 			t.Fatalf("+%s: %s", c.FullName(), got)
 		}
 		for _, words := range calls {
 			cmd := commandOf(t, table, words)
 			want := cmd == c || cmd.Flags&traits.NoAuth != 0 || strings.HasPrefix(cmd.FullName(), c.FullName()+"|")
-			if got := b.do(append([]string{"ACL", "DRYRUN", "one"}, words...)...); (got == "+OK") != want {
+			if got := b.Do(append([]string{"ACL", "DRYRUN", "one"}, words...)...); (got == "+OK") != want {
 				t.Fatalf("+%s: %q: %s", c.FullName(), words, got)
 			}
 		}
@@ -195,18 +196,18 @@ func TestEveryCommandCanBeAllowedAlone(t *testing.T) {
 // TestGroupsAreChecked asks that commands which are run together are asked for one by
 // one.
 func TestGroupsAreChecked(t *testing.T) {
-	b := newBench(t, 1<<30)
-	b.line("ACL SETUSER bob on >pw ~k +bf.add +bf.exists +topk.query +get")
-	b.login(t, "bob")
+	b := commandtest.New(t, 1<<30)
+	b.Line("ACL SETUSER bob on >pw ~k +bf.add +bf.exists +topk.query +get")
+	b.Login(t, "bob")
 	var pipeline [][][]byte
 	for _, line := range []string{
 		"BF.ADD k a", "BF.MADD k b", "BF.ADD k c", "BF.EXISTS k a", "BF.MEXISTS k a", "BF.EXISTS k c", "BF.EXISTS l a", "BF.EXISTS k b", "GET k", "GET l", "GET k",
 	} {
-		pipeline = append(pipeline, bytesOf(strings.Fields(line)))
+		pipeline = append(pipeline, commandtest.Bytes(strings.Fields(line)))
 	}
 	var got []string
-	for _, r := range b.exec(pipeline...) {
-		got = append(got, strings.Fields(show(r))[0])
+	for _, r := range b.Exec(pipeline...) {
+		got = append(got, strings.Fields(commandtest.Show(r))[0])
 	}
 	if want := strings.Fields(":1 -NOPERM :1 :1 -NOPERM :1 -NOPERM :0 -WRONGTYPE -NOPERM -WRONGTYPE"); !slices.Equal(got, want) {
 		t.Errorf("a pipeline\n got %q\nwant %q", got, want)
@@ -215,8 +216,8 @@ func TestGroupsAreChecked(t *testing.T) {
 
 // TestRequirePass asks that the old setting is the password of the user default.
 func TestRequirePass(t *testing.T) {
-	b := newBench(t, 1<<30)
-	b.session.Authenticated = true
+	b := commandtest.New(t, 1<<30)
+	b.Session.Authenticated = true
 	for _, tt := range [][2]string{
 		{"CONFIG SET requirepass pw", "+OK"},
 		{"ACL LIST", `["user default on sanitize-payload #` + hashOfPw + ` ~* &* +@all"]`},
@@ -239,7 +240,7 @@ func TestRequirePass(t *testing.T) {
 		{"RESET", "+RESET"},
 		{"PING", "-NOAUTH Authentication required."},
 	} {
-		if got := b.line(tt[0]); got != tt[1] {
+		if got := b.Line(tt[0]); got != tt[1] {
 			t.Errorf("%s\n got %s\nwant %s", tt[0], got, tt[1])
 		}
 	}
@@ -247,26 +248,26 @@ func TestRequirePass(t *testing.T) {
 
 // TestACLLog asks for what ACL LOG and INFO show of refusals.
 func TestACLLog(t *testing.T) {
-	b := newBench(t, 1<<30)
-	b.line("ACL SETUSER bob on >pw +get +multi +exec ~mine")
-	b.line("AUTH bob wrong")
-	b.line("HELLO 3 AUTH bob wrong")
-	b.line("AUTH bob wrong")
-	b.login(t, "bob")
-	b.line("GET other")
-	b.line("DEL mine")
-	b.line("MULTI")
-	b.line("GET other")
-	b.line("EXEC")
-	b.login(t, "default")
-	r := b.exec(bytesOf([]string{"ACL", "LOG"}))[0]
+	b := commandtest.New(t, 1<<30)
+	b.Line("ACL SETUSER bob on >pw +get +multi +exec ~mine")
+	b.Line("AUTH bob wrong")
+	b.Line("HELLO 3 AUTH bob wrong")
+	b.Line("AUTH bob wrong")
+	b.Login(t, "bob")
+	b.Line("GET other")
+	b.Line("DEL mine")
+	b.Line("MULTI")
+	b.Line("GET other")
+	b.Line("EXEC")
+	b.Login(t, "default")
+	r := b.Exec(commandtest.Bytes([]string{"ACL", "LOG"}))[0]
 	var got []string
 	for _, e := range r.Elems {
 		var fields []string
 		for i := 0; i < 10; i += 2 {
-			fields = append(fields, strings.Trim(show(e.Elems[i+1]), `"`))
+			fields = append(fields, strings.Trim(commandtest.Show(e.Elems[i+1]), `"`))
 		}
-		if info := show(e.Elems[13]); !strings.Contains(info, "addr=127.0.0.1:1") {
+		if info := commandtest.Show(e.Elems[13]); !strings.Contains(info, "addr=127.0.0.1:1") {
 			t.Errorf("client-info: %s", info)
 		}
 		got = append(got, strings.Join(fields, " "))
@@ -281,26 +282,26 @@ func TestACLLog(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("ACL LOG\n got %q\nwant %q", got, want)
 	}
-	info := b.line("INFO stats")
+	info := b.Line("INFO stats")
 	for _, line := range []string{"acl_access_denied_auth:3", "acl_access_denied_cmd:1", "acl_access_denied_key:2", "acl_access_denied_channel:0", "acl_addrate_refused:0"} {
 		if !strings.Contains(info, line+`\r\n`) {
 			t.Errorf("INFO has no %s: %s", line, info)
 		}
 	}
-	if got := b.line("ACL LOG 2"); strings.Count(got, "count") != 2 {
+	if got := b.Line("ACL LOG 2"); strings.Count(got, "count") != 2 {
 		t.Errorf("ACL LOG 2: %s", got)
 	}
-	b.line("CONFIG SET acllog-max-len 1")
-	b.line("AUTH eve wrong")
-	if got := b.line("ACL LOG"); strings.Count(got, "count") != 1 || !strings.Contains(got, "eve") {
+	b.Line("CONFIG SET acllog-max-len 1")
+	b.Line("AUTH eve wrong")
+	if got := b.Line("ACL LOG"); strings.Count(got, "count") != 1 || !strings.Contains(got, "eve") {
 		t.Errorf("a log of one: %s", got)
 	}
-	b.line("ACL LOG RESET")
-	b.line("CONFIG RESETSTAT")
-	if got := b.line("ACL LOG"); got != "[]" {
+	b.Line("ACL LOG RESET")
+	b.Line("CONFIG RESETSTAT")
+	if got := b.Line("ACL LOG"); got != "[]" {
 		t.Errorf("ACL LOG behind RESET: %s", got)
 	}
-	if info := b.line("INFO stats"); !strings.Contains(info, "acl_access_denied_auth:0") {
+	if info := b.Line("INFO stats"); !strings.Contains(info, "acl_access_denied_auth:0") {
 		t.Errorf("INFO behind RESETSTAT: %s", info)
 	}
 }
@@ -308,34 +309,34 @@ func TestACLLog(t *testing.T) {
 // TestManyRulesAtOnce asks that a command with very many rules is refused: others log in
 // meanwhile.
 func TestManyRulesAtOnce(t *testing.T) {
-	b := newBench(t, 1<<30)
+	b := commandtest.New(t, 1<<30)
 	for _, rules := range []string{strings.Repeat(" ~a", 4097), " (" + strings.Repeat("~a ", 4097) + "+get)", " ~" + strings.Repeat("a", 1<<20)} {
-		if got := b.line("ACL SETUSER bob" + rules); got != "-ERR more than 4096 rules, or 1 MiB of them: send them in several commands" {
+		if got := b.Line("ACL SETUSER bob" + rules); got != "-ERR more than 4096 rules, or 1 MiB of them: send them in several commands" {
 			t.Errorf("many rules: %q", got)
 		}
 	}
-	if got := b.line("ACL GETUSER bob"); strings.Contains(got, "flags") {
+	if got := b.Line("ACL GETUSER bob"); strings.Contains(got, "flags") {
 		t.Errorf("the user is there: %q", got)
 	}
-	if got := b.line("ACL SETUSER bob on nopass (" + strings.Repeat("~a ", 4000) + "+get)"); got != "+OK" {
+	if got := b.Line("ACL SETUSER bob on nopass (" + strings.Repeat("~a ", 4000) + "+get)"); got != "+OK" {
 		t.Errorf("4000 rules: %q", got)
 	}
 }
 
 // TestPasswordsAreNowhere asks that no log, reply or listing shows a password.
 func TestPasswordsAreNowhere(t *testing.T) {
-	b := newBench(t, 1<<30)
-	b.tick = time.Millisecond
-	b.line("CONFIG SET slowlog-log-slower-than 0")
+	b := commandtest.New(t, 1<<30)
+	b.Tick = time.Millisecond
+	b.Line("CONFIG SET slowlog-log-slower-than 0")
 	var replies []string
 	for _, line := range []string{
 		"ACL SETUSER bob on >s3cret ~* +@all", "AUTH bob s3cret", "HELLO 2 AUTH bob s3cret", "ACL SETUSER bob <s3cret2", "ACL SETUSER bob !s3cret",
 		"ACL SETUSER bob #s3cret", "ACL DRYRUN bob AUTH bob s3cret", "AUTH bob s3cret2", "HELLO 3 AUTH bob s3cret2", "ACL LIST", "ACL GETUSER bob", "ACL LOG",
 		"CLIENT LIST", "INFO all",
 	} {
-		replies = append(replies, b.line(line))
+		replies = append(replies, b.Line(line))
 	}
-	replies = append(replies, b.line("SLOWLOG GET -1"))
+	replies = append(replies, b.Line("SLOWLOG GET -1"))
 	for _, r := range replies {
 		if strings.Contains(r, "s3cret") {
 			t.Errorf("a password is shown: %s", r)
@@ -360,66 +361,66 @@ func TestAddRate(t *testing.T) {
 		{"TOPK.RESERVE k 3", "TOPK.ADD k a b", "TOPK.INCRBY k a 1"},
 		{"TDIGEST.CREATE k", "TDIGEST.ADD k 1 2", "TDIGEST.ADD k 3"},
 	} {
-		b := newBench(t, 1<<30)
-		b.line(tt.setup)
-		b.line("ACL SETUSER bob on >pw +@all ~* addrate=2")
-		b.login(t, "bob")
-		if got := b.line(tt.add); strings.HasPrefix(got, "-") {
+		b := commandtest.New(t, 1<<30)
+		b.Line(tt.setup)
+		b.Line("ACL SETUSER bob on >pw +@all ~* addrate=2")
+		b.Login(t, "bob")
+		if got := b.Line(tt.add); strings.HasPrefix(got, "-") {
 			t.Errorf("%s: %s", tt.add, got)
 		}
-		got := b.line(tt.more)
+		got := b.Line(tt.more)
 		if !strings.HasPrefix(got, "-LIMIT user 'bob' may add 2 items a second (addrate): try again in ") || !strings.HasSuffix(got, " ms") {
 			t.Errorf("%s: %s", tt.more, got)
 		}
-		if got := b.line("EXISTS k"); got != ":1" {
+		if got := b.Line("EXISTS k"); got != ":1" {
 			t.Errorf("a read: %s", got)
 		}
-		if got := b.as(t, "default", strings.Fields(tt.more)...); strings.HasPrefix(got, "-") {
+		if got := b.As(t, "default", strings.Fields(tt.more)...); strings.HasPrefix(got, "-") {
 			t.Errorf("%s by another user: %s", tt.more, got)
 		}
-		if got := b.line("INFO stats"); !strings.Contains(got, `acl_addrate_refused:1\r\n`) {
+		if got := b.Line("INFO stats"); !strings.Contains(got, `acl_addrate_refused:1\r\n`) {
 			t.Errorf("INFO: %s", got)
 		}
 		n := int64(0)
-		b.engine.Users.Limited(func(user string, refused int64) {
+		b.Engine.Users.Limited(func(user string, refused int64) {
 			if n = refused; user != "bob" {
 				t.Errorf("Limited: %s", user)
 			}
 		})
-		if n != 1 || b.engine.Users.Refusals().AddRate != 1 {
-			t.Errorf("refused: %d and %d, want 1", n, b.engine.Users.Refusals().AddRate)
+		if n != 1 || b.Engine.Users.Refusals().AddRate != 1 {
+			t.Errorf("refused: %d and %d, want 1", n, b.Engine.Users.Refusals().AddRate)
 		}
 	}
-	b := newBench(t, 1<<30)
-	b.line("ACL SETUSER bob on >pw +@all ~* addrate=2")
-	b.login(t, "bob")
-	if got := b.line("BF.MADD k a b c"); got != "-LIMIT user 'bob' may add 2 items a second (addrate): this command has 3; send them in several" {
+	b := commandtest.New(t, 1<<30)
+	b.Line("ACL SETUSER bob on >pw +@all ~* addrate=2")
+	b.Login(t, "bob")
+	if got := b.Line("BF.MADD k a b c"); got != "-LIMIT user 'bob' may add 2 items a second (addrate): this command has 3; send them in several" {
 		t.Errorf("more than the bucket holds: %s", got)
 	}
-	if got := b.line("EXISTS k"); got != ":0" {
+	if got := b.Line("EXISTS k"); got != ":0" {
 		t.Errorf("a refused command has made the key: %s", got)
 	}
 	// The rest of a pipeline is refused one by one, and each that was counted is done.
-	replies := b.exec(bytesOf([]string{"BF.ADD", "k", "a"}), bytesOf([]string{"BF.ADD", "k", "b"}), bytesOf([]string{"BF.ADD", "k", "c"}))
-	if show(replies[0]) != ":1" || show(replies[1]) != ":1" || !strings.HasPrefix(show(replies[2]), "-LIMIT") {
-		t.Errorf("a pipeline: %s %s %s", show(replies[0]), show(replies[1]), show(replies[2]))
+	replies := b.Exec(commandtest.Bytes([]string{"BF.ADD", "k", "a"}), commandtest.Bytes([]string{"BF.ADD", "k", "b"}), commandtest.Bytes([]string{"BF.ADD", "k", "c"}))
+	if commandtest.Show(replies[0]) != ":1" || commandtest.Show(replies[1]) != ":1" || !strings.HasPrefix(commandtest.Show(replies[2]), "-LIMIT") {
+		t.Errorf("a pipeline: %s %s %s", commandtest.Show(replies[0]), commandtest.Show(replies[1]), commandtest.Show(replies[2]))
 	}
-	if got := b.line("BF.CARD k"); got != ":2" {
+	if got := b.Line("BF.CARD k"); got != ":2" {
 		t.Errorf("BF.CARD: %s", got)
 	}
 }
 
 // TestRightsChangeUnderway has users change while others run commands.
 func TestRightsChangeUnderway(t *testing.T) {
-	b := newBench(t, 1<<30)
-	b.line("ACL SETUSER bob on nopass ~* +@all")
+	b := commandtest.New(t, 1<<30)
+	b.Line("ACL SETUSER bob on nopass ~* +@all")
 	stop := make(chan struct{})
 	var wg sync.WaitGroup
 	for id := range int64(3) {
 		wg.Go(func() {
-			s := engine.NewSession(100+id, "127.0.0.1:1", "127.0.0.1:2", b.now, func() {})
+			s := engine.NewSession(100+id, "127.0.0.1:1", "127.0.0.1:2", b.Now, func() {})
 			var w engine.Workspace
-			b.engine.Login(s, []byte("bob"), nil, "AUTH")
+			b.Engine.Login(s, []byte("bob"), nil, "AUTH")
 			for {
 				select {
 				case <-stop:
@@ -428,13 +429,13 @@ func TestRightsChangeUnderway(t *testing.T) {
 				}
 				w.Reset()
 				for _, line := range []string{"BF.ADD k x", "BF.EXISTS k x", "ACL WHOAMI", "KEYS *"} {
-					w.Add(bytesOf(strings.Fields(line)))
+					w.Add(commandtest.Bytes(strings.Fields(line)))
 				}
 				for done := 0; done < len(w.Calls); {
-					done += b.engine.Exec(s, &w, done)
+					done += b.Engine.Exec(s, &w, done)
 				}
 				for i := range w.Calls {
-					if got := show(w.Calls[i].Reply); strings.HasPrefix(got, "-") && !strings.HasPrefix(got, "-NOPERM") && !strings.HasPrefix(got, "-LIMIT") {
+					if got := commandtest.Show(w.Calls[i].Reply); strings.HasPrefix(got, "-") && !strings.HasPrefix(got, "-NOPERM") && !strings.HasPrefix(got, "-LIMIT") {
 						t.Errorf("%s: %s", w.Calls[i].Args[0], got)
 					}
 				}
@@ -443,15 +444,15 @@ func TestRightsChangeUnderway(t *testing.T) {
 	}
 	for i := range 300 {
 		for _, line := range []string{"ACL SETUSER bob -@write ~*", "ACL SETUSER bob +@write addrate=1000", "ACL SETUSER bob resetkeys %R~k", "ACL LIST", fmt.Sprint("CONFIG SET requirepass ", i)} {
-			if got := b.line(line); strings.HasPrefix(got, "-") {
-				if b.session.Authenticated || !strings.HasPrefix(got, "-NOAUTH") {
+			if got := b.Line(line); strings.HasPrefix(got, "-") {
+				if b.Session.Authenticated || !strings.HasPrefix(got, "-NOAUTH") {
 					t.Errorf("%s: %s", line, got)
 				}
-				b.session.Authenticated = true
+				b.Session.Authenticated = true
 			}
 		}
 	}
-	b.line("ACL DELUSER bob")
+	b.Line("ACL DELUSER bob")
 	close(stop)
 	wg.Wait()
 }
@@ -459,15 +460,15 @@ func TestRightsChangeUnderway(t *testing.T) {
 // TestOldValueNeedsReading has a user set a key that it may not read: GET of the old
 // value is refused, though the new value is the name of a key that it may read.
 func TestOldValueNeedsReading(t *testing.T) {
-	b := newBench(t, 1<<30)
-	b.script(t, `
+	b := commandtest.New(t, 1<<30)
+	b.Script(t, `
 		ACL SETUSER u on nopass %W~k %R~v +set +get -> +OK
 		AUTH u x -> +OK
 		SET k v -> +OK`)
-	if got := b.line("SET k v GET"); !strings.HasPrefix(got, "-NOPERM") {
+	if got := b.Line("SET k v GET"); !strings.HasPrefix(got, "-NOPERM") {
 		t.Errorf("SET k v GET = %s, want a refusal", got)
 	}
-	if got := b.line("COMMAND INFO incr"); !strings.HasPrefix(got, "-NOPERM") {
+	if got := b.Line("COMMAND INFO incr"); !strings.HasPrefix(got, "-NOPERM") {
 		t.Errorf("COMMAND INFO = %s, want a refusal", got)
 	}
 }
@@ -475,18 +476,16 @@ func TestOldValueNeedsReading(t *testing.T) {
 // TestLoadUsers reads the file of users: what is in it is in force, and if it cannot be
 // read, all stays as it is.
 func TestLoadUsers(t *testing.T) {
-	b := newBench(t, 1<<30)
+	b := commandtest.New(t, 1<<30)
 	text, failure := "user default on nopass ~* &* +@all\nuser alice on nopass ~* +get\n", error(nil)
 	saved := ""
-	b.engine = engine.New(engine.Config{
-		Commands: command.All(), State: b.state, Door: b.door, Keeper: b.door, Host: b, Clock: b.clock, MaxMemory: 1 << 30,
-		Settings: session.NewSettings(session.RedisBloomDefaults(), ""),
-		Users: session.UserFile{Name: "users.acl", Read: func() ([]byte, error) { return []byte(text), failure }, Write: func(data []byte) error {
+	b.Rewire(func(c *engine.Config) {
+		c.Users = session.UserFile{Name: "users.acl", Read: func() ([]byte, error) { return []byte(text), failure }, Write: func(data []byte) error {
 			saved = string(data)
 			return failure
-		}},
+		}}
 	})
-	b.script(t, `
+	b.Script(t, `
 		ACL USERS -> ["default"]
 		ACL LOAD -> +OK
 		ACL USERS -> ["alice" "default"]
@@ -495,11 +494,11 @@ func TestLoadUsers(t *testing.T) {
 		t.Errorf("ACL SAVE has written %q, want %q", saved, want)
 	}
 	text, failure = "user default on nopass ~* &* +@all\n", errors.New("the disk is gone")
-	b.script(t, `
+	b.Script(t, `
 		ACL LOAD -> -ERR the disk is gone. WARNING: ACL errors detected, no change to the previously active ACL rules was performed
 		ACL SAVE -> -ERR There was an error trying to save the ACLs: the disk is gone`)
 	failure = nil
-	b.script(t, `
+	b.Script(t, `
 		ACL USERS -> ["alice" "default"]
 		ACL LOAD -> +OK
 		ACL USERS -> ["default"]`)

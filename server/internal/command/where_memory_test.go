@@ -5,6 +5,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/bloomery/bloomery/server/internal/command/commandtest"
 )
 
 // TestWhereCountsBeforeItTakes asks for items that are in all filters, whose names would
@@ -13,30 +15,30 @@ import (
 func TestWhereCountsBeforeItTakes(t *testing.T) {
 	const filters, items, most = 64, 5000, 24 << 20
 	b := newBench(t, most)
-	b.withoutLog(t)
+	b.WithoutLog(t)
 	for i := range filters {
-		if got := b.line(fmt.Sprintf("FILTER.CREATE f%d bloom CAPACITY %d", i, items)); got != "+OK" {
+		if got := b.Line(fmt.Sprintf("FILTER.CREATE f%d bloom CAPACITY %d", i, items)); got != "+OK" {
 			t.Fatal(got)
 		}
-		b.line(values(fmt.Sprint("FILTER.ADD f", i), items))
+		b.Do(append([]string{"FILTER.ADD", fmt.Sprint("f", i)}, itemsOf("", 0, items)...)...)
 	}
-	where := bytesOf(strings.Fields(values("FILTER.WHERE *", items)))
+	where := commandtest.Bytes(append([]string{"FILTER.WHERE", "*"}, itemsOf("", 0, items)...))
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	got := b.exec(where)[0]
+	got := b.Exec(where)[0]
 	runtime.ReadMemStats(&after)
 	if !strings.HasPrefix(got.Text, "OOM") {
-		t.Fatalf("a reply of %d names with %d bytes of memory: %.100s", filters*items, most, show(got))
+		t.Fatalf("a reply of %d names with %d bytes of memory: %.100s", filters*items, most, commandtest.Show(got))
 	}
 	if taken := after.TotalAlloc - before.TotalAlloc; taken > most/8 {
 		t.Errorf("%d bytes were taken for what was refused", taken)
 	}
-	b.engine.Release(b.session)
-	if held := b.engine.Budget.Clients(); held != 0 {
+	b.Engine.Release(b.Session)
+	if held := b.Engine.Budget.Clients(); held != 0 {
 		t.Errorf("%d bytes stay counted", held)
 	}
 	// One filter of them fits, and is answered in full.
-	if got := b.exec(append(bytesOf([]string{"FILTER.WHERE", "f7"}), where[2:]...))[0]; len(got.Elems) != 2*items || len(got.Elems[1].Elems) != 1 {
-		t.Errorf("FILTER.WHERE f7 has %d elements: %.100s", len(got.Elems), show(got))
+	if got := b.Exec(append(commandtest.Bytes([]string{"FILTER.WHERE", "f7"}), where[2:]...))[0]; len(got.Elems) != 2*items || len(got.Elems[1].Elems) != 1 {
+		t.Errorf("FILTER.WHERE f7 has %d elements: %.100s", len(got.Elems), commandtest.Show(got))
 	}
 }
