@@ -226,7 +226,7 @@ mutants: ## change PKG=./bloom in MUTANTS=100 small ways, writes docs/evidence/m
 chaos-debug: ## the chaos test with the order of all locks, waits under them and holds of the gate recorded
 	go test -tags bloomerydebug ./server -count=1 -run TestChaos -chaos 60s -timeout 10m -v
 	go test -tags bloomerydebug ./server/internal/engine -count=1 -run 'TestGateIsHeldShortly|AreInOrder' -timeout 10m -v
-	go test -tags bloomerydebug ./server/internal/command -count=1 -run TestUnionHoldsPartsShortly -v
+	go test -tags bloomerydebug ./server/internal/command/filter -count=1 -run TestUnionHoldsPartsShortly -v
 
 gate: ## the debug build: no lock in the wrong order, nobody waits under one, the gate is held shortly
 	go test -tags bloomerydebug -short -vet=off ./server/internal/order ./server/internal/engine ./server/internal/command -count=1 -run 'Seen|TestGateIsHeldShortly|AreInOrder|HoldLocksShortly'
@@ -250,7 +250,7 @@ soak: ## rates measured exactly; power cuts, kills, chaos, memory and replays at
 	go test ./cmd/bloomery -count=1 -run TestMemory -full-memory -timeout 30m -v
 	go test ./server/internal/door/local -count=1 -run TestPowerCuts -cuts 200000 -timeout 30m
 	go test ./server/internal/command -count=1 -run 'TestReplay$$' -steps 100000 -seeds 20 -timeout 60m
-	go test ./server/internal/command -count=1 -run 'TestRebuildStorm$$' -storms 1000 -timeout 60m
+	go test ./server/internal/command/filter -count=1 -run 'TestRebuildStorm$$' -storms 1000 -timeout 60m
 	go test ./server/internal/health -count=1 -run 'TestWindowsRarelySurprise|TestSkewRarelySurprises|TestLuck|TestNoAlarmOnRandomLoad' -alarms 20 -timeout 60m -v
 
 # Of `make torture`: FAULTS are their names, all or some with commas between them; FOR=1h goes

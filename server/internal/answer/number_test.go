@@ -83,6 +83,72 @@ func TestNumbers(t *testing.T) {
 	}
 }
 
+// TestNumbersAtTheirEnds reads and writes numbers that are just right, and just wrong.
+func TestNumbersAtTheirEnds(t *testing.T) {
+	for _, tt := range []struct {
+		in   string
+		want int64
+		ok   bool
+	}{
+		{"0", 0, true},
+		{"-1", -1, true},
+		{"9223372036854775807", math.MaxInt64, true},
+		{"-9223372036854775808", math.MinInt64, true},
+		{"9223372036854775808", 0, false},
+		{"+5", 0, false},
+		{"05", 0, false},
+		{" 5", 0, false},
+		{"5 ", 0, false},
+		{"1.5", 0, false},
+		{"", 0, false},
+		{"-", 0, false},
+		{"-0", 0, false},
+		{"99999999999999999999", 0, false},
+	} {
+		if got, ok := answer.ParseInt([]byte(tt.in)); ok != tt.ok || ok && got != tt.want {
+			t.Errorf("parseInt(%q) = %d, %t, want %d, %t", tt.in, got, ok, tt.want, tt.ok)
+		}
+	}
+	for _, tt := range []struct {
+		in   string
+		want float64
+		ok   bool
+	}{
+		{"0.01", 0.01, true},
+		{"1e-2", 0.01, true},
+		{".5", 0.5, true},
+		{"+.5", 0.5, true},
+		{"0x1p-4", 0.0625, true},
+		{"0x10", 16, true},
+		{"inf", math.Inf(1), true},
+		{"-Infinity", math.Inf(-1), true},
+		{"0e5", 0, true},
+		{"0x0p3", 0, true},
+		{"nan", 0, false},
+		{"1e-400", 0, false},
+		{"1e400", 0, false},
+		{" 1", 0, false},
+		{"1 ", 0, false},
+		{"", 0, false},
+		{"1_0", 0, false},
+		{"0x_1p0", 0, false},
+		{"--1", 0, false},
+		{"x", 0, false},
+	} {
+		if got, ok := answer.ParseFloat([]byte(tt.in)); ok != tt.ok || ok && got != tt.want {
+			t.Errorf("parseFloat(%q) = %v, %t, want %v, %t", tt.in, got, ok, tt.want, tt.ok)
+		}
+	}
+	for in, want := range map[float64]string{
+		0.005: "0.005", 0.00125: "0.00125", 1e-5: "1e-05", 1.5e-300: "1.5e-300", 0.0001: "0.0001", 0.000078125: "7.8125e-05",
+		0.25: "0.25", 1: "1", 123456789: "1.23457e+08", 0.1234567: "0.123457",
+	} {
+		if got := answer.FormatG(in); got != want {
+			t.Errorf("formatG(%v) = %s, want %s", in, got, want)
+		}
+	}
+}
+
 // TestDefaultsAreChecked asks that every parameter is checked, at both ends of its
 // range, and that the error names it.
 func TestDefaultsAreChecked(t *testing.T) {

@@ -2,13 +2,8 @@ package command_test
 
 import (
 	"bytes"
-	"encoding"
 	"testing"
 
-	"github.com/bloomery/bloomery"
-	"github.com/bloomery/bloomery/codec"
-	"github.com/bloomery/bloomery/hashing"
-	"github.com/bloomery/bloomery/internal/rdb"
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/command/commandtest"
 )
@@ -60,97 +55,5 @@ func FuzzCommands(f *testing.F) {
 			t.Fatalf("%d bytes in use, limit %d", b.State.Bytes(), limit)
 		}
 		b.Close(t)
-	})
-}
-
-// FuzzRestore asks that a payload with a right footer, whatever it holds, is
-// refused or becomes a key that dumps and restores again.
-func FuzzRestore(f *testing.F) {
-	b := commandtest.New(f, 1<<20)
-	b.Line("BF.INSERT b CAPACITY 5 ITEMS 1 2 3 4 5 6 7 8 9")
-	b.Line("CF.INSERT c CAPACITY 5 ITEMS 1 2 3 4 5 6 7 8 9")
-	b.Line("SET s hello")
-	b.Line("CMS.INITBYDIM m 3 2")
-	b.Line("CMS.INCRBY m a 1 b 2")
-	b.Line("TOPK.RESERVE t 3 2 2 0.9")
-	b.Line("TOPK.ADD t a b")
-	b.Line("TDIGEST.CREATE d COMPRESSION 2")
-	b.Line("TDIGEST.ADD d 1 2 3 4")
-	b.Line("TDIGEST.CREATE e COMPRESSION 2")
-	b.Line("TDIGEST.ADD e 7")
-	b.Line("FILTER.CREATE f counting CAPACITY 10 PARTS 2")
-	b.Line("FILTER.ADD f a b c")
-	b.Line("FILTER.CREATE w window CAPACITY 10")
-	b.Line("FILTER.CREATE q quorum CAPACITY 10")
-	for _, key := range []string{"b", "c", "s", "m", "t", "d", "e", "f", "w", "q"} {
-		r := b.Exec([][]byte{[]byte("DUMP"), []byte(key)})[0]
-		f.Add([]byte(r.Text[:len(r.Text)-10]))
-	}
-	f.Fuzz(func(t *testing.T, data []byte) {
-		b := commandtest.New(t, 1<<20)
-		defer b.Door.Close() // its tasks keep all of its memory
-		got := b.Do("RESTORE", "k", "0", string(rdb.AppendFooter(bytes.Clone(data))))
-		if got != "+OK" {
-			if b.State.Names.Len() != 0 {
-				t.Fatalf("refused with %s, and there is a key", got)
-			}
-			return
-		}
-		dump := b.Exec([][]byte{[]byte("DUMP"), []byte("k")})[0].Text
-		if got := b.Do("RESTORE", "l", "0", dump); got != "+OK" {
-			t.Fatalf("RESTORE of our own dump = %s", got)
-		}
-		if again := b.Exec([][]byte{[]byte("DUMP"), []byte("l")})[0].Text; again != dump {
-			t.Fatal("a dump restored gives another dump")
-		}
-		for _, line := range []string{
-			"CMS.INCRBY k x 3", "CMS.QUERY k x", "CMS.MERGE k 2 k l", "TOPK.INCRBY k x 5 y 3 z 1", "TOPK.LIST k WITHCOUNT", "TOPK.COUNT k x",
-			"TDIGEST.CDF k 1 2", "TDIGEST.BYRANK k 1 7", "TDIGEST.RANK k 1 inf", "TDIGEST.TRIMMED_MEAN k 0.1 0.7", "TDIGEST.ADD k 1 2 3 4",
-			"TDIGEST.QUANTILE k 0 0.4 1", "TDIGEST.MERGE k 1 l",
-		} {
-			b.Line(line)
-		}
-	})
-}
-
-// FuzzFilterLoad asks that hostile bytes are refused and change nothing, or become a
-// filter that answers, takes items and dumps to what loads again.
-func FuzzFilterLoad(f *testing.F) {
-	for _, k := range codec.Kinds() {
-		var v bloomery.Hashed
-		var err error
-		if k.Features.Static {
-			v, err = k.Build([]uint64{1, 2, 3, 1 << 60}, 0.01, hashing.Hasher{})
-		} else {
-			v, err = k.New(20, 0.1, hashing.Keyed([16]byte{9}))
-		}
-		if err != nil {
-			f.Fatal(err)
-		}
-		data, err := v.(encoding.BinaryMarshaler).MarshalBinary()
-		if err != nil {
-			f.Fatal(err)
-		}
-		f.Add(data)
-	}
-	f.Fuzz(func(t *testing.T, data []byte) {
-		b := newBench(t, 1<<20)
-		defer b.Door.Close() // its tasks keep all of its memory
-		if got := b.Do("FILTER.LOAD", "k", "1", string(data)); got != "+OK" {
-			if b.State.Names.Len() != 0 || b.State.Bytes() != 0 {
-				t.Fatalf("refused with %s, and there is a key of %d bytes", got, b.State.Bytes())
-			}
-			return
-		}
-		for _, line := range []string{"FILTER.HAS k a b", "FILTER.ADD k a b", "FILTER.DEL k a", "FILTER.COUNT k b", "FILTER.INFO k", "FILTER.HASHASH k 5", "FILTER.CARD k"} {
-			if got := b.Line(line); got == "none" {
-				t.Fatalf("%s has no reply", line)
-			}
-		}
-		r := b.Exec([][]byte{[]byte("FILTER.DUMP"), []byte("k"), []byte("0")})[0]
-		if got := b.Do("FILTER.LOAD", "l", "1", r.Elems[1].Text); got != "+OK" {
-			t.Fatalf("LOAD of what DUMP returned = %s", got)
-		}
-		b.Crash(t)
 	})
 }

@@ -50,6 +50,35 @@ func slowMatch(pattern, s string) bool {
 	return pattern[0] == s[0] && slowMatch(pattern[1:], s[1:])
 }
 
+func TestMatch(t *testing.T) {
+	for _, tt := range []struct {
+		pattern, s string
+		want       bool
+	}{
+		{"*", "", true},
+		{"", "", true},
+		{"", "a", false},
+		{"a*c", "abbc", true},
+		{"a*c", "abb", false},
+		{"?", "", false},
+		{"a?c", "abc", true},
+		{"[a-c]x", "bx", true},
+		{"[^a-c]x", "bx", false},
+		{"[^a-c]x", "dx", true},
+		{`\*`, "*", true},
+		{`\*`, "a", false},
+		{"[abc", "b", true},
+		{"a[", "a", false},
+		{"**a**", "bab", true},
+		{"[c-a]", "b", true},
+		{`[\]]`, "]", true},
+	} {
+		if got := glob.Match(tt.pattern, tt.s); got != tt.want {
+			t.Errorf("match(%q, %q) = %t, want %t", tt.pattern, tt.s, got, tt.want)
+		}
+	}
+}
+
 func TestMatchIsTheBooks(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	word := func(letters string, n int) string {

@@ -1,0 +1,82 @@
+package filter_test
+
+import (
+	"fmt"
+	"runtime"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/bloomery/bloomery/server/internal/store"
+)
+
+// processorTime returns the time that this process has spent on processors.
+func processorTime() time.Duration {
+	var u syscall.Rusage
+	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u) // it cannot fail for this process
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// BenchmarkFilterWhere asks 1,000 filters of 10,000 keys for one item.
+func BenchmarkFilterWhere(b *testing.B) {
+	t := newBench(b, 1<<40)
+	t.WithoutLog(b)
+	for i := range 1000 {
+		words := []string{"FILTER.ADD", fmt.Sprint("shard:", i)}
+		t.Do("FILTER.CREATE", words[1], "bloom", "CAPACITY", "10000")
+		for j := range 10_000 {
+			words = append(words, fmt.Sprint(i, "/", j))
+		}
+		t.Do(words...)
+	}
+	args := [][]byte{[]byte("FILTER.WHERE"), []byte("shard:*"), []byte("17/5")}
+	runtime.GC()
+	began := processorTime()
+	for b.Loop() {
+		t.Exec(args)
+	}
+	b.ReportMetric(float64(processorTime()-began)/float64(b.N)/1000, "cpu-ns/filter")
+}
+
+// BenchmarkFilterUnion unites two filters of 64 MiB while another goroutine takes the
+// locks of their parts: how long it waits is how long they were held.
+func BenchmarkFilterUnion(b *testing.B) {
+	t := newBench(b, 1<<40)
+	t.WithoutLog(b)
+	t.Do("FILTER.CREATE", "a", "bloom", "CAPACITY", "54000000")
+	t.Do("FILTER.CREATE", "b", "bloom", "LIKE", "a")
+	t.Do("FILTER.ADD", "a", "x", "y")
+	t.Do("FILTER.ADD", "b", "z")
+	entry := t.State.Names.Lookup([]byte("b"), 0)
+	var longest time.Duration
+	stop, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			for _, p := range store.Parts(entry) {
+				began := time.Now()
+				p.Lock()
+				longest = max(longest, time.Since(began))
+				p.Unlock()
+			}
+			select {
+			case <-stop:
+				return
+			default:
+				time.Sleep(100 * time.Microsecond)
+			}
+		}
+	}()
+	for b.Loop() {
+		if got := t.Do("FILTER.UNION", "b", "a"); got != "+OK" {
+			b.Fatal(got)
+		}
+	}
+	close(stop)
+	<-done
+	if got := t.Do("FILTER.HAS", "b", "x", "y", "z"); got != "[true true true]" {
+		b.Fatal(got)
+	}
+	b.ReportMetric(float64(longest.Microseconds()), "µs-longest-wait")
+	b.ReportMetric(float64(store.Cost("", entry))/(1<<20), "MiB")
+}

@@ -1,8 +1,0 @@
-//go:build !linux
-
-package command_test
-
-import "time"
-
-// threadTime reports that the time of a thread is not known.
-func threadTime() (time.Duration, bool) { return 0, false }
