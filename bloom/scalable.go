@@ -187,12 +187,7 @@ func (f *Scalable) GrowBytes(n int) uint64 {
 	if len(f.layers) == 0 {
 		return 0
 	}
-	left, sum := uint64(max(0, n)), uint64(0)
-	for i := range f.layers {
-		if l := &f.layers[i]; l.items < l.capacity {
-			left -= min(left, l.capacity-l.items)
-		}
-	}
+	left, sum := f.beyond(n), uint64(0)
 	capacity := f.layers[len(f.layers)-1].capacity
 	for i := f.made + 1; left > 0; i++ {
 		over, next := bits.Mul64(capacity, uint64(f.growth))
@@ -206,6 +201,52 @@ func (f *Scalable) GrowBytes(n int) uint64 {
 		left -= min(left, capacity)
 	}
 	return sum
+}
+
+// beyond returns how many of n more keys the layers that are there do not hold.
+func (f *Scalable) beyond(n int) uint64 {
+	left := uint64(max(0, n))
+	for i := range f.layers {
+		if l := &f.layers[i]; l.items < l.capacity {
+			left -= min(left, l.capacity-l.items)
+		}
+	}
+	return left
+}
+
+// GrowLayers returns how many sizes GrowBytes(n) looks for, which takes some microseconds each:
+// those of the layers that are missing, and none if o, which may be nil, was asked before and grows
+// alike.
+func (f *Scalable) GrowLayers(n int, o *Scalable) (layers int) {
+	left := f.beyond(n)
+	if left == 0 || len(f.layers) == 0 || o != nil && f.growsAs(o) {
+		return 0
+	}
+	for capacity := f.layers[len(f.layers)-1].capacity; left > 0; layers++ {
+		over, next := bits.Mul64(capacity, uint64(f.growth))
+		if capacity = next; over != 0 {
+			break // no such layer can be made
+		}
+		left -= min(left, capacity)
+	}
+	return layers
+}
+
+// growsAs reports whether the next layers of both are of the same series, of which one may have made
+// more than the other.
+func (f *Scalable) growsAs(o *Scalable) bool {
+	if f.made < o.made {
+		f, o = o, f
+	}
+	ahead := f.made - o.made
+	if len(f.layers) == 0 || len(o.layers) == 0 || ahead > 64 || f.growth != o.growth || f.rate != o.rate || f.shares != o.shares || f.tapered != o.tapered {
+		return false
+	}
+	capacity := o.layers[len(o.layers)-1].capacity
+	for range ahead {
+		capacity *= uint64(f.growth)
+	}
+	return capacity == f.layers[len(f.layers)-1].capacity
 }
 
 // layerSizes are sizes that were asked for lately: filters that were made alike grow alike,

@@ -84,9 +84,9 @@ func (f *Filter) InsertHash(h uint64) error {
 	if s.found && s.count == maxCount {
 		return fmt.Errorf("quotient: insert: %w: the key is there %d times, which is as far as counters go", bloomery.ErrFull, s.count)
 	}
-	f.bound = f.mostStretch(f.used)
+	f.bound = f.mostStretch(f.used, f.counts)
 	run := f.runOf(s)
-	if run >= f.mostRun() {
+	if run >= f.mostRun(f.counts) {
 		return f.crowded()
 	}
 	slots, ok := f.insert(s, remainder, room)

@@ -125,7 +125,7 @@ func (g *Growing) InsertHash(h uint64) error {
 				return fmt.Errorf("quotient: insert: %w: the key is there %d times, which is as far as counters go", bloomery.ErrFull, spot.count)
 			}
 			run := s.runOf(spot)
-			if run >= s.mostRun() {
+			if run >= s.mostRun(s.counts) {
 				return fmt.Errorf("quotient: insert: %w: %d slots hold keys whose hashes begin with the same %d bits", bloomery.ErrFull, run, s.address)
 			}
 			// All slots may be used: the limit is for the next insert.

@@ -24,10 +24,14 @@ func (r reach) most(o reach) reach { return reach{max(r.run, o.run), max(r.stret
 const (
 	// aloneRun is how many slots a run may have if no key is there twice. With at
 	// most one key for each quotient, chance makes a longer one with probability
-	// 1/64!. countedRun is for counts, which take 10 slots each at most where so many
-	// different remainders are possible.
-	aloneRun   = 64
-	countedRun = 1024
+	// 1/64!.
+	aloneRun = 64
+	// countedKeys is for how many keys a run may have slots if they are counted, each of them
+	// as often as can be: more come together with probability 1/28!, e^-67.
+	countedKeys = 28
+	// raggedRun is for the counts of a growing filter, in whose runs the keys of the run that
+	// was doubled stay.
+	raggedRun = 1024
 
 	// unlikely is how unlikely a longer stretch is: e^-65 for each slot it may begin at,
 	// 10^-16 for all of a filter of 2^40 slots.
@@ -36,23 +40,27 @@ const (
 	edge = 4
 )
 
-// mostRun returns how many slots a run may have.
-func (t *table) mostRun() int {
-	if t.counts {
-		return countedRun
+// mostRun returns how many slots a run may have, with counts or without.
+func (t *table) mostRun(counts bool) int {
+	switch {
+	case !counts:
+		return aloneRun
+	case t.ragged:
+		return raggedRun
 	}
-	return aloneRun
+	return min(countedKeys, 1<<t.width) * t.longestEntry()
 }
 
-// mostStretch returns how many blocks may run over in a row with so many slots in use.
+// mostStretch returns how many blocks may run over in a row with so many slots in use, with counts or
+// without.
 // With a share of a in use a stretch of n slots has probability e^-n(a-1-ln a) at most,
 // and a-1-ln a is more than (1-a)²/2. Entries of several slots come together: that
 // makes stretches as many times as long.
-func (f *core) mostStretch(used uint64) int {
+func (f *core) mostStretch(used uint64, counts bool) int {
 	all := float64(f.shape.Blocks * uint64(f.shape.Slots))
 	free := all - float64(min(used, f.shape.Limit()))
 	entry := 1.0
-	if f.counts {
+	if counts {
 		entry = float64(f.longestEntry())
 	}
 	// No sum of products: it would not be the same on every machine.
@@ -79,20 +87,20 @@ func (f *core) Reach() (run, stretch int) {
 }
 
 // MaxReach returns how far operations can go when n more keys are in the filter, however they
-// were chosen, as long as no fingerprint comes twice: Insert refuses what goes farther. Random
-// keys never do. The first key with a fingerprint that is there makes the filter count, which
-// allows for longer runs and stretches; MaxReach then returns those. A filter that was decoded
-// may go farther, see Reach.
+// were chosen: Insert refuses what goes farther. Random keys never do. A key that is there already
+// makes the filter count, which allows for longer runs and stretches, so any n but 0 does. A filter
+// that was decoded may go farther, see Reach.
 func (f *core) MaxReach(n int) (run, stretch int) {
 	if len(f.data) == 0 {
 		return 1, 1
 	}
-	run = f.mostRun()
-	if f.counts {
+	counts := f.counts || n > 0
+	if run = f.mostRun(counts); counts {
 		run += f.digitSlots() // an insert may take a slot and a digit at the end of a run
 	}
-	used := f.used + min(uint64(max(n, 0)), math.MaxInt32)
-	return run, min(f.mostStretch(used), f.blocks)
+	more := min(uint64(max(n, 0)), math.MaxInt32)
+	used := f.used + more + more/2 // nine copies of a narrow remainder take thirteen slots
+	return run, min(f.mostStretch(used, counts), f.blocks)
 }
 
 // Reach is that of Filter, for all segments.
@@ -109,7 +117,7 @@ func (g *segments) Reach() (run, stretch int) {
 // MaxReach is that of Filter. Stretches end with their segment, whatever n is.
 func (g *segments) MaxReach(int) (run, stretch int) {
 	const most = 1 << (sizing.SegmentBits - 6)
-	return countedRun + maxEntry, most + mostSpill(most)
+	return raggedRun + maxEntry, most + mostSpill(most)
 }
 
 // mostSpill returns how many blocks a segment of so many has behind its last one at most:
@@ -175,5 +183,5 @@ func (t *table) runOf(s spot) int {
 // slots.
 func (f *Filter) crowded() error {
 	return fmt.Errorf("quotient: insert: %w: the hashes of the keys are too much alike: %d slots of a run or %d blocks in a row are not exceeded by chance",
-		bloomery.ErrFull, f.mostRun(), f.bound)
+		bloomery.ErrFull, f.mostRun(f.counts), f.bound)
 }

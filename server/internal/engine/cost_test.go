@@ -59,7 +59,7 @@ func TestLongTransactions(t *testing.T) {
 		"FILTER.REBUILD rebuilt BEGIN standard CAPACITY 10000000 ERROR 1e-18", "CF.RESERVE moves 1000000 MAXITERATIONS 65535")
 	fill("FILTER.CREATE members quorum CAPACITY 10000 MEMBERS 255 NEED 255 PARTS 16", "FILTER.CREATE counting counting CAPACITY 10000000", "FILTER.CREATE small bloom CAPACITY 4096 PARTS 4096")
 	many(b.client, 1200, func(i int) []string { return []string{"FILTER.ADD", "full", fmt.Sprint("x", i)} })
-	fill("FILTER.CREATE quotient quotient CAPACITY 20000", "FILTER.CREATE growing growing CAPACITY 100000")
+	fill("FILTER.CREATE unused quotient CAPACITY 200000", "FILTER.CREATE quotient quotient CAPACITY 20000", "FILTER.CREATE growing growing CAPACITY 100000")
 	many(b.client, 40, func(i int) []string { return append([]string{"FILTER.ADD", "quotient"}, someWords("{items}", i)...) })
 	many(b.client, 1000, func(i int) []string { return []string{"ACL", "SETUSER", fmt.Sprint("user", i), "~*", "+@all"} })
 	items := func(n int, words ...string) [][]string {
@@ -114,6 +114,8 @@ func TestLongTransactions(t *testing.T) {
 		{"FILTER.ADD to a full filter that is made", append(linesOf(1, "FILTER.CREATE new cuckoo CAPACITY 100"), linesOf(8000, "FILTER.ADD new same{i}")...)},
 		{"chosen hashes", append(linesOf(1, "FILTER.CREATE new cuckoo CAPACITY 1000000"), linesOf(8000, "FILTER.ADDHASH new {i}")...)},
 		{"FILTER.ADD to a quotient filter that is nearly full", linesOf(20_000, "FILTER.ADD quotient new{i}")},
+		{"FILTER.ADD to a cuckoo filter without a secret key", linesOf(8000, "FILTER.ADD empty new{i}")},
+		{"FILTER.ADD to a quotient filter without a secret key", append(linesOf(2, "FILTER.ADD unused same"), linesOf(30_000, "FILTER.ADD unused new{i}")...)},
 		{"chosen hashes of a growing filter", linesOf(30_000, "FILTER.ADDHASH growing {i}")},
 		{"long items in filters that hash them each in its way", [][]string{{"FILTER.WHERE", "f*", strings.Repeat("x", 128<<10)}}},
 		{"FILTER.COUNT of long items", slices.Repeat([][]string{{"FILTER.COUNT", "empty", strings.Repeat("x", 32<<20)}}, 8)},
@@ -159,9 +161,10 @@ func TestUsualTransactions(t *testing.T) {
 		{"a bulk load of a filter that is made by it", "SET s x", linesOf(80_000, "BF.ADD f item{i}")},
 		{"a bulk load with its filter", "SET s x", append(linesOf(1, "BF.RESERVE f 0.01 10000000"), linesOf(80_000, "BF.ADD f item{i}")...)},
 		{"a bulk load of another kind", "FILTER.CREATE f bloom CAPACITY 10000000", linesOf(80_000, "FILTER.ADD f item{i}")},
-		{"a bulk load of a cuckoo filter", "FILTER.CREATE f cuckoo CAPACITY 80000", linesOf(70_000, "FILTER.ADD f item{i}")},
-		{"a bulk load of a cuckoo filter that is made by it", "SET s x", append(linesOf(1, "FILTER.CREATE f cuckoo CAPACITY 80000"), linesOf(70_000, "FILTER.ADD f item{i}")...)},
-		{"a bulk load of a quotient filter", "FILTER.CREATE f quotient CAPACITY 200000", linesOf(50_000, "FILTER.ADD f item{i}")},
+		{"a bulk load of a cuckoo filter", "FILTER.CREATE f cuckoo CAPACITY 80000", linesOf(5000, "FILTER.ADD f item{i}")},
+		{"a bulk load of a cuckoo filter that is made by it", "SET s x", append(linesOf(1, "FILTER.CREATE f cuckoo CAPACITY 80000"), linesOf(5000, "FILTER.ADD f item{i}")...)},
+		{"a bulk load of a quotient filter", "FILTER.CREATE f quotient CAPACITY 200000", linesOf(15_000, "FILTER.ADD f item{i}")},
+		{"a load of a quotient filter with copies", "FILTER.CREATE f quotient CAPACITY 200000", slices.Repeat(linesOf(5000, "FILTER.ADD f item{i}"), 3)},
 		{"questions to a quotient filter", "FILTER.CREATE f quotient CAPACITY 200000", linesOf(70_000, "FILTER.HAS f item{i}")},
 		{"a bulk load of CF", "CF.RESERVE f 1000000", linesOf(60_000, "CF.ADD f item{i}")},
 		{"strings", "SET s x", linesOf(80_000, "SET f{i} x")},
@@ -198,6 +201,9 @@ func TestCostIsFoundFast(t *testing.T) {
 		return []string{"FILTER.CREATE", fmt.Sprint("s", i), "scalable", "CAPACITY", "4096", "PARTS", "1024"}
 	})
 	b.line("FILTER.CREATE parts bloom CAPACITY 4096 PARTS 4096")
+	many(b.client, 10_000, func(i int) []string {
+		return []string{"FILTER.CREATE", fmt.Sprint("u", i), "scalable", "CAPACITY", "1", "ERROR", fmt.Sprint(0.01 + float64(i)/1e7)}
+	})
 	allowed := 20 * time.Millisecond
 	if strconv.IntSize == 32 {
 		allowed *= 10 // numbers of 64 bits are two words there
@@ -215,6 +221,7 @@ func TestCostIsFoundFast(t *testing.T) {
 		{"many ways to make a filter", linesOf(30_000, "BF.INSERT f CAPACITY 1{i} EXPANSION 1 ITEMS x")},
 		{"many layers that items make", slices.Concat(linesOf(2000, "BF.RESERVE f 0.01 {i} EXPANSION 1"), linesOf(50_000, "BF.ADD f x{i}"))},
 		{"many parts that grow", append(linesOf(40, "FILTER.ADD s{i}"+strings.Repeat(" x", 167)), linesOf(12, "FILTER.CLEAR parts")...)},
+		{"filters that grow each in its way", linesOf(10_000, "FILTER.ADD u{i} a b c d e f")},
 		{"names that become each other", append(linesOf(50_000, "RENAME f{i} f"), linesOf(20_000, "FILTER.INFO f")...)},
 		{"names that are made of each other", linesOf(60_000, "CMS.MERGE f{i} 1 f")},
 	} {

@@ -54,9 +54,13 @@ func reachOf(f bloomery.Hashed, items int) (lookup, change uint64) {
 	return lookup, change
 }
 
-// newReach is how many steps a change of a quotient filter takes that a record makes, as
-// long as it is not nearly full.
-const newReach = 2 << 10
+// newReach is how many steps a change of a quotient filter takes that a record makes. It is nearly
+// full, with longer stretches, only if it is small: each of the items counts so much. In a growing
+// filter runs may be longer.
+const (
+	newReach        = 2 << 10
+	newGrowingReach = 3 << 10
+)
 
 // CheckReach returns an error if the filter of a part was made of keys whose hashes are
 // more alike than inserts allow: each command on it would take long.

@@ -5,6 +5,7 @@ package store
 import (
 	"iter"
 	"math"
+	mathbits "math/bits"
 
 	"github.com/bloomery/bloomery"
 	bits "github.com/bloomery/bloomery/bloom"
@@ -37,10 +38,12 @@ type Size struct {
 // sub-filters a CF may have for it.
 type Adding struct {
 	Items   int
-	Hashes  int // of the items: those whose hashes the client has chosen
+	Hashes  int // of the items: those whose hashes the client may have chosen
 	Deletes int
 	Filters uint64
 	Most    uint64 // no more is of interest, of what all items touch
+
+	before *bits.Scalable // the filter whose growth was found out last, nil if it was of another kind
 }
 
 // enough reports whether a size is beyond what is of interest.
@@ -103,8 +106,13 @@ type sized interface{ size(Adding) Size }
 func SizeOf(e *catalog.Entry, a Adding) (s Size) {
 	for _, p := range Parts(e) {
 		p.RLock()
+		if a.enough(&s) {
+			p.RUnlock()
+			break
+		}
 		if c, ok := p.contents.(sized); ok && !p.gone {
 			one := c.size(a)
+			a.before, _ = p.Filter().(*bits.Scalable)
 			// An item is in one part, and all items may be chosen for that.
 			one.Item, one.Change, one.Search = max(one.Item, s.Item), max(one.Change, s.Change), max(one.Search, s.Search)
 			one.Bytes, one.Look = add(one.Bytes, s.Bytes), max(one.Look, s.Look)
@@ -276,16 +284,18 @@ func (c *filter) size(a Adding) (s Size) {
 		layers += bytes / growingArray
 	}
 	s = codecSize(bytes, layers, need)
-	chosen := a.Items
-	if c.plan.Load().hasher.Kind() == hashing.SipHash {
-		chosen = a.Hashes // nobody can choose items
+	if c.plan.Load().hasher.Kind() != hashing.SipHash {
+		a.Hashes = a.Items // they can be chosen, too
 	}
-	lookup, change := reachOf(c.f, chosen)
+	lookup, change := reachOf(c.f, a.Hashes)
 	s.Item, s.Change = add(item, lookup*reachBytes), change*reachBytes
 	if a.Items > 0 {
 		s.Grown, _ = c.Growth(a.Items)
 		s.Bytes = add(s.Bytes, s.Grown)
 		s.Grown = add(s.Grown, growthBytes)
+		if f, ok := c.f.(*bits.Scalable); ok {
+			s.Grown = add(s.Grown, uint64(f.GrowLayers(a.Items, a.before))*layerSizeBytes)
+		}
 		each, far := searched(c.f, a)
 		s.Change, s.Search = add(s.Change, each), far
 	}
@@ -297,6 +307,9 @@ const (
 	growingArray = 256
 	// growthBytes is what it takes to find out how a part would grow.
 	growthBytes = 1 << 10
+	// layerSizeBytes is what it takes to find out how large a layer of a scalable filter is:
+	// for its cost, for its memory, and when it is made.
+	layerSizeBytes = 128 << 10
 	// reachBytes is what a step through the slots of a quotient filter counts for.
 	reachBytes = 16
 )
@@ -339,9 +352,9 @@ func searched(f bloomery.Hashed, a Adding) (each, far uint64) {
 	return each, far
 }
 
-// searches is searched for a cuckoo filter with so many items. Items may be chosen for
-// a few buckets, so that all of them search through some buckets. Those that come when the
-// filter is nearly full, and those whose hashes a client has chosen, search through thousands.
+// searches is searched for a cuckoo filter with so many items. All of them may search through
+// some buckets. Those that come when the filter is nearly full, and those whose hashes a client may
+// have chosen for buckets that are full, search through thousands.
 func searches(shape sizing.Cuckoo, taken uint64, a Adding) (each, far uint64) {
 	const (
 		visited, passed   = 170, 6      // buckets of a short search, and what each takes
@@ -375,12 +388,19 @@ func newFilterSize(header []byte, bytes uint64, a Adding) Size {
 	grown, change, search := item*uint64(a.Items), uint64(0), uint64(0)
 	switch o.Kind().Name {
 	case "cuckoo":
+		if p.KeyID == "" {
+			a.Hashes = a.Items
+		}
 		_, outline, _ := parsePlan(header)
 		head, _ := envelope.ParseHeader(outline) // K is the bits of a slot
 		shape := sizing.Cuckoo{Buckets: head.Size / (sizing.CuckooSlots * uint64(max(head.K, 1))), Width: int(head.K)}
 		change, search = searches(shape, 0, a)
-	case "quotient", "growing":
+	case "quotient":
 		change = newReach * reachBytes
+	case "growing":
+		change = newGrowingReach * reachBytes
+	case "scalable":
+		grown += uint64(mathbits.Len64(uint64(a.Items))) * layerSizeBytes
 	case "window", "quorum":
 		layers = most
 	case "standard", "partitioned":
