@@ -110,8 +110,9 @@ purego: ## kernels, golden files and laws without assembly
 tiers: ## kernels and laws on each lower instruction set
 	scripts/tiers '$(LAWS)'
 
-clients: ## the server under four Go clients and a cluster under redis-py; alerts and dashboard against a scrape
+clients: ## the server under four Go clients and a cluster under redis-py; alerts and dashboard against a scrape; the reader for Python
 	@scripts/need-redis-py
+	go test -vet=off -run Python ./contrib/readers
 	cd server/clienttest && go test -vet=off ./...
 
 ui: ## the page in a browser, which is installed if there is none

@@ -1,0 +1,47 @@
+// Types of bloomery.js. SPDX-License-Identifier: Apache-2.0
+
+/** What is wrong with a file, or with what was given to open it. */
+export class FilterError extends Error {
+  /**
+   * - `corrupt`: not a bloomery file, or damaged, or cut off;
+   * - `version`: of a later version of the format;
+   * - `unsupported`: of another kind, sealed, or a patch;
+   * - `key`: made with a secret key or a hash function that was not given, or another was;
+   * - `limit`: unpacks to more bytes than allowed.
+   */
+  readonly code: "corrupt" | "version" | "unsupported" | "key" | "limit";
+  constructor(code: FilterError["code"], message: string);
+}
+
+export interface OpenOptions {
+  /** The secret key of a filter that was made with one: 16 bytes. */
+  key?: ArrayBuffer | ArrayBufferView;
+  /** The function of a filter that was made with one: 64 bits for the bytes of a key. */
+  hash?: (key: Uint8Array) => bigint;
+  /** How many bytes a file in the transport form may unpack to; 256 MiB if not given. */
+  limit?: number;
+}
+
+/**
+ * Opens a filter file, after a check of all its checksums. The filter keeps the bytes, and they must
+ * stay as they are.
+ *
+ * @throws {FilterError}
+ */
+export function open(data: ArrayBufferLike | ArrayBufferView, options?: OpenOptions): Filter;
+
+/** A filter, made by {@link open}. */
+export class Filter {
+  private constructor();
+  readonly kind: "bloom" | "standard" | "partitioned" | "split" | "fuse8" | "fuse16" | "fuse32" | "ribbon";
+  /** Keys that the filter was made for, 0 if not known. */
+  readonly capacity: number;
+  /** False positive rate that was asked for, 0 if not known. */
+  readonly errorRate: number;
+  /** Size of the filter's array in bytes. */
+  readonly bytes: number;
+  /** Reports whether key may be in the set: false is certain. A string is its UTF-8 bytes. */
+  has(key: string | Uint8Array): boolean;
+  /** Is has for a key whose hash of 64 bits is known. */
+  hasHash(hash: bigint): boolean;
+}

@@ -1,0 +1,57 @@
+// Package readers tests the readers of contrib/js and contrib/python: they are asked for every
+// golden file of the project, for damaged and for hostile files, and have to answer as the Go
+// library does.
+package readers
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+)
+
+// copied fills a new folder with the manifest, its files, and these files of the project. A reader
+// is one file: nothing else of its folder is there.
+func copied(t *testing.T, paths ...string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for _, path := range paths {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, filepath.Base(path)), data, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(t, dir)
+	return dir
+}
+
+// run runs a program in a folder.
+func run(t *testing.T, dir, program string, args ...string) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), program, args...)
+	cmd.Dir = dir
+	out, err := cmd.CombinedOutput()
+	t.Logf("%s", out)
+	if err != nil {
+		t.Errorf("%s: %v", program, err)
+	}
+}
+
+func TestNode(t *testing.T) {
+	node, err := exec.LookPath("node")
+	if err != nil {
+		t.Skip("there is no node (Debian: nodejs)")
+	}
+	run(t, copied(t, "../js/bloomery.js", "testdata/check.js", "testdata/check-node.mjs"), node, "check-node.mjs")
+}
+
+func TestPython(t *testing.T) {
+	python, err := exec.LookPath("python3")
+	if err != nil {
+		t.Skip("there is no python3: make clients installs it")
+	}
+	run(t, copied(t, "../python/bloomery.py", "testdata/check.py"), python, "-B", "check.py")
+}
