@@ -33,8 +33,11 @@ import (
 // than half of Max. No array of that size can be cut to others, see ADR 55. So Max may be
 // generous: it costs memory while the filter is built, and nothing afterwards.
 //
-// More keys than Max are added as well, and raise the false positive rate: look at Stats of
-// the filter.
+// If the memory is known rather than the keys, give Bits instead of Max, the most that the array
+// may take: Max is then what it holds at the rate.
+//
+// More keys than Max are added as well, and raise the false positive rate: look at Full, or at
+// Stats of the filter.
 //
 // A writer needs exclusion.
 type Builder[F interface{ *Filter | *Standard | *Split }] struct {
@@ -42,8 +45,8 @@ type Builder[F interface{ *Filter | *Standard | *Split }] struct {
 	open func(b base, words []uint64) F
 }
 
-// NewBuilder returns a Builder of a Filter. Of c only Max, ErrorRate, Headroom, Hasher and
-// Alloc may be set. Errors wrap ErrParameter or ErrTooLarge, or are those of Alloc.
+// NewBuilder returns a Builder of a Filter. Of c only Max or Bits, ErrorRate, Headroom, Hasher
+// and Alloc may be set. Errors wrap ErrParameter or ErrTooLarge, or are those of Alloc.
 func (c Config) NewBuilder() (*Builder[*Filter], error) {
 	b, err := c.building("NewBuilder", sizing.Blocked)
 	if err != nil {
@@ -98,6 +101,10 @@ func (b *Builder[F]) AddHashes(hs []uint64) {
 	b.count(hs)
 }
 
+// Full reports whether more keys have come than the array holds at the rate asked for: the false
+// positive rate of the filter will be higher. It counts each key once.
+func (b *Builder[F]) Full() bool { return b.counted > b.holds }
+
 // Build returns the filter of all keys that were added, which ends the Builder. A filter that
 // was folded lies in the memory that it was built in, and holds all of it: Clone one that
 // stays for long. The error wraps ErrParameter if Build was called before, and is that of
@@ -144,6 +151,7 @@ type building struct {
 	kept     int      // how many of them leave room for a filter of theirs
 	filled   bool     // none waits any more
 	counted  uint64   // different keys, but for false positives of the array
+	holds    uint64   // keys that the array holds at the rate
 }
 
 const (
@@ -156,8 +164,13 @@ const (
 
 // building returns what a Builder starts with.
 func (c Config) building(constructor string, layout sizing.Layout) (building, error) {
-	if err := fields.Only(c, constructor, "Max", "ErrorRate", "Headroom", "Hasher", "Alloc"); err != nil {
+	if err := fields.Only(c, constructor, "Max", "Bits", "ErrorRate", "Headroom", "Hasher", "Alloc"); err != nil {
 		return building{}, err
+	}
+	if c.Bits != 0 {
+		if err := c.setMax(layout); err != nil {
+			return building{}, err
+		}
 	}
 	if c.Max < 1 {
 		return building{}, fmt.Errorf("%w: Max is %d, not 1 or more", bloomery.ErrParameter, c.Max)
@@ -180,6 +193,7 @@ func (c Config) building(constructor string, layout sizing.Layout) (building, er
 		most:  base{hasher: c.Hasher, shape: shape, capacity: uint64(c.Max), rate: c.ErrorRate},
 		alloc: c.Alloc, headroom: c.Headroom, words: words,
 	}
+	b.holds = mostKeys(shape, c.ErrorRate, uint64(c.Max), 2*uint64(c.Max)+leastList)
 	b.limit = len(words) * listShare / listOf
 	if layout == sizing.Standard {
 		b.limit = len(words) / (2 * shape.K) // half of the hashes have a bit there at most
@@ -192,6 +206,31 @@ func (c Config) building(constructor string, layout sizing.Layout) (building, er
 	filter := float64(shape.Bits) / 64 / float64(c.Max) * (1 + float64(c.Headroom)/100) // words for a key
 	b.kept = min(b.limit*listShare/listOf, max(int(float64(len(words))/(1+filter)), leastList))
 	return b, nil
+}
+
+// setMax sets Max to the most keys whose array takes Bits at most.
+func (c *Config) setMax(layout sizing.Layout) error {
+	if c.Max != 0 {
+		return fmt.Errorf("%w: both Max and Bits are set", bloomery.ErrParameter)
+	}
+	least, above := uint64(0), min(c.Bits, math.MaxInt)
+	for above-least > 1 {
+		n := least + (above-least)/2
+		shape, err := mostShape(layout, n, c.ErrorRate)
+		switch {
+		case errors.Is(err, bloomery.ErrParameter):
+			return errors.Unwrap(err)
+		case err == nil && shape.Bits <= c.Bits:
+			least = n
+		default:
+			above = n
+		}
+	}
+	if least == 0 {
+		return fmt.Errorf("%w: Bits is %d, too few for a key", bloomery.ErrParameter, c.Bits)
+	}
+	c.Max = int(least)
+	return nil
 }
 
 // divisible are numbers with many divisors: 840 has all up to 8, which hashes leave to be folded

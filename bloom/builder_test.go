@@ -21,6 +21,7 @@ import (
 // maker is a Builder without the type of its filter.
 type maker interface {
 	AddHashes(hs []uint64)
+	Full() bool
 	build() (folder, error)
 }
 
@@ -267,6 +268,39 @@ func TestBuilderOverMax(t *testing.T) {
 	}
 }
 
+// TestBuilderOfBits bounds the array instead of the keys: it uses what it may, but for what
+// makes it divisible, and is full when it holds more keys than it can at the rate.
+func TestBuilderOfBits(t *testing.T) {
+	for _, m := range unsizedKinds {
+		for _, p := range []float64{0.1, 0.01, 1e-5} {
+			for _, limit := range []uint64{4096, 100_000, 8 << 20, 9_999_999} {
+				array := 0
+				b, err := m.start(bloom.Config{Bits: limit, ErrorRate: p, Alloc: func(bytes int) ([]byte, error) {
+					array = max(array, bytes)
+					return make([]byte, bytes), nil
+				}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				least := limit * 9 / 10
+				if m.layout == sizing.Split || limit < 100_000 {
+					least = limit / 2
+				}
+				if bits := 8 * uint64(array); bits > limit+63 || bits < least {
+					t.Errorf("%s at %v: an array of %d bits, at most %d", m.name, p, bits, limit)
+				}
+				n := 0
+				for ; !b.Full(); n += 100 {
+					b.AddHashes(hashes(100, uint64(n)))
+				}
+				if f, err := b.build(); err != nil || f.Shape().Rate(float64(n)*1.02) < p || f.Stats().Asked != p {
+					t.Errorf("%s at %v: full with %d keys: %v, %v", m.name, p, n, f, err)
+				}
+			}
+		}
+	}
+}
+
 // TestBuilderOfBadHashes builds from hashes that are not mixed at all: of one block, the first
 // or the last, in order, or all the same. No key is lost.
 func TestBuilderOfBadHashes(t *testing.T) {
@@ -311,6 +345,10 @@ func TestBuilderRefuses(t *testing.T) {
 			{Max: 100, ErrorRate: 0.01, Headroom: 1001},
 			{Max: 100, ErrorRate: 0.01, Foldable: true},
 			{Max: 100, Bits: 512, Hashes: 8},
+			{Max: 100, Bits: 1 << 20, ErrorRate: 0.01},
+			{Bits: 1, ErrorRate: 0.01},
+			{Bits: 1 << 20},
+			{Bits: 1 << 20, ErrorRate: math.NaN()},
 		} {
 			if _, err := m.start(c); !errors.Is(err, bloomery.ErrParameter) || !strings.HasPrefix(err.Error(), "bloom: new builder: bad parameter: ") {
 				t.Errorf("%s, %+v: %v", m.name, c, err)

@@ -37,7 +37,8 @@ type Config struct {
 
 	// Bits is the size of the array; Filter rounds it up to a multiple of 512,
 	// Split of 256, Partitioned of Hashes. It takes the place of ErrorRate and
-	// goes with Hashes.
+	// goes with Hashes. A Builder takes it instead of Max, for the most that its array
+	// may take.
 	Bits uint64
 	// Hashes is the number of bits that a key sets: 1 to 16 for Filter, 1 to
 	// 64 for Standard and Partitioned, 8 for Split.

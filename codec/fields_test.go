@@ -30,7 +30,7 @@ func TestConfigFields(t *testing.T) {
 	const opens = "Hasher Alloc"
 	const views = "Hasher"
 	const bits = "Capacity Headroom ErrorRate Bits Hashes BitsPerKey Hasher Alloc"
-	const builds = "Max Headroom ErrorRate Hasher Alloc"
+	const builds = "Max Bits Headroom ErrorRate Hasher Alloc"
 	const counters = "Capacity ErrorRate Bits Hashes BitsPerKey Hasher Alloc CounterBits"
 	const static = "ErrorRate Shards Hasher Alloc Workers Progress"
 	const stream = "ErrorRate Shards Hasher Workers Progress Scratch Memory"
