@@ -6,7 +6,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -24,6 +26,9 @@ import (
 // leastBuild is the least --max-memory: building a static kind needs as much in
 // any case.
 const leastBuild = leastMemory
+
+// buildReserve is what the lines that are read and the runtime take beside --max-memory.
+const buildReserve = 16 << 20
 
 // buildOptions are the flags of build.
 type buildOptions struct {
@@ -64,13 +69,22 @@ it to the file F atomically. Files may be compressed by gzip, zstd or bzip2.
 
 -n is the capacity: the number of different lines to expect. More of them would
 raise the false positive rate above -p: then nothing is written and the exit
-code is 3, unless --force. --estimate, the default without -n, keeps 64-bit
-hashes until all lines are read, counts the different ones, and makes the filter
-just as large as they need; what exceeds --max-memory, 1MiB or more, waits in a
-temporary file beside F. --max N sizes the filter in one pass, without a
-temporary file: N is the most keys that can come, and the build takes the memory
-of a filter for N keys. The filter is at most 1.15 times as large as needed if
-a seventh of N keys or fewer come, and else up to about twice as large.
+code is 3, unless --force.
+
+Without -n the filter is sized in one pass, when all lines are read. Kinds bloom
+and standard keep 64-bit hashes in half of --max-memory, at 1GiB those of 67
+million lines, and make the filter just as large as the different ones need. If
+more come, the other half becomes a filter that is folded at the end: it holds
+430 million keys at 1% and is up to twice as large as needed. Still more keys
+end the build with exit code 3, unless --force. --max N is the most keys that
+can come, for split, too: the build takes the memory of a filter for N keys. The
+filter is at most 1.15 times as large as needed if a seventh of N keys or fewer
+come, and else up to about twice as large.
+
+--estimate keeps hashes until all lines are read, counts the different ones, and
+makes the filter just as large as they need, whatever their number; what exceeds
+--max-memory, 1MiB or more, waits in a temporary file beside F. Other kinds than
+bloom and standard do so by default.
 
 Static kinds are always made of counted lines, and may be larger than memory;
 fuse stands for the smallest fuse kind with the rate. --headroom leaves room for
@@ -141,7 +155,7 @@ func (o *buildOptions) flags(cmd *cobra.Command, formats func(foreignFormat) boo
 	f.BoolVar(&o.transport, "transport", false, "write the transport form: smaller unless half full, not mapped")
 	f.BoolVar(&o.foldable, "foldable", false, "make a bloom, standard or split filter that bloomery fold can make smaller")
 	f.BoolVar(&o.force, "force", false, "write the filter even if it is over its capacity")
-	f.Var(&o.maxMemory, "max-memory", "memory for hashes during the build, 1MiB or more")
+	f.Var(&o.maxMemory, "max-memory", "memory for hashes and for a filter without -n during the build, 1MiB or more")
 	o.keyFlags.bind(f)
 	f.StringVar(&o.format, "format", "", "write the filter of another system, in this `FORMAT`: "+strings.Join(formatNames(formats), ", "))
 	completeWords(cmd, "format", formatNames(formats)...)
@@ -247,7 +261,7 @@ func (o *buildOptions) run(ctx context.Context, s *shell, args []string) error {
 	if o.headroom.value > 0 && kind.Features.Static {
 		return fmt.Errorf("--headroom: no key can be added to a %s filter later", kind.Name)
 	}
-	if o.foldable && kind.Name != "bloom" && kind.Name != "standard" && kind.Name != "split" {
+	if o.foldable && !unsizedKind(kind) {
 		return errFoldable
 	}
 	files, err := s.files(args)
@@ -267,8 +281,10 @@ func (o *buildOptions) run(ctx context.Context, s *shell, args []string) error {
 	}
 	stop := s.progress("build", in, o.output == "-")
 	defer stop()
-	b := builder{kind: kind, rate: o.rate.value, hasher: h, in: in, key: o.compared, memory: o.maxMemory.value, foldable: o.foldable, headroom: o.headroom.value}
+	b := builder{kind: kind, rate: o.rate.value, hasher: h, in: in, key: o.compared, memory: o.maxMemory.value, foldable: o.foldable, headroom: o.headroom.value, force: o.force}
 	b.most = o.most.value
+	// A split would be folded to a power of two, and is smaller if it is counted.
+	b.once = o.keys.text == "" && !o.estimate && !o.foldable && unsizedKind(kind) && kind.Name != "split"
 	if b.hashes = plainHashes(h); o.text != "" {
 		b.hashes = o.digests()
 	}
@@ -277,6 +293,8 @@ func (o *buildOptions) run(ctx context.Context, s *shell, args []string) error {
 	} else if o.keys.text == "" || kind.New == nil || asSet(kind, o.multiset) {
 		b.spool = &spool{limit: o.maxMemory.value, folder: folderOf(followed(o.output)), repeat: o.multiset}
 		defer b.spool.close()
+		// Lists that grow leave garbage as long as themselves behind them.
+		defer debug.SetMemoryLimit(debug.SetMemoryLimit(min(o.maxMemory.value, math.MaxInt64-buildReserve) + buildReserve))
 	}
 	if kind.New == nil {
 		b.spool.limit /= staticShare
@@ -380,7 +398,7 @@ func (o *buildOptions) checkMost(kind codec.Kind) error {
 		return errors.New("--max: 1 or more keys")
 	case o.foldable:
 		return errors.New("--max and --foldable exclude each other")
-	case kind.Name != "bloom" && kind.Name != "standard" && kind.Name != "split":
+	case !unsizedKind(kind):
 		return errMaxKind
 	}
 	return nil

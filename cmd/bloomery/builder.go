@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"runtime"
 	"slices"
 
@@ -34,6 +33,8 @@ type builder struct {
 	foldable bool
 	headroom int    // percent
 	most     uint64 // keys that can come at most, for a filter that is sized in one pass; or 0
+	once     bool   // the same, with the keys that fit into memory
+	force    bool   // more keys than that may come
 
 	lines     uint64 // read
 	separated bool   // one of them has the delimiter of the key
@@ -49,7 +50,11 @@ func (b *builder) build(ctx context.Context, n uint64) (io.WriterTo, error) {
 	if b.spool == nil {
 		return written(b.sized(ctx, n))
 	}
-	if err := b.read(ctx, b.spool.add); err != nil {
+	if b.once {
+		if f, err := b.overflowing(ctx); err != nil || f != nil {
+			return written(f, err)
+		}
+	} else if err := b.read(ctx, b.spool.add); err != nil {
 		return nil, err
 	}
 	if err := b.spool.flush(ctx); err != nil {
@@ -89,47 +94,6 @@ func (b *builder) sized(ctx context.Context, n uint64) (bloomery.Hashed, error) 
 		return err
 	})
 	return f, full(err)
-}
-
-// unsized makes a filter in one pass, in the memory of one for the most keys that can come.
-func (b *builder) unsized(ctx context.Context) (bloomery.Hashed, error) {
-	if b.most > math.MaxInt {
-		return nil, fmt.Errorf("%w: %d keys", bloomery.ErrTooLarge, b.most)
-	}
-	c := bloom.Config{Max: int(b.most), ErrorRate: b.rate, Headroom: b.headroom, Hasher: b.hasher}
-	switch b.kind.Name {
-	case "bloom":
-		return unsizedBy(ctx, b, c.NewBuilder)
-	case "standard":
-		return unsizedBy(ctx, b, c.NewStandardBuilder)
-	case "split":
-		return unsizedBy(ctx, b, c.NewSplitBuilder)
-	}
-	return nil, errMaxKind
-}
-
-var errMaxKind = errors.New("--max is for the kinds bloom, standard and split")
-
-// unsizedBy is unsized with the Builder of a kind.
-func unsizedBy[F *bloom.Filter | *bloom.Standard | *bloom.Split](ctx context.Context, b *builder, start func() (*bloom.Builder[F], error)) (bloomery.Hashed, error) {
-	set, err := start()
-	if err != nil {
-		return nil, about("", err)
-	}
-	err = b.read(ctx, func(hs []uint64) error {
-		set.AddHashes(hs)
-		return nil
-	})
-	if err != nil {
-		return nil, err
-	}
-	made, err := set.Build()
-	if err != nil {
-		return nil, about("", err)
-	}
-	f := any(made).(bloomery.Hashed)
-	b.added = min(f.Stats().Items, b.lines)
-	return f, nil
 }
 
 // create returns an empty filter for n keys and the headroom.
