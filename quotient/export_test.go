@@ -100,7 +100,7 @@ func Segments(g *Growing) (segments, most, elders uint64) {
 		segments++
 		most = max(most, s.distinct)
 	}
-	return segments, most, uint64(len(g.elders.counts))
+	return segments, most, uint64(g.elders.size)
 }
 
 // Directory returns the entries of g's directory.

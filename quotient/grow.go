@@ -62,13 +62,14 @@ func (g *Growing) replace(s *segment, q sizing.Quotient, parts int) error {
 			continue
 		}
 		for _, e := range voids {
-			g.elders.add(e.value, e.count)
+			g.elders.add(e.value, e.count, g.owner)
 		}
 		g.sum.sub(s)
 		if depth := to[0].depth; depth > int(64-g.shift) {
 			g.setDirectory(depth)
 		}
 		for _, t := range to {
+			t.owner = g.owner
 			g.enter(t)
 			g.sum.add(t)
 		}

@@ -28,10 +28,7 @@ func (g *segments) header() envelope.Header {
 		Capacity: g.capacity,
 		Rate:     g.rate,
 		Size:     g.sum.bits,
-		Payload:  8 * (growingHead + g.sum.count + 2*uint64(len(g.elders.counts))),
-	}
-	for s := range g.each {
-		h.Payload += uint64(len(s.data))
+		Payload:  8*(growingHead+g.sum.count+2*uint64(g.elders.size)) + g.sum.bytes,
 	}
 	return h
 }
@@ -40,7 +37,7 @@ func (g *segments) header() envelope.Header {
 // the elders, and the array of each segment.
 func (g *segments) parts() iter.Seq2[[]uint64, error] {
 	return func(yield func([]uint64, error) bool) {
-		head := []uint64{g.sum.items, g.sum.used, g.sum.mass, g.sum.count, uint64(len(g.elders.counts))}
+		head := []uint64{g.sum.items, g.sum.used, g.sum.mass, g.sum.count, uint64(g.elders.size)}
 		for s := range g.each {
 			head = append(head, s.code())
 		}
@@ -127,7 +124,7 @@ func (g *segments) fill(h envelope.Header, payload []byte) error {
 	g.unmeasured = true
 	words := make([]uint64, 2*old)
 	envelope.GetWords(words, payload[8*(growingHead+count):][:8*len(words)])
-	if g.elders, err = parseElders(words); err != nil {
+	if g.elders, err = parseElders(words, g.owner); err != nil {
 		return err
 	}
 	g.sum = sums{items: word(0)}
@@ -184,18 +181,12 @@ func (g *segments) shapes(codes, data []byte) ([]*segment, error) {
 // has, and sets the totals of each.
 func (g *segments) verify() error {
 	got := sums{items: 0}
-	for _, n := range g.elders.counts {
+	for _, n := range g.elders.all {
 		if got.items += n; got.items > g.sum.items {
 			return fmt.Errorf("%w: more elders than %d items", bloomery.ErrCorrupt, g.sum.items)
 		}
 	}
-	codes := slices.Sorted(func(yield func(uint64) bool) {
-		for code := range g.elders.counts {
-			if !yield(code) {
-				return
-			}
-		}
-	})
+	codes := g.elders.codes()
 	for s := range g.each {
 		items, err := g.verifySegment(s, codes)
 		if err != nil {
@@ -241,7 +232,7 @@ func (g *segments) verifySegment(s *segment, codes []uint64) (items uint64, err 
 	s.mass = mass
 	// Elders whose prefix is no longer than the segment's, then those inside.
 	for n := 0; n <= s.depth; n++ {
-		if g.elders.lengths[n] > 0 && g.elders.counts[elderCode(s.prefix, n)] > 0 && uint64(len(voids)) != s.quotients {
+		if g.elders.lengths[n] > 0 && g.elders.count(elderCode(s.prefix, n)) > 0 && uint64(len(voids)) != s.quotients {
 			return 0, fmt.Errorf("%w: an elder of %d bits has %d void slots of %d", bloomery.ErrCorrupt, n, len(voids), s.quotients)
 		}
 	}

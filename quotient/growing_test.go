@@ -1,9 +1,11 @@
 package quotient_test
 
 import (
+	"bytes"
 	"errors"
 	"math"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -368,4 +370,94 @@ func TestGrowingInsertsUntilFull(t *testing.T) {
 			t.Errorf("%s: %d keys, %v, the filter has %d", name, n, err, g.Stats().Items)
 		}
 	}
+}
+
+// TestGrowingFork forks a filter, changes both, and asks that neither sees what the other does: they are
+// equal, to the byte, to filters of their own memory.
+func TestGrowingFork(t *testing.T) {
+	for changes, c := range map[int]quotient.Config{400_000: {Capacity: 1, ErrorRate: 0.5}, 40_000: {Capacity: 1000, ErrorRate: 0.01}} {
+		r := rand.New(rand.NewPCG(12, 7))
+		g, err := c.NewGrowing()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var in []uint64
+		change := func(n int, filters ...*quotient.Growing) {
+			for range n {
+				h := r.Uint64()
+				if len(in) > 0 && r.IntN(3) == 0 {
+					h = in[r.IntN(len(in))]
+				}
+				remove := len(in) > 0 && r.IntN(3) == 0
+				for _, f := range filters {
+					if remove {
+						f.DeleteHash(in[len(in)-1])
+					} else if err := f.InsertHash(h); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if remove {
+					in = in[:len(in)-1]
+				} else {
+					in = append(in, h)
+				}
+			}
+		}
+		change(changes, g)
+		clone := g.Clone()
+		fork := g.Fork()
+		before := encoded(t, clone)
+		change(10_000, g, clone)
+		if !bytes.Equal(encoded(t, g), encoded(t, clone)) {
+			t.Error("after a fork a filter changes as one that was not forked does not")
+		}
+		if !bytes.Equal(encoded(t, fork), before) {
+			t.Error("a fork has seen changes")
+		}
+		second := fork.Fork()
+		after := encoded(t, g)
+		change(10_000, fork)
+		if !bytes.Equal(encoded(t, g), after) || !bytes.Equal(encoded(t, second), before) {
+			t.Error("a change of a fork is seen by others")
+		}
+		for _, f := range []*quotient.Growing{g, fork, second} {
+			if err := quotient.CheckGrowing(f); err != nil {
+				t.Error(err)
+			}
+		}
+		fork.Clear()
+		if !bytes.Equal(encoded(t, second), before) {
+			t.Error("Clear of a fork is seen by others")
+		}
+		if _, _, elders := quotient.Segments(g); c.ErrorRate == 0.5 && elders <= 4096 {
+			t.Errorf("%d elders: not so many that there are several shelves", elders)
+		}
+	}
+}
+
+// TestForkCopiesLittle counts what a fork of a large filter and the next change allocate: what is
+// copied at once does not grow with the arrays.
+func TestForkCopiesLittle(t *testing.T) {
+	g := quotient.NewGrowing(1000, 0.01)
+	for i := range uint64(500_000) {
+		if err := g.InsertHash(i * 0x9e3779b97f4a7c15); err != nil {
+			t.Fatal(err)
+		}
+	}
+	segments, _, _ := quotient.Segments(g)
+	bytesOf := func(do func()) uint64 {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		do()
+		runtime.ReadMemStats(&after)
+		return after.TotalAlloc - before.TotalAlloc
+	}
+	var fork *quotient.Growing
+	if n := bytesOf(func() { fork = g.Fork() }); n > 64*segments+8192 {
+		t.Errorf("Fork of %d segments of %d bytes copies %d", segments, g.Stats().Bytes, n)
+	}
+	if n := bytesOf(func() { _ = g.InsertHash(1) }); n > 4*g.Stats().Bytes/segments {
+		t.Errorf("the next change copies %d bytes of %d", n, g.Stats().Bytes)
+	}
+	runtime.KeepAlive(fork)
 }

@@ -15,12 +15,12 @@ type segment struct {
 	table
 	totals
 	shape   sizing.Quotient
-	prefix  uint64  // of the hashes, from the top bit on
-	depth   int     // bits of the prefix, as is skip
-	address int     // bits of prefix and quotient
-	limit   uint64  // slots in use from which on it grows
-	mass    uint64  // the share of all hashes that are found, of 2^63
-	_       [8]byte // so that it begins at a cache line
+	prefix  uint64 // of the hashes, from the top bit on
+	depth   int    // bits of the prefix, as is skip
+	address int    // bits of prefix and quotient
+	limit   uint64 // slots in use from which on it grows
+	mass    uint64 // the share of all hashes that are found, of 2^63
+	owner   uint64 // which filter may change it, see segments
 }
 
 // newSegment returns an empty segment. depth is the length of the prefix.
@@ -73,7 +73,8 @@ type segments struct {
 	elders   elders
 	hasher   hashing.Hasher
 	plan     sizing.Growing
-	first    int // address bits of the first generation
+	owner    uint64 // of the segments that the filter may change: forks have others, too
+	first    int    // address bits of the first generation
 	capacity uint64
 	rate     float64
 
@@ -88,6 +89,7 @@ type sums struct {
 	slots uint64
 	mass  uint64 // see segment
 	bits  uint64 // of all arrays
+	bytes uint64 // of all arrays, in whole words
 	count uint64 // segments
 }
 
@@ -97,6 +99,7 @@ func (t *sums) add(s *segment) {
 	t.slots += s.shape.Blocks * uint64(s.shape.Slots)
 	t.mass += s.mass
 	t.bits += s.shape.Bits()
+	t.bytes += arrayBytes(s.shape)
 	t.count++
 }
 
@@ -106,6 +109,7 @@ func (t *sums) sub(s *segment) {
 	t.slots -= s.shape.Blocks * uint64(s.shape.Slots)
 	t.mass -= s.mass
 	t.bits -= s.shape.Bits()
+	t.bytes -= arrayBytes(s.shape)
 	t.count--
 }
 
@@ -281,19 +285,25 @@ const (
 
 // bytes returns the memory of the filter.
 func (g *segments) bytes() uint64 {
-	return g.sum.bits/8 + g.sum.count*(segmentBytes+padding) + uint64(len(g.dir))*entryBytes + uint64(len(g.elders.counts))*elderBytes
+	return g.sum.bits/8 + g.sum.count*(segmentBytes+padding) + uint64(len(g.dir))*entryBytes + uint64(g.elders.size)*elderBytes
 }
 
 // clone returns a copy with its own memory.
 func (g *segments) clone() segments {
 	c := *g
-	c.elders = g.elders.clone()
+	c.elders = g.elders.clone(c.owner)
 	c.dir = make([]*segment, len(g.dir))
 	for s := range g.each {
-		own := *s
-		own.data = memory.Piece(len(s.data))
-		copy(own.data, s.data)
-		c.enter(&own)
+		c.enter(s.clone(c.owner))
 	}
 	return c
+}
+
+// clone returns a copy of a segment for another owner.
+func (s *segment) clone(owner uint64) *segment {
+	own := *s
+	own.owner = owner
+	own.data = memory.Piece(len(s.data))
+	copy(own.data, s.data)
+	return &own
 }

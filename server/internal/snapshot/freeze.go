@@ -128,8 +128,13 @@ func (z *freeze) progress(w *partsWriter) bool {
 	z.mu.Lock()
 	defer z.mu.Unlock()
 	z.part.RLock()
-	defer z.part.RUnlock()
-	if z.part.Gone() {
+	gone := z.part.Gone()
+	if _, apart := z.frozen.(store.Apart); apart {
+		z.part.RUnlock()
+	} else {
+		defer z.part.RUnlock()
+	}
+	if gone {
 		w.pieces = w.pieces[:0]
 		return false
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/codec"
 	"github.com/bloomery/bloomery/hashing"
+	"github.com/bloomery/bloomery/quotient"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 )
 
@@ -207,6 +208,11 @@ func (d *draft) ScanDump(iter int64) (next int64, chunk []byte) {
 func (d *draft) Freeze() (Frozen, error) { return d.freeze(0) }
 
 func (d *draft) freeze(made uint32) (Frozen, error) {
+	if d.inner != nil {
+		if g, ok := d.inner.f.(*quotient.Growing); ok {
+			return newFrozenFork(d.appendInfo(append(appendAge(nil, &d.plan.Plan, made), formDraft)), g.Fork()), nil
+		}
+	}
 	b := append(appendAge(make([]byte, 0, d.Bytes()+4096), &d.plan.Plan, made), formDraft)
 	data, err := d.appendKeys(d.appendInfo(b))
 	return &frozenFilter{data: data}, err

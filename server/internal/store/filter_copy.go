@@ -14,6 +14,7 @@ import (
 	"github.com/bloomery/bloomery/internal/envelope"
 	"github.com/bloomery/bloomery/internal/memory"
 	"github.com/bloomery/bloomery/internal/redisbloom"
+	"github.com/bloomery/bloomery/quotient"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 )
 
@@ -44,8 +45,12 @@ func (p *Part) Freeze() (Frozen, error) {
 // Freeze implements Contents.
 func (c *filter) Freeze() (Frozen, error) { return c.freeze(0) }
 
-// freeze copies the encoding: a part is small enough for that under its lock.
+// freeze copies the encoding: a part is small enough for that under its lock. One that grows may
+// not be, and is forked.
 func (c *filter) freeze(made uint32) (Frozen, error) {
+	if g, ok := c.f.(*quotient.Growing); ok {
+		return newFrozenFork(append(appendAge(nil, &c.plan.Load().Plan, made), formWhole), g.Fork()), nil
+	}
 	z := &frozenFilter{}
 	// What is not the array is little: the sum is an estimate from above for
 	// most kinds, and append makes room for the others.

@@ -289,6 +289,9 @@ func (c *filter) size(a Adding) (s Size) {
 	}
 	lookup, change := reachOf(c.f, a.Hashes)
 	s.Item, s.Change = add(item, lookup*reachBytes), change*reachBytes
+	if _, grows := c.f.(*quotient.Growing); grows {
+		s.Change += segmentBytes
+	}
 	if a.Items > 0 {
 		s.Grown, _ = c.Growth(a.Items)
 		s.Bytes = add(s.Bytes, s.Grown)
@@ -310,6 +313,8 @@ const (
 	// layerSizeBytes is what it takes to find out how large a layer of a scalable filter is:
 	// for its cost, for its memory, and when it is made.
 	layerSizeBytes = 128 << 10
+	// segmentBytes is what it takes to copy a segment of a growing filter that a fork has, too.
+	segmentBytes = 24 << 10
 	// reachBytes is what a step through the slots of a quotient filter counts for.
 	reachBytes = 16
 )

@@ -1,7 +1,6 @@
 package filter
 
 import (
-	"encoding"
 	"errors"
 	"fmt"
 	"io"
@@ -134,17 +133,11 @@ func empty(f bloomery.Hashed) error {
 }
 
 // encode returns the encoding of a part, and what opens it.
-func encode(p *store.Part) ([]byte, hashing.Hasher, error) {
-	hasher, _ := p.Hasher() // without the key it is copied all the same
-	p.RLock()
-	defer p.RUnlock()
-	if p.Gone() {
-		return nil, hasher, errGone
-	}
-	m, ok := p.Filter().(encoding.BinaryMarshaler)
-	if !ok {
-		return nil, hasher, fmt.Errorf("a filter of kind %s has no encoding", p.Row().Name)
-	}
-	data, err := m.MarshalBinary()
+func encode(p *store.Part) (data []byte, hasher hashing.Hasher, err error) {
+	hasher, _ = p.Hasher() // without the key it is copied all the same
+	err = reading(p, func(f bloomery.Hashed) (err error) {
+		data, err = marshal(f)
+		return err
+	})
 	return data, hasher, err
 }

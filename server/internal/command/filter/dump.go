@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/internal/rdb"
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/catalog"
@@ -94,20 +95,33 @@ func runDump(x *engine.Context, c *engine.Call) {
 }
 
 // written returns the encoding of a part, for which it makes room once.
-func written(p *store.Part, room int) (string, error) {
+func written(p *store.Part, room int) (data string, err error) {
+	err = reading(p, func(f bloomery.Hashed) error {
+		w, ok := f.(io.WriterTo)
+		if !ok {
+			return fmt.Errorf("a filter of kind %s has no encoding", p.Row().Name)
+		}
+		var b strings.Builder
+		b.Grow(room)
+		_, err := w.WriteTo(&b)
+		data = b.String()
+		return err
+	})
+	return data, err
+}
+
+// reading calls do with the filter of a part, to pass over all of it: under its lock, or a fork
+// of one that grows, which may be large.
+func reading(p *store.Part, do func(f bloomery.Hashed) error) error {
+	if f := p.Fork(); f != nil {
+		return do(f)
+	}
 	p.RLock()
 	defer p.RUnlock()
 	if p.Gone() {
-		return "", errGone
+		return errGone
 	}
-	f, ok := p.Filter().(io.WriterTo)
-	if !ok {
-		return "", fmt.Errorf("a filter of kind %s has no encoding", p.Row().Name)
-	}
-	var b strings.Builder
-	b.Grow(room)
-	_, err := f.WriteTo(&b)
-	return b.String(), err
+	return do(p.Filter())
 }
 
 // loadCall is a call of FILTER.LOAD.

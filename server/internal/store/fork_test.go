@@ -1,0 +1,71 @@
+package store_test
+
+import (
+	"bytes"
+	"runtime"
+	"testing"
+
+	"github.com/bloomery/bloomery/codec"
+	"github.com/bloomery/bloomery/quotient"
+	"github.com/bloomery/bloomery/server/internal/store"
+)
+
+// TestFreezeOfGrowing freezes a filter that grows: what is done with its lock held does not grow with
+// it, and the copy is read while a writer has the lock and changes everything.
+func TestFreezeOfGrowing(t *testing.T) {
+	outline, err := codec.AppendOutline(nil, quotient.NewGrowing(1000, 0.01))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := store.New()
+	e := apply(t, s, store.Record{Body: &store.Make{As: store.OpFilter, Name: []byte("g"), Header: store.AppendCreation(nil, &store.Plan{}, outline)}}).Entry
+	hs := hashes(200_000)
+	add := func(hs []uint64) {
+		apply(t, s, store.Record{ID: e.ID, Body: &store.FilterAdd{Room: store.Unlimited, Hashes: hs}})
+	}
+	add(hs[:100_000])
+	p := store.PartOf(e)
+	want, err := p.Filter().(*quotient.Growing).MarshalBinary()
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	p.Lock()
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	z, err := p.Freeze()
+	runtime.ReadMemStats(&after)
+	p.Unlock()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := after.TotalAlloc - before.TotalAlloc; n > uint64(len(want))/8 {
+		t.Errorf("with the lock held %d bytes of %d are copied", n, len(want))
+	}
+	if _, ok := z.(store.Apart); !ok {
+		t.Error("the copy needs the lock to be read")
+	}
+	var got []byte
+	next := func() bool {
+		piece, off := z.Next(make([]byte, 64<<10))
+		if off != int64(len(got)) {
+			t.Fatalf("a piece at %d behind %d bytes", off, len(got))
+		}
+		got = append(got, piece...)
+		return len(piece) > 0
+	}
+	next()
+	add(hs[100_000:])
+	for next() {
+	}
+	if int64(len(got)) != z.Size() || !bytes.HasSuffix(got, want) {
+		t.Errorf("a copy of %d bytes, %d were promised and %d are the filter: it is another", len(got), z.Size(), len(want))
+	}
+	if err := z.Close(); err != nil {
+		t.Error(err)
+	}
+	f := p.Fork()
+	if f == nil || f.Stats().Items != uint64(len(hs)) {
+		t.Errorf("Fork() = %v", f)
+	}
+}
