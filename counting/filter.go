@@ -5,6 +5,7 @@ import (
 	"iter"
 
 	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/internal/batches"
 	"github.com/bloomery/bloomery/internal/envelope"
 	"github.com/bloomery/bloomery/internal/kernel"
 	"github.com/bloomery/bloomery/sizing"
@@ -135,34 +136,19 @@ func (f *Filter) InsertHash(h uint64) error {
 // of InsertHash, and returns how many were inserted.
 func (f *Filter) InsertHashes(hs []uint64) (n int, err error) {
 	f.mustBeMade(filterConstructors)
-	for i, h := range hs {
-		if err := f.InsertHash(h); err != nil {
-			return i, err
-		}
-	}
-	return len(hs), nil
+	return batches.Insert(hs, func(h uint64) error { return f.InsertHash(h) })
 }
 
 // InsertKeys is InsertHashes for keys.
 func (f *Filter) InsertKeys(keys [][]byte) (n int, err error) {
 	f.mustBeMade(filterConstructors)
-	for i, key := range keys {
-		if err := f.Insert(key); err != nil {
-			return i, err
-		}
-	}
-	return len(keys), nil
+	return batches.Insert(keys, func(key []byte) error { return f.Insert(key) })
 }
 
 // InsertStrings is InsertHashes for strings.
 func (f *Filter) InsertStrings(keys []string) (n int, err error) {
 	f.mustBeMade(filterConstructors)
-	for i, key := range keys {
-		if err := f.InsertString(key); err != nil {
-			return i, err
-		}
-	}
-	return len(keys), nil
+	return batches.Insert(keys, func(key string) error { return f.InsertString(key) })
 }
 
 // InsertSeq is InsertKeys for all keys of seq. It does not retain them.

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/internal/batches"
 	"github.com/bloomery/bloomery/internal/fields"
 	"github.com/bloomery/bloomery/internal/memory"
 	"github.com/bloomery/bloomery/sizing"
@@ -182,32 +183,17 @@ func (g *Growing) inserted(s *segment, value, slots uint64, fresh bool) {
 // InsertHashes inserts all of hs, in order. It stops at the first error, that
 // of InsertHash, and returns how many were inserted.
 func (g *Growing) InsertHashes(hs []uint64) (n int, err error) {
-	for i, h := range hs {
-		if err := g.InsertHash(h); err != nil {
-			return i, err
-		}
-	}
-	return len(hs), nil
+	return batches.Insert(hs, func(h uint64) error { return g.InsertHash(h) })
 }
 
 // InsertKeys is InsertHashes for keys.
 func (g *Growing) InsertKeys(keys [][]byte) (n int, err error) {
-	for i, key := range keys {
-		if err := g.Insert(key); err != nil {
-			return i, err
-		}
-	}
-	return len(keys), nil
+	return batches.Insert(keys, func(key []byte) error { return g.Insert(key) })
 }
 
 // InsertStrings is InsertHashes for strings.
 func (g *Growing) InsertStrings(keys []string) (n int, err error) {
-	for i, key := range keys {
-		if err := g.InsertString(key); err != nil {
-			return i, err
-		}
-	}
-	return len(keys), nil
+	return batches.Insert(keys, func(key string) error { return g.InsertString(key) })
 }
 
 // InsertSeq is InsertKeys for all keys of seq. It does not retain them.
