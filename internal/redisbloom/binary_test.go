@@ -23,7 +23,7 @@ func TestBinaryDamage(t *testing.T) {
 	c := newCuckoo(t, redisbloom.CuckooParams{Capacity: 4, BucketSize: 2, MaxIterations: 20, Expansion: 2})
 	for i := range 20 {
 		_, _ = b.Add(item(i))
-		_ = c.InsertDigest(c.Digest(item(i)))
+		_ = c.InsertDigest(redisbloom.CuckooDigest(item(i)))
 	}
 	check := func(kind string, data []byte, unmarshal func([]byte) error, state func() ([]byte, error)) {
 		t.Helper()
@@ -58,7 +58,7 @@ func TestBinaryGolden(t *testing.T) {
 	b := newBloom(t, redisbloom.BloomParams{ErrorRate: 0.01, Capacity: 4, Expansion: 2})
 	_, _ = b.Add([]byte("hello"))
 	c := newCuckoo(t, redisbloom.CuckooParams{Capacity: 8, BucketSize: 1, MaxIterations: 20, Expansion: 1})
-	_ = c.InsertDigest(c.Digest([]byte("hello")))
+	_ = c.InsertDigest(redisbloom.CuckooDigest([]byte("hello")))
 	bloom, _ := b.MarshalBinary()
 	if got, want := hex.EncodeToString(bloom), bloomGolden; got != want {
 		t.Errorf("bloom:\n got %s\nwant %s", got, want)
@@ -83,13 +83,13 @@ func TestFrozen(t *testing.T) {
 		step := func(adds, loads int) {
 			for range adds {
 				n++
-				d, h := b.Digest(item(n)), c.Digest(item(n))
+				d, h := b.Digest(item(n)), redisbloom.CuckooDigest(item(n))
 				_, _ = b.AddDigest(d)
 				_, _ = plain.AddDigest(d)
 				_ = c.InsertDigest(h)
 				_ = bare.InsertDigest(h)
 				if n%3 == 0 {
-					h := c.Digest(item(rng.IntN(n)))
+					h := redisbloom.CuckooDigest(item(rng.IntN(n)))
 					c.DeleteDigest(h)
 					bare.DeleteDigest(h)
 				}
@@ -153,7 +153,7 @@ func TestFrozenDropped(t *testing.T) {
 	c := newCuckoo(t, redisbloom.CuckooParams{Capacity: 4, BucketSize: 2, MaxIterations: 20, Expansion: 1})
 	n := 0
 	for ; c.Filters() < 3; n++ {
-		_ = c.InsertDigest(c.Digest(item(n)))
+		_ = c.InsertDigest(redisbloom.CuckooDigest(item(n)))
 	}
 	want, _ := c.MarshalBinary()
 	f, err := c.Freeze()
@@ -161,13 +161,13 @@ func TestFrozenDropped(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i := range n {
-		c.DeleteDigest(c.Digest(item(i)))
+		c.DeleteDigest(redisbloom.CuckooDigest(item(i)))
 	}
 	if c.Filters() == 3 {
 		t.Fatal("no sub-filter was dropped")
 	}
 	for i := 100; c.Filters() < 4; i++ {
-		_ = c.InsertDigest(c.Digest(item(i)))
+		_ = c.InsertDigest(redisbloom.CuckooDigest(item(i)))
 	}
 	if got, err := io.ReadAll(f); err != nil || !bytes.Equal(got, want) {
 		t.Errorf("snapshot, %v:\n got %x\nwant %x", err, got, want)
@@ -307,10 +307,10 @@ func FuzzCuckooHeader(f *testing.F) {
 			if c.GrowBytes() > 1<<20 {
 				return
 			}
-			if err := c.InsertDigest(c.Digest(item(i))); err == nil && !c.Contains(item(i)) {
+			if err := c.InsertDigest(redisbloom.CuckooDigest(item(i))); err == nil && !c.Contains(item(i)) {
 				t.Fatal("item forgotten")
 			}
-			c.DeleteDigest(c.Digest(item(i - 1)))
+			c.DeleteDigest(redisbloom.CuckooDigest(item(i - 1)))
 		}
 		c.Compact()
 		c.Stats()
@@ -322,7 +322,7 @@ func FuzzBinary(f *testing.F) {
 	c := newCuckoo(f, redisbloom.CuckooParams{Capacity: 4, BucketSize: 2, MaxIterations: 20, Expansion: 2})
 	for i := range 10 {
 		_, _ = b.Add(item(i))
-		_ = c.InsertDigest(c.Digest(item(i)))
+		_ = c.InsertDigest(redisbloom.CuckooDigest(item(i)))
 	}
 	data, _ := b.MarshalBinary()
 	f.Add(data[:len(data)-4])

@@ -137,9 +137,6 @@ func (s *sub) at(h uint64, size int) int {
 	return int(h%s.n) * size
 }
 
-// Digest returns the digest of key: CuckooDigest(key).
-func (c *Cuckoo) Digest(key []byte) uint64 { return CuckooDigest(key) }
-
 // Contains reports whether key may be in the filter.
 func (c *Cuckoo) Contains(key []byte) bool { return c.ContainsDigest(CuckooDigest(key)) }
 

@@ -69,7 +69,7 @@ func TestCuckooFull(t *testing.T) {
 	refused := 0
 	for i := range 200 {
 		before, _ := c.MarshalBinary()
-		err := c.InsertDigest(c.Digest(item(i)))
+		err := c.InsertDigest(redisbloom.CuckooDigest(item(i)))
 		if err == nil {
 			continue
 		}
@@ -85,7 +85,7 @@ func TestCuckooFull(t *testing.T) {
 		t.Errorf("%d refused, %d items of 64, GrowBytes %d", refused, c.Items(), c.GrowBytes())
 	}
 	dst := make([]int8, 2)
-	hs := []uint64{c.Digest([]byte("hello")), c.Digest(item(0))}
+	hs := []uint64{redisbloom.CuckooDigest([]byte("hello")), redisbloom.CuckooDigest(item(0))}
 	if n, err := c.InsertNXDigests(dst, hs, math.MaxUint64); n != 2 || !errors.Is(err, redisbloom.ErrFull) {
 		t.Errorf("InsertNXDigests = %d, %v", n, err)
 	}
@@ -99,7 +99,7 @@ func TestCuckooRoom(t *testing.T) {
 	c := newCuckoo(t, redisbloom.CuckooParams{Capacity: 8, BucketSize: 2, MaxIterations: 20, Expansion: 2})
 	hs, dst := make([]uint64, 100), make([]int8, 100)
 	for i := range hs {
-		hs[i] = c.Digest(item(i))
+		hs[i] = redisbloom.CuckooDigest(item(i))
 	}
 	before, grow := c.Bytes(), c.GrowBytes()
 	n, err := c.InsertDigests(dst, hs, grow)
@@ -296,7 +296,7 @@ func TestCuckooHistory(t *testing.T) {
 		keys := map[int]int{}
 		for range rapid.IntRange(1, 100).Draw(t, "steps") {
 			key := rapid.IntRange(0, 60).Draw(t, "key")
-			h := c.Digest(item(key))
+			h := redisbloom.CuckooDigest(item(key))
 			switch op := rapid.IntRange(0, 11).Draw(t, "op"); {
 			case op < 7:
 				ok := m.insert(h)
@@ -335,7 +335,7 @@ func TestCuckooHistory(t *testing.T) {
 		}
 		dst := make([]bool, 1)
 		for key, n := range keys {
-			h := c.Digest(item(key))
+			h := redisbloom.CuckooDigest(item(key))
 			if got := c.CountDigest(h); got != m.count(h) || got < uint64(n) {
 				t.Fatalf("CountDigest(%d) = %d, want %d, at least %d", key, got, m.count(h), n)
 			}
@@ -408,7 +408,7 @@ func TestCuckooHotItems(t *testing.T) {
 		m.grow()
 		hot := 1 + rng.IntN(5)
 		for step := range 1200 {
-			h := c.Digest(item(rng.IntN(hot)))
+			h := redisbloom.CuckooDigest(item(rng.IntN(hot)))
 			switch op := rng.IntN(1000); {
 			case op < 960:
 				m.insert(h)
@@ -505,7 +505,7 @@ func TestCuckooScanDumpInside(t *testing.T) {
 
 func TestCuckooLargeDump(t *testing.T) {
 	c := newCuckoo(t, redisbloom.CuckooParams{Capacity: 1 << 25, BucketSize: 2, MaxIterations: 20, Expansion: 1})
-	_ = c.InsertDigest(c.Digest(item(0)))
+	_ = c.InsertDigest(redisbloom.CuckooDigest(item(0)))
 	for _, want := range []struct{ iter, next, n int64 }{
 		{1, 1 + 16<<20, 16 << 20},
 		{1 + 16<<20, 1 + 32<<20, 16 << 20},
@@ -559,7 +559,7 @@ func TestCuckooBadHeaders(t *testing.T) {
 			t.Errorf("%s: Bytes() = %d before and %d after", name, h.Bytes(), f.Bytes())
 		}
 		for i := range 100 {
-			if err := f.InsertDigest(f.Digest(item(i))); err != nil && f.Expansion() > 0 {
+			if err := f.InsertDigest(redisbloom.CuckooDigest(item(i))); err != nil && f.Expansion() > 0 {
 				t.Errorf("%s: InsertDigest: %v", name, err)
 			}
 		}
@@ -573,7 +573,7 @@ func TestCuckooManyFilters(t *testing.T) {
 	c := newCuckoo(t, redisbloom.CuckooParams{Capacity: 4, BucketSize: 2, MaxIterations: 1, Expansion: 1})
 	hs, dst := make([]uint64, 1000), make([]int8, 1000)
 	for i := range hs {
-		hs[i] = c.Digest([]byte("hello"))
+		hs[i] = redisbloom.CuckooDigest([]byte("hello"))
 	}
 	n := uint64(0)
 	for c.Filters() < filters {
@@ -610,7 +610,7 @@ func TestCuckooManyFilters(t *testing.T) {
 func TestCuckooRate(t *testing.T) {
 	c := newCuckoo(t, redisbloom.CuckooParams{Capacity: 4096, BucketSize: 2, MaxIterations: 20, Expansion: 1})
 	for i := range 3000 {
-		if err := c.InsertDigest(c.Digest(item(i))); err != nil {
+		if err := c.InsertDigest(redisbloom.CuckooDigest(item(i))); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -23,7 +23,7 @@ func TestPieces(t *testing.T) {
 			for range adds {
 				n++
 				_, _ = b.AddDigest(b.Digest(item(n)))
-				_ = c.InsertDigest(c.Digest(item(n)))
+				_ = c.InsertDigest(redisbloom.CuckooDigest(item(n)))
 			}
 		}
 		step(99900)

@@ -216,7 +216,7 @@ func TestMemoryRefusesGrowth(t *testing.T) {
 	c := newCuckoo(t, redisbloom.CuckooParams{Capacity: 8, BucketSize: 2, MaxIterations: 20, Expansion: 1, Memory: m})
 	hs, res := make([]uint64, 40), make([]int8, 40)
 	for i := range hs {
-		hs[i] = c.Digest(item(i))
+		hs[i] = redisbloom.CuckooDigest(item(i))
 	}
 	n, err = c.InsertDigests(res, hs, math.MaxUint64)
 	if n == 0 || n == 40 || !errors.Is(err, errArena) || c.Items() != uint64(n) {

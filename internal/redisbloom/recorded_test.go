@@ -228,9 +228,9 @@ func (r *replayer) cuckoo(cmd, key string, words []string) string {
 		if c == nil {
 			return integer(0)
 		}
-		return integer(c.CountDigest(c.Digest([]byte(words[0]))))
+		return integer(c.CountDigest(redisbloom.CuckooDigest([]byte(words[0]))))
 	case "CF.DEL":
-		return boolean(c.DeleteDigest(c.Digest([]byte(words[0]))))
+		return boolean(c.DeleteDigest(redisbloom.CuckooDigest([]byte(words[0]))))
 	case "CF.COMPACT":
 		c.Compact()
 		return "+OK\r\n"
@@ -276,7 +276,7 @@ func (r *replayer) insertAll(cmd, key string, words []string) string {
 	items := words[slices.Index(words, "ITEMS")+1:]
 	dst, hs := make([]int8, len(items)), make([]uint64, len(items))
 	for i, it := range items {
-		hs[i] = c.Digest([]byte(it))
+		hs[i] = redisbloom.CuckooDigest([]byte(it))
 	}
 	insert := c.InsertDigests
 	if strings.HasSuffix(cmd, "NX") {

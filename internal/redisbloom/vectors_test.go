@@ -161,7 +161,7 @@ func TestCuckooBuckets(t *testing.T) {
 		c := newCuckoo(t, redisbloom.CuckooParams{Capacity: 8, BucketSize: 1, MaxIterations: 20, Expansion: 1})
 		slots := make([]byte, 8)
 		for _, bucket := range want.buckets {
-			if err := c.InsertDigest(c.Digest([]byte(key))); err != nil {
+			if err := c.InsertDigest(redisbloom.CuckooDigest([]byte(key))); err != nil {
 				t.Fatal(err)
 			}
 			slots[bucket] = want.fp
@@ -238,7 +238,7 @@ func TestBloomVectors(t *testing.T) {
 func TestCuckooVector(t *testing.T) {
 	c := newCuckoo(t, redisbloom.CuckooParams{Capacity: 16, BucketSize: 2, MaxIterations: 20, Expansion: 1})
 	for i := range 10 {
-		if err := c.InsertDigest(c.Digest(item(i))); err != nil {
+		if err := c.InsertDigest(redisbloom.CuckooDigest(item(i))); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -53,7 +53,7 @@ const runBytes = 16
 // Duplicates are dropped where they meet: in a buffer before it is written, and
 // by Cut in shards that are too long. Others come back with Load.
 //
-// Load, Store and Restore are safe for concurrent use; all others need
+// Load, Store and Payload are safe for concurrent use; all others need
 // exclusion.
 type Spill struct {
 	// KeepDuplicates says that hashes come back as often as they were added. It
@@ -282,12 +282,6 @@ func (s *Spill) Store(words []uint64) ([]Run, error) {
 		words = words[n:]
 	}
 	return runs, nil
-}
-
-// Restore yields the words of runs, piece by piece; a piece is good until the
-// next one. An error is the last that it yields.
-func (s *Spill) Restore(runs []Run) iter.Seq2[[]uint64, error] {
-	return s.Payload(nil, [][]Run{runs})
 }
 
 // write appends words, at most maxBlock/8, to the scratch file.

@@ -109,7 +109,7 @@ func TestStoreRestore(t *testing.T) {
 				t.Error(err)
 			}
 			var got []uint64
-			for piece, err := range s.Restore(runs) {
+			for piece, err := range s.Payload(nil, [][]shards.Run{runs}) {
 				if err != nil {
 					t.Error(err)
 				}
@@ -151,7 +151,7 @@ func TestDamagedScratch(t *testing.T) {
 		}
 		damage(d)
 		_, err = s.Load(nil, 0, 0)
-		for _, e := range s.Restore(runs) {
+		for _, e := range s.Payload(nil, [][]shards.Run{runs}) {
 			if err == nil {
 				err = e
 			}

@@ -110,9 +110,6 @@ func (u *User) WithPassword(password string) *User {
 	return next
 }
 
-// Without returns the user without any right, and who cannot log in.
-func (u *User) Without(c *Commands) *User { return NewUser(c, u.name) }
-
 // With returns the user with more rules in force, in their order: all of them or, on
 // an error, none.
 func (u *User) With(c *Commands, words ...string) (*User, error) {

@@ -35,8 +35,6 @@ type Client struct {
 	Authenticated bool
 	// Quit reports that the connection ends when what was answered is written.
 	Quit bool
-	// Local reports that the client is on this machine.
-	Local bool
 	// Gone, if it is not nil, reports whether the client has left while a command of it
 	// runs. The goroutine that runs its commands calls it.
 	Gone func() bool

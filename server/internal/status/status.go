@@ -60,11 +60,10 @@ type Server struct {
 	// CertificateExpires is when the certificate of TLS does, zero if there is none.
 	CertificateExpires time.Time
 
-	BytesIn     int64
-	BytesOut    int64
-	ConfigFile  string
-	Executable  string
-	ProtectedBy string
+	BytesIn    int64
+	BytesOut   int64
+	ConfigFile string
+	Executable string
 }
 
 // ErrSaving means that a snapshot is being taken already.

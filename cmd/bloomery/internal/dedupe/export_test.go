@@ -247,3 +247,9 @@ func (s *pairSet) clear() {
 	s.n = 0
 	s.resize(min(firstSlots, s.most))
 }
+
+// Room returns how many hashes can be kept as they are.
+func (s *Seen) Room() int { return s.set.room() }
+
+// Memory returns the size of the array in bytes, all that a Seen keeps.
+func (s *Seen) Memory() int { return len(s.set.words) * 8 }

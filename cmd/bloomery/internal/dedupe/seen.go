@@ -256,9 +256,6 @@ func collisions(n int) float64 { return math.Ldexp(float64(n)*float64(n), -65) }
 // Count returns how many hashes counted as new.
 func (s *Seen) Count() int { return s.n }
 
-// Room returns how many hashes can be kept as they are.
-func (s *Seen) Room() int { return s.set.room() }
-
 // Capacity returns how many hashes the filter holds at the rate asked.
 func (s *Seen) Capacity() int {
 	s.plan()
@@ -284,6 +281,3 @@ func (s *Seen) Rate() float64 {
 	}
 	return s.filter.Shape().Rate(float64(s.n) + s.wrong)
 }
-
-// Memory returns the size of the array in bytes, all that a Seen keeps.
-func (s *Seen) Memory() int { return len(s.set.words) * 8 }

@@ -133,7 +133,7 @@ func testExternal(t *testing.T, logs []*Log) {
 		if err := l.Lanes(1, true); err != nil {
 			t.Fatal(err)
 		}
-		if l.Stores() || l.Leads() {
+		if l.store.Load() || l.Leads() {
 			t.Error("a node that uses a NATS cluster of others keeps streams")
 		}
 	}

@@ -211,9 +211,6 @@ func (l *Log) begin(ctx context.Context) error {
 // MaxMessage returns how long a message may be.
 func (l *Log) MaxMessage() int { return int(l.conn.MaxPayload()) }
 
-// Stores reports whether this node keeps streams.
-func (l *Log) Stores() bool { return l.store.Load() }
-
 // Close disconnects this node. Tails end, and messages on their way fail.
 func (l *Log) Close() (err error) {
 	l.end.Do(func() {

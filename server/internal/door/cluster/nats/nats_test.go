@@ -242,7 +242,7 @@ func TestThreeServers(t *testing.T) {
 	missed := tailOf(t, back, 1, tails[gone].seqs[len(tails[gone].seqs)-1]+1)
 	missed.until(t, last)
 	t.Log("returned after", time.Since(began).Round(100*time.Millisecond))
-	if !back.Stores() {
+	if !back.store.Load() {
 		t.Error("a log node that returned with its folder keeps no log")
 	}
 	// Nobody else may use its folder meanwhile.
@@ -272,7 +272,7 @@ func TestThreeServers(t *testing.T) {
 	wiped := configs[gone]
 	wiped.Dir, wiped.Kept = filepath.Join(dir, "new"), false
 	fresh := openAll(t, []Config{wiped})[0]
-	if fresh.Stores() {
+	if fresh.store.Load() {
 		t.Error("a log node that lost its folder keeps a log again")
 	}
 	if err := fresh.Lanes(2, false); err != nil {

@@ -106,8 +106,8 @@ func TestPromoteFails(t *testing.T) {
 			t.Fatal(err)
 		}
 		l.wg.Wait()
-		if err := l.Promote(); err == nil || l.Stores() {
-			t.Errorf("it could not begin: %v, it keeps streams: %v", err, l.Stores())
+		if err := l.Promote(); err == nil || l.store.Load() {
+			t.Errorf("it could not begin: %v, it keeps streams: %v", err, l.store.Load())
 		}
 		if !l.promoting.TryLock() {
 			t.Fatal("nobody can try again")
@@ -172,7 +172,7 @@ func TestOwnReplica(t *testing.T) {
 	at := func(leader string) *nats.ConsumerInfo {
 		return &nats.ConsumerInfo{Cluster: &nats.ClusterInfo{Leader: leader}}
 	}
-	if l.owns(at("a")) || l.patience(true) != silence || l.Healthy() == nil || l.Stores() || l.Leads() {
+	if l.owns(at("a")) || l.patience(true) != silence || l.Healthy() == nil || l.store.Load() || l.Leads() {
 		t.Error("a node that keeps no streams owns a replica")
 	}
 	l.store.Store(true)
