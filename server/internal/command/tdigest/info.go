@@ -44,8 +44,7 @@ var info = engine.Command{
 func lookInfo(_ *engine.Context, p *store.Part, c *engine.Call) {
 	t := p.TDigest()
 	s := t.Stats()
-	var pairs []answer.Reply
-	for _, f := range []struct {
+	fields := [...]struct {
 		name  string
 		value int64
 	}{
@@ -58,7 +57,9 @@ func lookInfo(_ *engine.Context, p *store.Part, c *engine.Call) {
 		{"Observations", t.Observations()},
 		{"Total compressions", s.Compressions},
 		{"Memory usage", int64(t.Size())},
-	} {
+	}
+	pairs := make([]answer.Reply, 0, 2*len(fields)) // a transaction may ask for it 80,000 times
+	for _, f := range fields {
 		pairs = append(pairs, answer.Word(f.name), answer.Integer(f.value))
 	}
 	c.Answer(answer.Pairs(pairs...))
