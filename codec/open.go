@@ -41,6 +41,14 @@ type Limits struct {
 	Bytes uint64
 }
 
+// most is the limit in bytes.
+func (l Limits) most() uint64 {
+	if l.Bytes > 0 {
+		return min(memory.Limit(), l.Bytes)
+	}
+	return memory.Limit()
+}
+
 // shardBytes is what a shard of a static filter takes beside its array, and
 // more.
 const shardBytes = 256
@@ -48,10 +56,7 @@ const shardBytes = 256
 // allow returns an error that wraps ErrTooLarge if a filter of the kind with
 // this header is larger than the limit.
 func (c Config) allow(k Kind, h envelope.Header) error {
-	limit := memory.Limit()
-	if c.Limits.Bytes > 0 {
-		limit = min(limit, c.Limits.Bytes)
-	}
+	limit := c.Limits.most()
 	need, beside := h.EncodedSize(), uint64(0)
 	if k.shards != nil {
 		beside = min(k.shards(h), 1<<50) * shardBytes

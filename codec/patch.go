@@ -32,17 +32,20 @@ func Diff(before, after []byte) ([]byte, error) {
 	return p.out, nil
 }
 
-// Patch returns the encoding that patch makes of the encoding before. The
-// error wraps ErrIncompatible if patch was made for another encoding, and
-// ErrCorrupt, ErrVersion or ErrTooLarge if one of them is damaged: what is
+// Patch is Config.Patch with the zero Config.
+func Patch(before, patch []byte) ([]byte, error) { return Config{}.Patch(before, patch) }
+
+// Patch returns the encoding that patch makes of the encoding before, within
+// Limits. The error wraps ErrIncompatible if patch was made for another encoding,
+// ErrTooLarge, and ErrCorrupt or ErrVersion if one of them is damaged: what is
 // returned has the checksums of the encoding that Diff was given.
-func Patch(before, patch []byte) ([]byte, error) {
+func (c Config) Patch(before, patch []byte) ([]byte, error) {
 	sealed, err := envelope.Open(before)
 	if err != nil {
 		return nil, fmt.Errorf("codec: patch: before: %w", err)
 	}
 	r := bytes.NewReader(patch)
-	u := unpacker{r: r, form: FormPatch, old: sealed.Payload, base: func(id uint64) error {
+	u := unpacker{r: r, form: FormPatch, old: sealed.Payload, limits: c.Limits, base: func(id uint64) error {
 		if got := identity(before); got != id {
 			return fmt.Errorf("%w: the patch is for the filter %016x, this is %016x", bloomery.ErrIncompatible, id, got)
 		}

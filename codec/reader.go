@@ -68,7 +68,8 @@ type unpacker struct {
 	form Form   // what is expected
 	old  []byte // payload that the payload is xored with, for patches
 	// base is checked against what a patch says of the encoding it is for.
-	base func(id uint64) error
+	base   func(id uint64) error
+	limits Limits // of what all may allocate
 
 	header envelope.Header
 	place  place
@@ -221,7 +222,7 @@ func (u *unpacker) all(dst []byte, data *bytes.Reader) ([]byte, error) {
 			break
 		}
 		if err == nil && u.done == 0 && u.place != atEnd {
-			err = fits(u.header)
+			err = u.limits.fit(u.header)
 		}
 		if err != nil {
 			return dst[:start], err

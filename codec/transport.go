@@ -7,7 +7,6 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/internal/envelope"
-	"github.com/bloomery/bloomery/internal/memory"
 )
 
 // Compress appends to dst the transport form of data, the encoding of a
@@ -35,10 +34,11 @@ func Decompress(dst, data []byte) ([]byte, error) {
 	return out, nil
 }
 
-// fits refuses filters that memory has no room for, before they are decoded.
-func fits(h envelope.Header) error {
-	if limit := memory.Limit(); h.EncodedSize() > limit || h.EncodedSize() > math.MaxInt {
-		return fmt.Errorf("%w: payload of %d bytes, there are %d bytes of memory", bloomery.ErrTooLarge, h.Payload, limit)
+// fit refuses filters that are larger than the limit, before they are decoded.
+func (l Limits) fit(h envelope.Header) error {
+	limit := l.most()
+	if h.EncodedSize() > limit || h.EncodedSize() > math.MaxInt {
+		return fmt.Errorf("%w: payload of %d bytes, the limit is %d bytes", bloomery.ErrTooLarge, h.Payload, limit)
 	}
 	return nil
 }

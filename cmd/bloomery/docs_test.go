@@ -30,6 +30,7 @@ var notRun = map[string]string{
 	"doctor": "it needs the folder of a server: see folder_test.go",
 	"backup": "it needs the folder of a server: see folder_test.go",
 	"top":    "it needs a server: see top_test.go",
+	"follow": "it needs a web server: see testdata/script/follow.txtar",
 
 	"cluster":        "it needs a cluster: see cluster_test.go",
 	"cluster status": "it needs a cluster: see cluster_test.go",
@@ -154,6 +155,9 @@ func exampleFolder(t *testing.T) string {
 		}
 	}
 	if code, _, errOut := call(t, "build", "--kind", "cuckoo", "-n", "1000", "-o", filepath.Join(dir, "seen.cf"), filepath.Join(dir, "words.txt")); code != 0 {
+		t.Fatal(errOut)
+	}
+	if code, _, errOut := call(t, "publish", filepath.Join(dir, "published"), filepath.Join(dir, "words.bf")); code != 0 {
 		t.Fatal(errOut)
 	}
 	return dir
@@ -327,6 +331,8 @@ var jsonObjects = map[string]any{
 	"count":                   tallyJSON{},
 	"which":                   placesJSON{},
 	"patch and diff --patch":  patchedJSON{},
+	"publish":                 publishedJSON{},
+	"follow":                  followedJSON{},
 	"check":                   answerJSON{},
 	"check --count":           countedJSON{},
 	"plan":                    planJSON{},

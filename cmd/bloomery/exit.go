@@ -13,6 +13,7 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/cmd/bloomery/internal/lines"
+	"github.com/bloomery/bloomery/follow"
 	"github.com/bloomery/bloomery/server"
 )
 
@@ -76,7 +77,7 @@ func exitCode(err error) int {
 		return exitInterrupted
 	case is(bloomery.ErrFull, errLimit):
 		return exitLimit
-	case is(bloomery.ErrCorrupt, bloomery.ErrVersion, bloomery.ErrIncompatible, bloomery.ErrKey, lines.ErrCorrupt, server.ErrRemoved):
+	case is(bloomery.ErrCorrupt, bloomery.ErrVersion, bloomery.ErrIncompatible, bloomery.ErrKey, lines.ErrCorrupt, server.ErrRemoved, follow.ErrOlder, follow.ErrUntrusted):
 		return exitBad
 	}
 	return exitUsage

@@ -60,6 +60,7 @@ func newRoot(out io.Writer) *cobra.Command {
 	addGroup(root, "ask", "Look into filters:", newCount(), newWhich(), newInspect(), newDiff())
 	addGroup(root, "make", "Make and change filters:", newCreate(), newAdd(), newRemove(), newMerge(), newIntersect(), newPatch(),
 		newFold(), newGrow(), newNoise(), newConvert())
+	addGroup(root, "copies", "Keep copies up to date:", newPublish(), newFollow())
 	addGroup(root, "server", "Around a server:", newLoad(), newPing(), newTop(), newCluster(), newConfig(), newDoctor(), newBackup(), newPage())
 	root.AddCommand(newBench(), newMan(), newVersion())
 	strict(root)

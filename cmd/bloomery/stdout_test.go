@@ -68,6 +68,8 @@ func printing(dir, addr, data string) map[string][]string {
 		"doctor":         {"doctor", data},
 		"backup":         {"backup", "--json", "-o", filepath.Join(dir, "copy.tar"), data},
 		"page":           {"page"},
+		"publish":        {"publish", "--json", filepath.Join(dir, "site"), filepath.Join(dir, "words.bf")},
+		"follow":         {"follow", "--once", "--json", "-o", filepath.Join(dir, "followed.bf"), filepath.Join(dir, "published")},
 		"bench":          {"bench", "--help"},
 		"man":            {"man"},
 		"version":        {"version"},

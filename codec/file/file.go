@@ -7,8 +7,8 @@
 //	m, err := file.Map("seen.bloom", codec.Config{})  // where it lies
 //	defer m.Close()
 //
-// Errors name the file. It is the one library package of this module that
-// touches the file system.
+// Errors name the file. Of the library only this package and follow touch the file
+// system.
 package file
 
 import (

@@ -1,0 +1,165 @@
+// The command follow: a copy of a filter that is published elsewhere.
+
+package main
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/bloomery/bloomery/follow"
+)
+
+// followOptions are the flags of follow.
+type followOptions struct {
+	keyFlags
+	output    string
+	filter    string
+	verifyKey string
+	once      bool
+	older     bool
+	every     time.Duration
+}
+
+func newFollow() *cobra.Command {
+	o := &followOptions{}
+	cmd := &cobra.Command{
+		Use:   "follow [--once] -o FILE SOURCE",
+		Short: "Keep a copy of a filter that bloomery publish has published",
+		Long: `follow keeps FILE a copy of a filter that is published at SOURCE: the address of
+the folder on a web server, https://… or http://…, or a folder of this machine.
+It downloads what has changed, compares sums, and puts the new version in the
+old one's place at once; whatever goes wrong, FILE stays a whole filter. Any
+command can read it meanwhile: bloomery check FILE.
+
+It goes on until Ctrl-C or SIGTERM, and asks every --every. With --once it asks
+once and ends, for cron: the exit code is 0 if FILE is up to date, whether it
+has changed or not, 4 if what is published is damaged, not signed by
+--verify-key, or older than FILE, and 2 if the source cannot be reached. FILE
+stays as it was then. Once FILE is there, follow without --once starts without
+its source, too.
+
+FILE.follow beside FILE keeps which version it is.`,
+		Example: `  bloomery follow --once -o blocked.bf https://example.org/filters
+  bloomery follow --verify-key verify.pem -o b.bf https://example.org/filters
+  bloomery follow --every 10s --json -o blocked.bf /srv/www/filters`,
+		Args: between(1, 1, "the address of a folder"),
+	}
+	newShell(cmd, func(ctx context.Context, s *shell, args []string) error { return o.run(ctx, s, args[0]) })
+	f := cmd.Flags()
+	f.StringVarP(&o.output, "output", "o", "", "`FILE` of the copy")
+	f.StringVar(&o.filter, "filter", "", "`NAME` of the filter, if the folder has several")
+	f.BoolVar(&o.once, "once", false, "ask once and end")
+	f.DurationVar(&o.every, "every", time.Minute, "how often to ask")
+	f.StringVar(&o.verifyKey, "verify-key", "", "`FILE` of the public key that versions must be signed with: Ed25519, PEM")
+	f.BoolVar(&o.older, "older", false, "take a version that is older than the copy, too")
+	o.bind(f)
+	return cmd
+}
+
+// followedJSON is what follow writes with --json: a line for every new version, and with
+// --once one line.
+type followedJSON struct {
+	File    string    `json:"file"`
+	Version uint64    `json:"version"`
+	Made    time.Time `json:"made"`
+	Sum     string    `json:"sum"`
+	Bytes   uint64    `json:"bytes"`
+	Changed bool      `json:"changed"`
+}
+
+func (o *followOptions) run(ctx context.Context, s *shell, address string) error {
+	switch {
+	case o.output == "" || o.output == "-":
+		return errors.New("-o FILE is needed: where the copy is kept")
+	case o.every <= 0:
+		return errors.New("--every: want a time above 0")
+	}
+	key, err := verifyKey(o.verifyKey)
+	if err != nil {
+		return err
+	}
+	h, err := o.hasher()
+	if err != nil {
+		return err
+	}
+	unlock, err := s.lockFile(ctx, o.output)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	c := follow.Config{Address: address, Filter: o.filter, File: o.output, Every: -1, Key: key, Older: o.older, Hasher: h}
+	changed := false
+	c.Changed = func(follow.Version) { changed = true }
+	f, err := follow.Open(ctx, c)
+	if err != nil {
+		return o.hint(err)
+	}
+	err = f.Err()
+	switch {
+	case o.once && err != nil:
+	case o.once:
+		err = o.report(s, f, changed)
+	default:
+		err = o.watch(ctx, s, f)
+	}
+	return o.hint(errors.Join(err, f.Close()))
+}
+
+// watch follows until it is interrupted.
+func (o *followOptions) watch(ctx context.Context, s *shell, f *follow.Filter) error {
+	err := f.Err()
+	if err == nil {
+		if err := o.report(s, f, true); err != nil {
+			return err
+		}
+	}
+	said := ""
+	for {
+		if err != nil && err.Error() != said { // once for each reason
+			said = err.Error()
+			s.warn("%s: %v; version %d stays", o.output, err, f.Version().Number)
+		}
+		if err == nil {
+			said = ""
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(o.every):
+		}
+		var changed bool
+		if changed, err = f.Update(ctx); ctx.Err() != nil {
+			return nil
+		}
+		if changed {
+			if err := o.report(s, f, true); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// report says which version the copy is.
+func (o *followOptions) report(s *shell, f *follow.Filter, changed bool) error {
+	v, n := f.Version(), f.Stats().Bytes
+	if s.asJSON {
+		return s.print(followedJSON{o.output, v.Number, v.Made, v.Sum, n, changed})
+	}
+	if changed {
+		s.say("%s: version %d of %s, %s", o.output, v.Number, v.Made.Format(time.DateTime+" MST"), bytesText(n))
+	} else {
+		s.say("%s: version %d of %s is the newest", o.output, v.Number, v.Made.Format(time.DateTime+" MST"))
+	}
+	return nil
+}
+
+// hint adds what helps against an error.
+func (o *followOptions) hint(err error) error {
+	if errors.Is(err, follow.ErrOlder) {
+		return hinted{err, "if the older one is wanted, add --older"}
+	}
+	return err
+}

@@ -1,0 +1,18 @@
+// Package follow keeps a copy of a filter that is published elsewhere. The filter is kept in
+// one place, thousands of programs ask their own copy of it in nanoseconds, and few bytes
+// keep the copies up to date.
+//
+//	f, err := follow.Open(ctx, follow.Config{Address: "https://example.org/filters", Filter: "blocked"})
+//	...
+//	if f.Contains(key) { … }
+//	f.Close()
+//
+// What is followed is a folder that any web server or bucket serves. Publish writes it: the
+// filters in the transport form, patches between their last versions, and an index with
+// versions and sums. docs/follow.md has the layout, and which headers a web server should
+// send.
+//
+// A copy is never empty after it was full, and never half new: a new version is downloaded
+// beside the old one, its sum is compared with that of the index, and then it takes the old
+// one's place at once. Until then, and if anything goes wrong, the old one answers.
+package follow

@@ -1,0 +1,316 @@
+package follow
+
+import (
+	"context"
+	"crypto/ed25519"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/codec"
+	"github.com/bloomery/bloomery/hashing"
+	"github.com/bloomery/bloomery/internal/memory"
+)
+
+// Config describes what is followed, and how.
+type Config struct {
+	_ struct{}
+
+	// Address is where the folder is: https://…, http://…, or a folder of this machine.
+	Address string
+	// Filter is the name of the filter in the folder; "" if there is one only.
+	Filter string
+	// File is where the copy is kept on disk, as a filter that other programs can read; ""
+	// keeps it in memory only. With it a restart needs no network. What was known of the
+	// copy is in File.follow beside it.
+	File string
+	// Every is how often the folder is asked for something new, give or take a tenth. 0
+	// means a minute, a negative duration never: Update does it.
+	Every time.Duration
+	// Key is the public key that versions must be signed with; nil asks for no signature.
+	Key ed25519.PublicKey
+	// Older takes versions that are older than the copy. Without it they are refused: whoever
+	// can change the folder could bring back a filter that lacks what was added since.
+	Older bool
+	// Hasher is for a filter that was made with a secret key or a function.
+	Hasher hashing.Hasher
+	// Limits bounds the size of the filter. While a new version comes in there are two.
+	Limits codec.Limits
+	// Client is what asks; nil is a client of its own that does not go from https to http.
+	Client *http.Client
+	// Changed, if there is one, is called after a new version has taken the place of the old
+	// one. It must not call Close.
+	Changed func(Version)
+}
+
+// Version is which version of a filter a copy is.
+type Version struct {
+	// Number grows with every change.
+	Number uint64 `json:"version"`
+	// Made is when it was published.
+	Made time.Time `json:"made"`
+	// Sum is the SHA-256 of the plain encoding, in hex.
+	Sum string `json:"sum"`
+}
+
+// Filter is a copy of a filter that is published elsewhere. It answers like any filter, without
+// locks.
+//
+// Safe for concurrent use.
+type Filter struct {
+	config Config
+	from   source
+	live   atomic.Pointer[edition]
+
+	updating sync.Mutex // guards what follows
+	tag      string     // of the index that was seen last
+	name     string     // of the filter, once it is known
+	kept     state      // what File.follow has
+	found    *edition   // a file that may be a copy, until the index is here
+
+	seen    atomic.Pointer[outcome]
+	end     context.CancelFunc
+	stopped sync.WaitGroup
+}
+
+// edition is a version that answers.
+type edition struct {
+	bloomery.View
+	data    []byte
+	version Version
+}
+
+// outcome is how the last update went.
+type outcome struct {
+	checked time.Time // when the copy was known to be the newest
+	err     error
+}
+
+// Open returns a copy of a filter and keeps it up to date until Close. It returns once there is
+// a copy: the one on disk, or else what it downloads. If there is a copy on disk, a source
+// that cannot be reached is no error: see Err. ctx bounds Open, not what comes after.
+func Open(ctx context.Context, c Config) (*Filter, error) {
+	f, err := open(ctx, c)
+	if err != nil {
+		return nil, fmt.Errorf("follow: %w", err)
+	}
+	return f, nil
+}
+
+func open(ctx context.Context, c Config) (*Filter, error) {
+	if n := len(c.Key); n != 0 && n != ed25519.PublicKeySize {
+		return nil, fmt.Errorf("%w: the key has %d bytes, want %d", bloomery.ErrParameter, n, ed25519.PublicKeySize)
+	}
+	from, err := newSource(c.Address, c.Client)
+	if err != nil {
+		return nil, err
+	}
+	f := &Filter{config: c, from: from}
+	f.seen.Store(&outcome{})
+	if err := f.load(); err != nil {
+		return nil, err
+	}
+	if _, err := f.Update(ctx); err != nil && f.live.Load() == nil {
+		return nil, err
+	}
+	life, end := context.WithCancel(context.Background())
+	f.end = end
+	if c.Every >= 0 {
+		f.stopped.Go(func() { f.run(life) })
+	}
+	return f, nil
+}
+
+// Close ends the following. The copy still answers.
+func (f *Filter) Close() error {
+	f.end()
+	f.stopped.Wait()
+	f.updating.Lock()
+	defer f.updating.Unlock()
+	return f.note()
+}
+
+// run updates the copy again and again.
+func (f *Filter) run(ctx context.Context) {
+	every := f.config.Every
+	if every == 0 {
+		every = time.Minute
+	}
+	retry := time.Second
+	for {
+		wait := every
+		if f.Err() != nil { // sooner at first, and then ever later
+			wait = min(retry, every)
+			retry *= 2
+		} else {
+			retry = time.Second
+		}
+		// Copies that were started together do not ask together.
+		wait += time.Duration((rand.Float64() - 0.5) / 5 * float64(wait))
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(wait):
+		}
+		f.Update(ctx) //nolint:errcheck // Err has it
+	}
+}
+
+// Update asks the source whether there is something new and takes it. It reports whether the
+// copy has changed. On error the old copy stays.
+func (f *Filter) Update(ctx context.Context) (changed bool, err error) {
+	f.updating.Lock()
+	before := f.live.Load()
+	began := time.Now()
+	age, err := f.update(ctx)
+	o := &outcome{checked: began.Add(-age)}
+	if err != nil {
+		err = fmt.Errorf("follow: %s: %w", f.from, err)
+		o = &outcome{checked: f.seen.Load().checked, err: err}
+	}
+	if !errors.Is(err, context.Canceled) { // whoever asked has gone
+		f.seen.Store(o)
+	}
+	live := f.live.Load()
+	changed = live != before
+	if changed {
+		err = errors.Join(err, f.note())
+	}
+	f.updating.Unlock()
+	if changed && f.config.Changed != nil {
+		f.config.Changed(live.version)
+	}
+	return changed, err
+}
+
+// update brings the copy up to date. It returns how old the answer of the source may be.
+func (f *Filter) update(ctx context.Context) (age time.Duration, err error) {
+	tag := f.tag
+	if f.live.Load() == nil {
+		tag = ""
+	}
+	data, a, err := readAll(ctx, f.from, indexName, tag, maxIndex)
+	if errors.Is(err, errSame) {
+		return a.age, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	x, err := parseIndex(data)
+	if err != nil {
+		return 0, err
+	}
+	name, e, err := x.find(f.config.Filter)
+	if err != nil {
+		return 0, err
+	}
+	if err := e.verify(name, f.config.Key); err != nil {
+		return 0, fmt.Errorf("%s: %w", name, err)
+	}
+	if err := f.take(ctx, e); err != nil {
+		return 0, fmt.Errorf("%s: %w", name, err)
+	}
+	f.tag, f.name = a.tag, name
+	return a.age, nil
+}
+
+// take makes the copy what an entry of the index says.
+func (f *Filter) take(ctx context.Context, e *entry) error {
+	have, err := f.known(e)
+	if err != nil {
+		return err
+	}
+	known := f.kept.Number // also of a copy that was lost
+	if have != nil && have.version.Sum == e.Sum && (e.Version >= known || f.config.Older) {
+		if have.version != e.which() { // the file was there, or it was published anew
+			f.live.Store(&edition{have.View, have.data, e.which()})
+		}
+		return nil
+	}
+	if e.Version < known && !f.config.Older {
+		return fmt.Errorf("%w: version %d is published, the copy is of version %d", ErrOlder, e.Version, known)
+	}
+	if e.Version == known && f.kept.Sum != "" && f.kept.Sum != e.Sum && !f.config.Older {
+		return fmt.Errorf("%w: version %d is published with another sum than before", ErrOlder, e.Version)
+	}
+	if limit := f.config.Limits.Bytes; limit > 0 && e.Bytes > limit {
+		return fmt.Errorf("%w: the filter takes %d bytes, the limit is %d", bloomery.ErrTooLarge, e.Bytes, limit)
+	}
+	if err := memory.Fits(e.Bytes); err != nil {
+		return err
+	}
+	data, err := f.fetch(ctx, e, have)
+	if err != nil {
+		return err
+	}
+	view, err := codec.Config{Hasher: f.config.Hasher, Limits: f.config.Limits}.View(data)
+	if err != nil {
+		return err
+	}
+	next := &edition{view, data, e.which()}
+	if err := f.save(next); err != nil {
+		return err
+	}
+	f.live.Store(next)
+	return nil
+}
+
+func (e *entry) which() Version { return Version{e.Version, e.Made, e.Sum} }
+
+// fetch returns the encoding of an entry: by patches if that takes fewer bytes, and if they
+// lead nowhere the whole filter.
+func (f *Filter) fetch(ctx context.Context, e *entry, have *edition) ([]byte, error) {
+	if have != nil {
+		if chain := e.chain(have.version.Sum); chain != nil {
+			if data, err := f.patched(ctx, have.data, chain); err == nil && sumOf(data) == e.Sum {
+				return data, nil
+			} else if ctx.Err() != nil {
+				return nil, context.Cause(ctx)
+			}
+		}
+	}
+	r, _, err := f.from.open(ctx, e.Whole.File, "")
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close() //nolint:errcheck // it was only read
+	packed := io.LimitReader(r, int64(e.Whole.Bytes))
+	data, err := io.ReadAll(io.LimitReader(codec.NewReader(packed), int64(e.Bytes)+1))
+	if err != nil {
+		return nil, err
+	}
+	if sum := sumOf(data); sum != e.Sum {
+		return nil, fmt.Errorf("%w: %s has the sum %.16s…, the index says %.16s…", bloomery.ErrCorrupt, e.Whole.File, sum, e.Sum)
+	}
+	return data, nil
+}
+
+// patched returns what patches make of an encoding.
+func (f *Filter) patched(ctx context.Context, data []byte, chain []patch) ([]byte, error) {
+	for _, p := range chain {
+		changes, _, err := readAll(ctx, f.from, p.File, "", p.Bytes)
+		if err != nil {
+			return nil, err
+		}
+		if data, err = (codec.Config{Limits: f.config.Limits}).Patch(data, changes); err != nil {
+			return nil, err
+		}
+	}
+	return data, nil
+}
+
+// Err returns why the last update failed, nil if it did not.
+func (f *Filter) Err() error { return f.seen.Load().err }
+
+// Age is how long ago the copy was the newest version, as far as is known: everything that
+// was published before then is in it.
+func (f *Filter) Age() time.Duration { return max(0, time.Since(f.seen.Load().checked)) }
+
+// Version returns which version the copy is.
+func (f *Filter) Version() Version { return f.live.Load().version }
