@@ -149,7 +149,7 @@ var rooms = map[string][]string{
 	"examples/attack":   {"hashing", "bloom", "counting", "compose"},
 	"examples/embedded": {"server"},
 	"examples/hello":    {"bloom"},
-	"examples/tour":     {"", "bloom", "codec", "codec/file", "cuckoo", "fuse", "hashing"},
+	"examples/tour":     {"", "bloom", "codec", "codec/file", "compose", "cuckoo", "fuse", "hashing"},
 	"contrib/admission": {"compose", "hashing"},
 	"contrib/packaging": {},
 	"contrib/platforms": {},

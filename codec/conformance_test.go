@@ -164,6 +164,7 @@ var zeros = []struct {
 	{new(compose.Window), "NewWindow"},
 	{new(compose.Quorum), "NewQuorum"},
 	{new(compose.Striped), "StripedConfig.New"},
+	{new(compose.Corrected), "NewCorrected"},
 	{new(compose.Layers), "NewLayers"},
 }
 
@@ -192,7 +193,7 @@ func TestShortDst(t *testing.T) {
 	f := bloom.NewConcurrent(1000, 0.01)
 	f.AddString("alice")
 	filtertest.ShortDst(t, f)
-	for _, f := range []bloomery.Hashed{stripedFilter(t, hashing.Hasher{}), rotatingWindow(t, windowKey)} {
+	for _, f := range []bloomery.Hashed{stripedFilter(t, hashing.Hasher{}), correctedFilter(t, hashing.Hasher{}), rotatingWindow(t, windowKey)} {
 		filtertest.ShortDst(t, f)
 	}
 }
@@ -210,6 +211,73 @@ func stripedFilter(t testing.TB, h hashing.Hasher) *compose.Striped {
 		t.Fatal(err)
 	}
 	return f
+}
+
+// correctedFilter returns a Corrected over a bloom.Filter with some keys, and reports in
+// both halves.
+func correctedFilter(t testing.TB, h hashing.Hasher) *compose.Corrected {
+	t.Helper()
+	f, err := bloom.Config{Capacity: 50, ErrorRate: 0.3, Hasher: h}.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.AddHashes(nil, hashes(50, 1))
+	return corrected(t, f)
+}
+
+// corrected returns a Corrected over f, with reports in both halves if it has false positives.
+func corrected(t testing.TB, f bloomery.Hashed) *compose.Corrected {
+	t.Helper()
+	c, err := compose.NewCorrected(8, f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	reportSome(c, 7)
+	return c
+}
+
+// reportSome reports hashes that are not in c until so many are held.
+func reportSome(c *compose.Corrected, n uint64) {
+	for seed := uint64(1000); seed < 1100; seed++ {
+		for _, h := range hashes(1000, seed) {
+			if c.Counts().Held >= n {
+				return
+			}
+			if found, m := c.AskHash(h); found {
+				c.Report(m)
+			}
+		}
+	}
+}
+
+// TestConformanceCorrected runs the suite for a Corrected over kinds that can all that it can,
+// with some reports.
+func TestConformanceCorrected(t *testing.T) {
+	for _, k := range codec.Kinds() {
+		if !slices.Contains([]string{"counting", "cuckoo", "quotient"}, k.Name) {
+			continue
+		}
+		correct := func(f bloomery.Hashed, err error) (bloomery.Hashed, error) {
+			if err != nil {
+				return nil, err
+			}
+			c, err := compose.NewCorrected(0, f)
+			if err != nil {
+				return nil, err
+			}
+			reportSome(c, 20)
+			return c, nil
+		}
+		kind := conformer(k)
+		kind.Name = "corrected"
+		kind.Rates = []float64{1e-2}
+		kind.Union, kind.Clone, kind.Clear = nil, nil, nil
+		kind.Make = func(hs []uint64, n int, p float64) (bloomery.Hashed, error) {
+			return correct(filledKind(k, hs, n, p, hashing.Hasher{}))
+		}
+		kind.MakeKeyed = func(h hashing.Hasher) (bloomery.Hashed, error) { return correct(filledKind(k, nil, 100, 0.01, h)) }
+		t.Run(k.Name, func(t *testing.T) { filtertest.Test(t, kind) })
+	}
 }
 
 // windowKey is the secret of rotatingWindow.

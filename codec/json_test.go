@@ -30,7 +30,7 @@ func TestNoJSON(t *testing.T) {
 		new(counting.Filter), new(counting.Spectral), new(counting.Stable),
 		new(cuckoo.Filter), new(quotient.Filter), new(quotient.Growing),
 		new(fuse.Filter[uint8]), new(ribbon.Filter), new(ribbon.Map),
-		new(compose.Window), new(compose.Quorum), new(compose.Striped), new(compose.Layers),
+		new(compose.Window), new(compose.Quorum), new(compose.Striped), new(compose.Corrected), new(compose.Layers),
 		new(redisbloom.Bloom), new(redisbloom.Cuckoo), new(redisbloom.CountMin), new(redisbloom.TopK), new(redisbloom.TDigest),
 	}
 	for _, k := range codec.Kinds() {
@@ -40,7 +40,7 @@ func TestNoJSON(t *testing.T) {
 		typ := reflect.TypeOf(f)
 		values := []any{f, map[string]any{"filter": f}}
 		switch typ.Elem().Name() {
-		case "Striped", "Layers", "Concurrent": // have locks and are not copied
+		case "Striped", "Corrected", "Layers", "Concurrent": // have locks and are not copied
 		default:
 			values = append(values, reflect.ValueOf(f).Elem().Interface())
 		}

@@ -104,10 +104,20 @@ var kinds = []Kind{
 // is that of its members.
 var striped = Kind{Number: envelope.KindStriped, Name: "striped"}
 
+// corrected is another such: its family is that of its filter.
+var corrected = Kind{Number: envelope.KindCorrected, Name: "corrected", shards: correctedTables}
+
+// correctedTables returns what the tables of reports take beside them, in shards: half
+// as much again as what is not the array of the filter.
+func correctedTables(h envelope.Header) uint64 {
+	return (h.Payload - min(h.Payload, h.Size/8)) / 2 / shardBytes
+}
+
 // Kinds returns a copy of the table of all kinds of filters, in the order of
-// their numbers. Two are not among them: a bloom.Sliced is many filters in one, and
-// answers with a set of columns; a compose.Striped has the abilities of its stripes,
-// which are of one of these kinds. Open reads a Striped too.
+// their numbers. Three are not among them: a bloom.Sliced is many filters in one, and
+// answers with a set of columns; a compose.Striped and a compose.Corrected have the
+// abilities of the filters that they are made of, which are of these kinds. Open reads
+// the latter two.
 func Kinds() []Kind { return slices.Clone(kinds) }
 
 // How the families are opened.
@@ -213,8 +223,11 @@ func kindOf(number uint16) (Kind, error) {
 	if number == envelope.KindSliced {
 		return Kind{}, fmt.Errorf("%w: kind %d (%s) is many filters in one, which is opened as a bloom.Sliced", bloomery.ErrIncompatible, number, sliced)
 	}
-	if number == striped.Number {
+	switch number {
+	case striped.Number:
 		return striped, nil
+	case corrected.Number:
+		return corrected, nil
 	}
 	for _, k := range kinds {
 		if k.Number == number {

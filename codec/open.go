@@ -96,6 +96,8 @@ func (c Config) decode(k Kind, data []byte) (bloomery.Hashed, error) {
 		return envelope.Hashed(compose.QuorumConfig{Open: c.member}.Decode(data))
 	case envelope.KindStriped:
 		return envelope.Hashed(compose.StripedConfig{Open: c.member}.Decode(data))
+	case envelope.KindCorrected:
+		return envelope.Hashed(compose.CorrectedConfig{Open: c.correctedFilter}.Decode(data))
 	}
 	return k.decode(c, data)
 }
@@ -186,6 +188,36 @@ func (c Config) memberKind(data []byte) (Kind, error) {
 	return k, err
 }
 
+// correctedFilter opens the filter of a corrected one, of any kind but those that are
+// opened by this.
+func (c Config) correctedFilter(data []byte) (bloomery.Hashed, error) {
+	k, err := c.correctedKind(data)
+	if err != nil {
+		return nil, err
+	}
+	return c.decode(k, data)
+}
+
+// viewedCorrected is correctedFilter for a view.
+func (c Config) viewedCorrected(data []byte) (bloomery.Hashed, error) {
+	k, err := c.correctedKind(data)
+	if err != nil {
+		return nil, err
+	}
+	return c.viewed(k, data)
+}
+
+func (c Config) correctedKind(data []byte) (Kind, error) {
+	if formOf(data) != FormPlain {
+		return Kind{}, fmt.Errorf("%w: a filter that is not in the plain form", bloomery.ErrCorrupt)
+	}
+	k, err := c.kindIn(data)
+	if err == nil && k.Number == corrected.Number {
+		err = fmt.Errorf("%w: a corrected filter in another", bloomery.ErrCorrupt)
+	}
+	return k, err
+}
+
 // ended reports whether an error is the end of the data, not a failure of a
 // reader.
 func ended(err error) bool {
@@ -206,9 +238,16 @@ func (c Config) View(data []byte) (bloomery.View, error) {
 	if err != nil {
 		return nil, fmt.Errorf("codec: view: %w", err)
 	}
+	return c.viewed(k, data)
+}
+
+// viewed returns a view of a filter of a kind, see decode.
+func (c Config) viewed(k Kind, data []byte) (bloomery.View, error) {
 	switch k.Number {
 	case envelope.KindQuorum:
 		return compose.QuorumConfig{Open: c.viewedMember}.View(data)
+	case envelope.KindCorrected:
+		return compose.CorrectedConfig{Open: c.viewedCorrected}.View(data)
 	case envelope.KindStriped:
 		return nil, fmt.Errorf("codec: view: %w: a filter of kind %s cannot be read where it lies, open it", bloomery.ErrIncompatible, k.Name)
 	}

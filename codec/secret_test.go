@@ -50,6 +50,7 @@ func TestPrintsNoSecret(t *testing.T) {
 		"WindowConfig":       compose.WindowConfig{Hasher: h, Rotate: true},
 		"QuorumConfig":       compose.QuorumConfig{Hasher: h},
 		"Striped":            stripedFilter(t, h),
+		"Corrected":          correctedFilter(t, h),
 		"rotating Window":    rotatingWindow(t, h),
 		"user's with Config": struct{ c bloom.Config }{bloom.Config{Hasher: h}},
 	}

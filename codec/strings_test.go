@@ -47,6 +47,12 @@ func stringFilters(t *testing.T, keys []string, h hashing.Hasher) map[string]bat
 		return cuckoo.Config{Capacity: n, ErrorRate: 0.01, Hasher: h}.New()
 	}}.New()
 	keep("striped", s, err)
+	bits, err := bloom.Config{Capacity: 2 * len(keys), ErrorRate: 0.01, Hasher: h}.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	fixed, err := compose.NewCorrected(0, bits)
+	keep("corrected", fixed, err)
 	return all
 }
 

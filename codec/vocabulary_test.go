@@ -114,6 +114,7 @@ var speakers = []struct {
 	{new(compose.Window), new(compose.Window), "Shape"},
 	{new(compose.Quorum), nil, "Members"},
 	{new(compose.Striped), nil, "Members"},
+	{new(compose.Corrected), nil, "Counts"},
 	{new(compose.Layers), nil, "Counts"},
 }
 

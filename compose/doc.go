@@ -6,6 +6,8 @@
 //     each of them stopped.
 //   - Quorum asks several independent filters and needs a number of them to agree.
 //   - Striped makes any family safe for many goroutines.
+//   - Corrected is told which answers of a filter of any family were wrong, and does not
+//     give them again.
 //
 // A key is hashed once. Members that hold the same keys, layers and members of a
 // quorum, get salted hashes, so that their false positives are independent.

@@ -103,7 +103,7 @@ func nested(m bloomery.Hashed) bool {
 		m = l.Hashed
 	}
 	switch m.(type) {
-	case *Quorum, *quorumView, *Striped:
+	case *Quorum, *quorumView, *Striped, *Corrected, *correctedView:
 		return true
 	}
 	return false

@@ -14,13 +14,14 @@ import (
 	"github.com/bloomery/bloomery/bloom"
 	"github.com/bloomery/bloomery/codec"
 	"github.com/bloomery/bloomery/codec/file"
+	"github.com/bloomery/bloomery/compose"
 	"github.com/bloomery/bloomery/cuckoo"
 	"github.com/bloomery/bloomery/fuse"
 	"github.com/bloomery/bloomery/hashing"
 )
 
 func main() {
-	for _, step := range []func() error{parameters, batches, deletes, goroutines, files, distant, unsized, static, kinds} {
+	for _, step := range []func() error{parameters, batches, deletes, corrections, goroutines, files, distant, unsized, static, kinds} {
 		if err := step(); err != nil {
 			fmt.Fprintln(os.Stderr, "tour:", err)
 			os.Exit(1)
@@ -71,6 +72,25 @@ func deletes() error {
 		return err
 	}
 	fmt.Println(f.DeleteString("alice"), f.ContainsString("alice")) // true false
+	return nil
+}
+
+func corrections() error {
+	f := bloom.New(1000, 0.01)
+	store := map[string]bool{}
+	c, err := compose.NewCorrected(0, f) // from now on keys are inserted by way of c
+	if err != nil {
+		return err
+	}
+	found, moment := c.AskString("alice")
+	if found && !store["alice"] { // looked up after Ask
+		c.Report(moment)
+	}
+	store["bob"] = true // stored first, inserted then
+	if err := c.InsertString("bob"); err != nil {
+		return err
+	}
+	fmt.Println(c.Counts().Held)
 	return nil
 }
 

@@ -43,6 +43,7 @@ const (
 	KindStriped     = 19
 	KindMap         = 20
 	KindExact       = 21
+	KindCorrected   = 22
 )
 
 const (

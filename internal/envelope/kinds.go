@@ -16,11 +16,12 @@ var kindNames = [...]string{
 	KindQuotient: "quotient", KindFuse8: "fuse8", KindFuse16: "fuse16", KindFuse32: "fuse32", KindRibbon: "ribbon",
 	KindGrowing: "growing", KindWindow: "window", KindQuorum: "quorum", KindStriped: "striped",
 	KindMap: "map", KindExact: "exact",
+	KindCorrected: "corrected",
 }
 
 // KindName returns the name of a kind, or its number if that is not known here.
 func KindName(kind uint16) string {
-	if kind == 0 || int(kind) >= len(kindNames) {
+	if int(kind) >= len(kindNames) || kindNames[kind] == "" {
 		return strconv.Itoa(int(kind))
 	}
 	return kindNames[kind]
