@@ -84,7 +84,7 @@ var rooms = map[string][]string{
 	"server/internal/door":                {"server/internal/status", "server/internal/store"},
 	"server/internal/folder":              {""},
 	"server/internal/folder/powercut":     {"server/internal/folder"},
-	"server/internal/snapshot":            {"", "server/internal/catalog", "server/internal/folder", "server/internal/order", "server/internal/status", "server/internal/store"},
+	"server/internal/snapshot":            {"", "server/internal/catalog", "server/internal/folder", "server/internal/order", "server/internal/placement", "server/internal/status", "server/internal/store"},
 	"server/internal/door/local":          {"", "server/internal/catalog", "server/internal/door", "server/internal/folder", "server/internal/order", "server/internal/snapshot", "server/internal/status", "server/internal/store"},
 	"server/internal/door/cluster":        {"", "server/internal/catalog", "server/internal/door", "server/internal/folder", "server/internal/order", "server/internal/snapshot", "server/internal/status", "server/internal/store"},
 	"server/internal/door/cluster/memlog": {},

@@ -241,6 +241,27 @@ func (c *Catalog) Reveal(e, old *Entry, name string, deadline int64) *Entry {
 	return c.Replace(old, name, e.ID, e.Kind, deadline, e.Value)
 }
 
+// Revalue returns the entry that stands in the place of e from here on: the same but for
+// its value. Whoever has found e keeps what it stood for.
+func (c *Catalog) Revalue(e *Entry, value any) *Entry {
+	fresh := &Entry{ID: e.ID, Kind: e.Kind, Value: value, name: e.name, deadline: e.deadline, hash: e.hash}
+	c.idsMu.Lock()
+	if e.Staged() {
+		c.staged[e.ID] = fresh
+	} else {
+		c.ids[e.ID] = fresh
+	}
+	c.idsMu.Unlock()
+	if !e.Staged() {
+		s, _ := c.place(e.name)
+		s.mu.Lock()
+		s.remove(e)
+		s.add(fresh)
+		s.mu.Unlock()
+	}
+	return fresh
+}
+
 // Remove takes an entry out.
 func (c *Catalog) Remove(e *Entry) {
 	if e.Staged() {

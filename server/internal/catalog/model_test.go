@@ -94,10 +94,21 @@ func (m *model) step(rng *rand.Rand) {
 		m.c.Rename(e, m.names[other], other)
 		m.set(other, e, m.when[name])
 		m.drop(name)
+	case op == 4 && e != nil:
+		fresh := m.c.Revalue(e, m.id)
+		if fresh == e || fresh.Value != m.id || fresh.Kind != e.Kind || fresh.ID != e.ID {
+			m.t.Fatalf("%+v with another value: %+v", e, fresh)
+		}
+		m.set(name, fresh, m.when[name])
 	case op == 3:
 		staged := m.c.Stage(m.id, catalog.Cuckoo, "later")
 		if !staged.Staged() || !staged.Expired(0) || m.c.ByID(m.id) != staged || len(m.c.Unnamed()) != 1 {
 			m.t.Fatalf("staged: %+v", staged)
+		}
+		if rng.IntN(4) == 0 {
+			if staged = m.c.Revalue(staged, "other"); !staged.Staged() || m.c.ByID(m.id) != staged || len(m.c.Unnamed()) != 1 {
+				m.t.Fatalf("staged, with another value: %+v", staged)
+			}
 		}
 		if rng.IntN(2) == 0 {
 			m.c.Remove(staged)

@@ -41,6 +41,10 @@ func Slot(key string) int {
 // Filters with the same {hash tag} have the same.
 func Base(name string) int { return Slot(name) / (Slots / Shards) }
 
+// BaseOf returns the shard of the first part of a filter by its id: of one that was made
+// before names decided that.
+func BaseOf(id uint64) int { return int(mix(id) % Shards) }
+
 // Shard returns the shard of a part of a filter with such a base. A filter of up to
 // [Shards] parts has each of them in a shard of its own.
 func Shard(base int, index uint32) int { return int((uint32(base) + index) % Shards) }

@@ -4,6 +4,7 @@ package snapshot
 
 import (
 	"errors"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -68,6 +69,10 @@ func (s *Saver) contents(src Source, w *partsWriter, m *Manifest, it *Item, v va
 		}
 		return w.text(it, v.text)
 	}
+	it.Shard = v.part.Shard()
+	if s.away(m, it, v) {
+		return nil
+	}
 	var (
 		frozen store.Frozen
 		z      *freeze
@@ -76,6 +81,10 @@ func (s *Saver) contents(src Source, w *partsWriter, m *Manifest, it *Item, v va
 	)
 	begin := func(lane int, position uint64) {
 		it.Lane, it.Position, it.Version = lane, position, v.part.Changes()
+		if v.part.Moved() {
+			it.leave(v.part)
+			return
+		}
 		if it.Gone = v.part.Gone(); it.Gone || had && old.version == it.Version {
 			it.File, it.Size, it.Sum = old.file, old.size, old.sum
 			return
@@ -107,18 +116,39 @@ func (s *Saver) contents(src Source, w *partsWriter, m *Manifest, it *Item, v va
 	return s.large(w, it, z, size)
 }
 
+// away makes it the item of a part that other nodes hold, and reports true, if a snapshot
+// has no contents of it: it has none here, or this node has only begun to learn its shard.
+func (s *Saver) away(m *Manifest, it *Item, v value) bool {
+	v.part.RLock()
+	defer v.part.RUnlock()
+	whole := !s.config.State.Roster().Spread() || store.Everywhere(v.entry) ||
+		slices.ContainsFunc(m.Held, func(h store.Held) bool { return h.Shard == v.part.Shard() })
+	if v.part.Void() || v.part.Gone() && !v.part.Moved() || whole && !v.part.Elsewhere() {
+		return false
+	}
+	it.leave(v.part)
+	return true
+}
+
+// leave makes it the item of a part that other nodes hold. The caller holds a lock of p.
+func (it *Item) leave(p *store.Part) {
+	*it = Item{ID: it.ID, Kind: it.Kind, Deadline: it.Deadline, Name: it.Name, Shard: it.Shard, Elsewhere: true, About: p.AppendAbout(nil)}
+}
+
 // large writes a part while it changes.
 func (s *Saver) large(w *partsWriter, it *Item, z *freeze, size int64) error {
 	err := w.large(it, z, size)
 	z.part.Lock()
 	_ = z.frozen.Close()
-	it.Gone = z.part.Gone()
+	if it.Gone = z.part.Gone(); it.Gone {
+		w.discard(it)
+	}
+	if z.part.Moved() {
+		it.leave(z.part)
+	}
 	z.part.Unlock()
 	s.frozen.Store(nil)
 	z.finish()
-	if it.Gone {
-		w.discard(it)
-	}
 	return err
 }
 

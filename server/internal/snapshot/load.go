@@ -16,6 +16,7 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/folder"
+	"github.com/bloomery/bloomery/server/internal/placement"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
@@ -34,9 +35,17 @@ type Loaded struct {
 func Load(files folder.Folder, m *Manifest, state *store.State) *Loaded {
 	l := &Loaded{state: state, values: make([]any, len(m.Items)), Sizes: map[uint64]uint64{}, Damaged: map[uint64]error{}}
 	for i := range m.Items {
-		if it := &m.Items[i]; it.Gone {
+		switch it := &m.Items[i]; {
+		case it.Gone:
 			l.values[i] = new(store.Part)
-		} else {
+		case it.Elsewhere:
+			p, err := state.Away(it.Kind, it.About)
+			if err != nil {
+				l.Failed = &folder.Damage{File: folder.Manifest, Err: fmt.Errorf("id %d: %w", it.ID, err)}
+				return l
+			}
+			l.values[i] = p
+		default:
 			l.Sizes[it.File] = 0
 		}
 	}
@@ -101,7 +110,7 @@ func (l *Loaded) First() error {
 // complete checks that a file held all that m says.
 func complete(m *Manifest, number uint64, size int64, values []any) error {
 	for i := range m.Items {
-		if it := &m.Items[i]; it.File == number && values[i] == nil {
+		if it := &m.Items[i]; it.InFile() && it.File == number && values[i] == nil {
 			return fmt.Errorf("offset %d: %w: contents of id %d are missing", size, bloomery.ErrCorrupt, it.ID)
 		}
 	}
@@ -136,11 +145,21 @@ func (l *Loaded) Fill(m *Manifest, state *store.State) (lost map[uint64]bool, er
 		}
 		for j, p := range parts {
 			p.SetVersion(m.Items[i+j].Version)
+			p.SetShard(m.shard(i, j))
 		}
 		state.Restore(it.Name, it.ID, it.Kind, it.Deadline, parts, text)
 		i += n
 	}
 	return lost, nil
+}
+
+// shard returns the shard of a part of the filter whose first item is this. Before version 3
+// it follows from the id.
+func (m *Manifest) shard(first, index int) int {
+	if m.Version < Version3 {
+		return placement.Shard(placement.BaseOf(m.Items[first].ID), uint32(index))
+	}
+	return m.Items[first+index].Shard
 }
 
 // anyLost reports whether one of n values is lost.
@@ -172,7 +191,7 @@ func (l *Loaded) valuesOf(first, n int) (parts []*store.Part, text string) {
 func (l *Loaded) salvage(files folder.Folder, number uint64, m *Manifest) {
 	count := 0
 	for i := range m.Items {
-		if it := &m.Items[i]; !it.Gone && it.File == number {
+		if it := &m.Items[i]; it.InFile() && it.File == number {
 			if p, ok := l.values[i].(*store.Part); ok {
 				p.Discard()
 			}
@@ -286,7 +305,7 @@ func (a *assembly) take(body []byte, most uint64, m *Manifest, number uint64) er
 
 func (a *assembly) begin(id, size uint64, first []byte, m *Manifest, number uint64) error {
 	i, ok := m.index(id)
-	if !ok || m.Items[i].File != number || m.Items[i].Gone {
+	if !ok || m.Items[i].File != number || !m.Items[i].InFile() {
 		return nil // nobody needs it any more
 	}
 	it := &m.Items[i]

@@ -12,14 +12,18 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/folder"
+	"github.com/bloomery/bloomery/server/internal/placement"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
 // The versions of a manifest. Version 1 is that of a single server: one lane without
-// state, and items without versions. Releases that know no other refuse version 2.
+// state, and items without versions. Releases that know no other refuse version 2, that of
+// a node of a cluster. Version 3 is that of a node whose contents may be those of some
+// shards: items have their shard, and may be held elsewhere.
 const (
 	Version1 = 1
 	Version2 = 2
+	Version3 = 3
 )
 
 // manifestBody is about how long the body of a frame is.
@@ -30,15 +34,17 @@ const manifestBody = 64 << 10
 // hold the items in the order of ids.
 type Manifest struct {
 	Version int
-	Number  uint64 // counts snapshots
-	Last    uint64 // the last id that was given
-	Next    uint64 // the number of the next part file
-	Saved   int64  // when, in milliseconds since 1970
-	Seeded  bool   // has a seed; the first manifests had none
-	Seed    uint64 // of the order of names
-	Cluster uint64 // which cluster the data belongs to; 0 for none
-	Node    uint32 // the number of the node that wrote it
-	Lanes   []Lane // at least one; the first is that of the catalogue
+	Number  uint64       // counts snapshots
+	Last    uint64       // the last id that was given
+	Next    uint64       // the number of the next part file
+	Saved   int64        // when, in milliseconds since 1970
+	Seeded  bool         // has a seed; the first manifests had none
+	Seed    uint64       // of the order of names
+	Cluster uint64       // which cluster the data belongs to; 0 for none
+	Node    uint32       // the number of the node that wrote it
+	Lanes   []Lane       // at least one; the first is that of the catalogue
+	Held    []store.Held // the shards that are whole in it, in their order; from version 3 on
+	Fetched bool         // another node has taken it, so there are none; from version 3 on
 	Items   []Item
 }
 
@@ -66,10 +72,17 @@ type Item struct {
 	Position uint64 // of that lane, of which the contents are the state
 	Version  uint64 // of the part; version 1 does not keep it
 
+	Shard     int    // of the part, from version 3 on
+	Elsewhere bool   // other nodes hold the contents: no file has them
+	About     []byte // what the catalogue says of those: see store.Part.AppendAbout
+
 	// Sum is that of the contents if Config.Sums is set, 0 if it is not known. It
 	// is not kept in a file.
 	Sum uint64
 }
+
+// InFile reports whether a part file has the contents.
+func (it *Item) InFile() bool { return !it.Gone && !it.Elsewhere }
 
 // Empty is the manifest of a folder that has none.
 func Empty() *Manifest { return &Manifest{Version: Version1, Lanes: make([]Lane, 1)} }
@@ -109,7 +122,7 @@ func (m *Manifest) index(id uint64) (int, bool) {
 func (m *Manifest) Files() map[uint64]uint64 {
 	sizes := map[uint64]uint64{}
 	for i := range m.Items {
-		if it := &m.Items[i]; !it.Gone {
+		if it := &m.Items[i]; it.InFile() {
 			sizes[it.File] += it.Size
 		}
 	}
@@ -167,10 +180,41 @@ func (m *Manifest) appendHeader(b []byte) []byte {
 	if m.Version == Version1 {
 		return b
 	}
-	for _, v := range []uint64{Version2, flag(m.Seeded), m.Cluster, uint64(m.Node), uint64(len(m.Lanes))} {
+	for _, v := range []uint64{uint64(m.Version), flag(m.Seeded), m.Cluster, uint64(m.Node), uint64(len(m.Lanes))} {
 		b = binary.AppendUvarint(b, v)
 	}
+	if m.Version >= Version3 {
+		b = m.appendHeld(b)
+	}
 	return b
+}
+
+// appendHeld appends the shards that are whole.
+func (m *Manifest) appendHeld(b []byte) []byte {
+	b = binary.AppendUvarint(b, flag(m.Fetched))
+	b = binary.AppendUvarint(b, uint64(len(m.Held)))
+	for _, v := range m.Held {
+		b = binary.AppendUvarint(b, uint64(v.Shard))
+		b = binary.AppendUvarint(b, v.Since)
+	}
+	return b
+}
+
+// readHeld reads what appendHeld wrote.
+func (m *Manifest) readHeld(c *folder.Cursor) {
+	fetched, last := c.Uvarint(), -1
+	if m.Fetched = fetched == 1; fetched > 1 {
+		c.Bad = true
+	}
+	for n := c.Uvarint(); n > 0 && !c.Bad; n-- {
+		shard, since := c.Uvarint(), c.Uvarint()
+		if shard >= placement.Shards || int(shard) <= last || since == 0 {
+			c.Bad = true
+			return
+		}
+		last = int(shard)
+		m.Held = append(m.Held, store.Held{Shard: last, Since: since})
+	}
 }
 
 func flag(set bool) uint64 {
@@ -186,12 +230,29 @@ func (l *Lane) append(b []byte) []byte {
 	return append(b, l.State...)
 }
 
+// What has become of an item, behind its kind.
+const (
+	itemGone      = 1
+	itemElsewhere = 2
+)
+
 func (m *Manifest) appendItem(b []byte, it *Item) []byte {
+	fate := byte(flag(it.Gone))
+	if it.Elsewhere {
+		fate = itemElsewhere
+	}
 	b = binary.AppendUvarint(b, it.ID)
-	b = append(b, byte(it.Kind), byte(flag(it.Gone)))
+	b = append(b, byte(it.Kind), fate)
 	b = binary.AppendVarint(b, it.Deadline)
 	b = binary.AppendUvarint(b, uint64(len(it.Name)))
 	b = append(b, it.Name...)
+	if m.Version >= Version3 {
+		b = binary.AppendUvarint(b, uint64(it.Shard))
+	}
+	if it.Elsewhere {
+		b = binary.AppendUvarint(b, uint64(len(it.About)))
+		return append(b, it.About...)
+	}
 	b = binary.AppendUvarint(b, it.File)
 	b = binary.AppendUvarint(b, it.Size)
 	if m.Version > Version1 {
@@ -277,17 +338,21 @@ func (m *Manifest) decodeHeader(fr folder.Frame) (lanes, count uint64, err error
 	m.Version, m.Lanes = Version1, []Lane{first}
 	seeded, node := uint64(0), uint64(0)
 	if len(c.Rest) > 0 {
-		if v := c.Uvarint(); v != Version2 && !c.Bad {
+		v := c.Uvarint()
+		if (v < Version2 || v > Version3) && !c.Bad {
 			return 0, 0, fmt.Errorf("%w: a header with more fields than this release knows: a later one is needed", bloomery.ErrVersion)
 		}
-		m.Version = Version2
+		m.Version = int(v)
 		seeded, m.Cluster, node, lanes = c.Uvarint(), c.Uvarint(), c.Uvarint(), c.Uvarint()
 		m.Seeded, m.Node = seeded == 1, uint32(node)
+	}
+	if m.Version >= Version3 {
+		m.readHeld(&c)
 	}
 	if !c.Bad && len(c.Rest) > 0 {
 		return 0, 0, fmt.Errorf("%w: a header with more fields than this release knows: a later one is needed", bloomery.ErrVersion)
 	}
-	if c.Bad || m.Number != fr.A || first.High < first.Seq || seeded > 1 || node != uint64(m.Node) || m.Version == Version2 && lanes == 0 {
+	if c.Bad || m.Number != fr.A || first.High < first.Seq || seeded > 1 || node != uint64(m.Node) || m.Version > Version1 && lanes == 0 {
 		return 0, 0, fmt.Errorf("%w: header", bloomery.ErrCorrupt)
 	}
 	return lanes, count, nil
@@ -331,6 +396,18 @@ func readItem(c *folder.Cursor, m *Manifest) (it Item, ok bool) {
 	flags := c.Take(2)
 	it.Deadline = c.Varint()
 	it.Name = string(c.Take(c.Uvarint()))
+	shard := uint64(0)
+	if m.Version >= Version3 {
+		shard = c.Uvarint()
+	}
+	if c.Bad || shard >= placement.Shards || it.ID > m.Last {
+		return it, false
+	}
+	it.Kind, it.Shard = catalog.Kind(flags[0]), int(shard)
+	if it.Elsewhere = flags[1] == itemElsewhere && m.Version >= Version3; it.Elsewhere {
+		it.About = slices.Clone(c.Take(c.Uvarint()))
+		return it, !c.Bad
+	}
 	it.File, it.Size = c.Uvarint(), c.Uvarint()
 	lane := uint64(0)
 	if m.Version > Version1 {
@@ -340,9 +417,9 @@ func readItem(c *folder.Cursor, m *Manifest) (it Item, ok bool) {
 	if c.Bad || lane >= uint64(len(m.Lanes)) {
 		return it, false
 	}
-	it.Kind, it.Gone, it.Lane = catalog.Kind(flags[0]), flags[1] == 1, int(lane)
+	it.Gone, it.Lane = flags[1] == itemGone, int(lane)
 	l := &m.Lanes[lane]
 	it.Position = l.Seq + behind
 	made := it.File < m.Next || it.Gone && it.File == 0
-	return it, flags[1] <= 1 && it.ID <= m.Last && behind <= l.High-l.Seq && made
+	return it, flags[1] <= itemGone && behind <= l.High-l.Seq && made
 }

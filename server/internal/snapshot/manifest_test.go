@@ -14,6 +14,7 @@ import (
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/folder"
 	"github.com/bloomery/bloomery/server/internal/snapshot"
+	"github.com/bloomery/bloomery/server/internal/store"
 )
 
 // encode returns the file of a manifest.
@@ -48,6 +49,47 @@ func clustered() *snapshot.Manifest {
 			{ID: 9, Kind: catalog.String, Name: "text", File: 3, Size: 50, Position: 100},
 			{ID: 40, Kind: catalog.Cuckoo, Gone: true, Name: "gone", Lane: 1, Position: 5},
 		},
+	}
+}
+
+// spread is a manifest of version 3 with all that it can hold.
+func spread() *snapshot.Manifest {
+	m := clustered()
+	m.Version, m.Held, m.Fetched = snapshot.Version3, []store.Held{{Shard: 0, Since: 1}, {Shard: 1023, Since: 1 << 40}}, true
+	m.Items[0].Shard, m.Items[1].Shard, m.Items[2].Shard = 1023, 1023, 0
+	m.Items[1] = snapshot.Item{ID: 4, Kind: catalog.Filter, Name: "parts", Deadline: 1_800_000_000_000, Shard: 1023, Elsewhere: true, About: []byte("about")}
+	return m
+}
+
+// TestManifest3 asks that all of a manifest with shards comes back.
+func TestManifest3(t *testing.T) {
+	want := spread()
+	got, err := decode(encode(t, want))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got.Lanes[1].State = nil
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("came back as %+v\nwant %+v", got, want)
+	}
+	if len(got.Files()) != 2 || got.Files()[3] != 114 || got.Items[1].InFile() || got.Items[4].InFile() || !got.Items[0].InFile() {
+		t.Errorf("files %v", got.Files())
+	}
+}
+
+// TestManifest3Golden reads a file as the first release with version 3 wrote it, and
+// writes the same bytes.
+func TestManifest3Golden(t *testing.T) {
+	data, err := os.ReadFile(filepath.Join("testdata", "manifest3", folder.Manifest))
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := decode(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(encode(t, m), data) || !bytes.Equal(encode(t, spread()), data) {
+		t.Error("this release writes other bytes")
 	}
 }
 
@@ -160,7 +202,13 @@ func TestLaterManifest(t *testing.T) {
 		{catalog.Bloom, nil, nil},
 		{catalog.Bloom, []byte{5}, nil}, // a seed
 		{99, nil, bloomery.ErrVersion},
-		{catalog.Bloom, []byte{5, 3}, bloomery.ErrVersion}, // of version 3
+		{catalog.Bloom, []byte{5, 4}, bloomery.ErrVersion},             // of version 4
+		{catalog.Bloom, []byte{5, 3, 1, 0, 0, 1}, bloomery.ErrCorrupt}, // without shards
+		{catalog.Bloom, []byte{5, 3, 1, 0, 0, 1, 2, 0}, bloomery.ErrCorrupt},
+		{catalog.Bloom, []byte{5, 3, 1, 0, 0, 1, 0, 2, 7, 1, 7, 1}, bloomery.ErrCorrupt}, // a shard twice
+		{catalog.Bloom, []byte{5, 3, 1, 0, 0, 1, 0, 1, 0x80, 8, 1}, bloomery.ErrCorrupt}, // shard 1,024
+		{catalog.Bloom, []byte{5, 3, 1, 0, 0, 1, 0, 1, 7, 0}, bloomery.ErrCorrupt},       // of no copy
+		{catalog.Bloom, []byte{5, 3, 1, 0, 0, 1, 0, 0, 0}, bloomery.ErrVersion},
 		{catalog.Bloom, []byte{5, 2, 1, 0, 0, 1, 0}, bloomery.ErrVersion},
 		{catalog.Bloom, []byte{5, 2, 1, 0, 0, 0}, bloomery.ErrCorrupt}, // without a lane
 		{catalog.Bloom, []byte{5, 2, 2, 0, 0, 1}, bloomery.ErrCorrupt},
@@ -182,6 +230,7 @@ func FuzzManifest(f *testing.F) {
 	small := clustered()
 	small.Lanes[2].State = nil
 	f.Add(encode(f, small))
+	f.Add(encode(f, spread()))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if err := again(t, data); err != nil && !known(err) {
 			t.Fatalf("error %v wraps neither cause", err)
@@ -192,21 +241,22 @@ func FuzzManifest(f *testing.F) {
 // FuzzManifestFields is FuzzManifest behind the checksums: the bodies of the frames
 // are anything, and the frames intact.
 func FuzzManifestFields(f *testing.F) {
-	small := clustered()
-	small.Lanes[2].State = nil
-	var bodies [][]byte
-	for data := encode(f, small); len(data) > 0; {
-		fr, err := folder.ParseFrame(data, folder.ManifestFrame)
-		if err != nil {
-			f.Fatal(err)
+	for _, m := range []*snapshot.Manifest{clustered(), spread()} {
+		m.Lanes[2].State = nil
+		var bodies [][]byte
+		for data := encode(f, m); len(data) > 0; {
+			fr, err := folder.ParseFrame(data, folder.ManifestFrame)
+			if err != nil {
+				f.Fatal(err)
+			}
+			bodies = append(bodies, fr.Body)
+			data = data[folder.FrameHeader+len(fr.Body):]
 		}
-		bodies = append(bodies, fr.Body)
-		data = data[folder.FrameHeader+len(fr.Body):]
+		if len(bodies) != 5 {
+			f.Fatalf("%d frames, want 5", len(bodies))
+		}
+		f.Add(bodies[0], bodies[1], bodies[2], bodies[3], bodies[4])
 	}
-	if len(bodies) != 5 {
-		f.Fatalf("%d frames, want 5", len(bodies))
-	}
-	f.Add(bodies[0], bodies[1], bodies[2], bodies[3], bodies[4])
 	f.Fuzz(func(t *testing.T, header, a, b, c, items []byte) {
 		var data []byte
 		for _, body := range [][]byte{header, a, b, c, items} {

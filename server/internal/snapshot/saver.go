@@ -144,10 +144,12 @@ func (s *Saver) take(src Source) (*Manifest, error) {
 	if err := s.forgetMissing(); err != nil {
 		return nil, err
 	}
+	held := s.config.State.Holdings().Held()
 	m, values, err := s.catalogue(src)
 	if err != nil {
 		return nil, err
 	}
+	m.Held = held
 	defer s.config.State.Unretain()
 	m.Number = s.number + 1
 	w := newPartsWriter(s, s.next)
@@ -157,6 +159,7 @@ func (s *Saver) take(src Source) (*Manifest, error) {
 	}
 	s.next = w.next // never the same name twice
 	if err == nil {
+		m.Held = store.Both(held, s.config.State.Holdings().Held())
 		if m.Next = w.next; len(m.Items) > 0 {
 			m.Next = max(m.Next, 1) // what is gone before any file was made has file 0 all the same
 		}
@@ -308,7 +311,7 @@ func (s *Saver) adopt(m *Manifest, sizes map[uint64]uint64) {
 	packs := map[uint64]*pack{}
 	for i := range m.Items {
 		it := &m.Items[i]
-		if it.Gone {
+		if !it.InFile() {
 			continue
 		}
 		s.spots = append(s.spots, spot{it.ID, it.Version, it.File, it.Size, it.Sum})

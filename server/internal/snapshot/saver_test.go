@@ -83,10 +83,14 @@ func (l *lanes) Taken(_ *snapshot.Manifest, unneeded []string) {
 	}
 }
 
-func saver(files folder.Files, state *store.State) *snapshot.Saver {
+func saver(files folder.Files, state *store.State) *snapshot.Saver { return saverOf(files, state, 0) }
+
+// saverOf is saver with parts packed up to a size.
+func saverOf(files folder.Files, state *store.State, small int64) *snapshot.Saver {
 	began := time.Now()
 	return snapshot.NewSaver(snapshot.Config{
 		Files: files, State: state, Clock: time.Now, Tick: func() time.Duration { return time.Since(began) }, Log: slog.New(slog.DiscardHandler),
+		Small: small,
 	})
 }
 

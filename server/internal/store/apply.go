@@ -76,7 +76,11 @@ func Apply(s *State, r *Record, p *Part, res *Result) {
 		s.applyPart(p, body, r, res)
 	case namer:
 		res.Entry, res.Old, res.Had, res.Left = nil, "", false, nil
+		roster := s.Roster()
 		body.apply(s, r, res)
+		if now := s.Roster(); now != roster {
+			s.follow(roster, now)
+		}
 	}
 }
 
@@ -88,7 +92,7 @@ func (s *State) applyPart(p *Part, body changer, r *Record, res *Result) {
 			return
 		}
 	}
-	if p.gone || p.contents == nil {
+	if p.Gone() || p.contents == nil {
 		res.Err = ErrRetry
 		return
 	}
@@ -97,7 +101,9 @@ func (s *State) applyPart(p *Part, body changer, r *Record, res *Result) {
 		s.settleDraft(p, d)
 	}
 	if !of(p.contents) {
-		res.Err = ErrType
+		if res.Err = ErrType; p.Elsewhere() {
+			res.Err = ErrElsewhere
+		}
 		return
 	}
 	if grown := body.change(s, p, r, res); grown != 0 {

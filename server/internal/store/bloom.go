@@ -50,7 +50,7 @@ func (o *MakeBloom) fields(c coder, r *Record) coder {
 	return c
 }
 
-func (o *MakeBloom) contents(s *State) ([]Contents, error) {
+func (o *MakeBloom) contents(s *State, _ lying) ([]Contents, error) {
 	p := o.Params
 	p.Memory = s.memory
 	b, err := redisbloom.NewBloom(p)

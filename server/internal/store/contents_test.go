@@ -54,7 +54,7 @@ func apply(t *testing.T, s *store.State, r store.Record) store.Result {
 	t.Helper()
 	var res store.Result
 	if r.Part() {
-		p := store.PartOf(s.Names.ByID(r.ID))
+		p := store.PartAt(s.Names.ByID(r.ID), r.Index)
 		p.Lock()
 		defer p.Unlock()
 		store.Apply(s, &r, p, &res)

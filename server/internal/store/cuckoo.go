@@ -75,7 +75,7 @@ func (o *MakeCuckoo) fields(c coder, r *Record) coder {
 	return c.at(r).bytes(&o.Name).uvarint(&p.Capacity).short(&p.BucketSize).short(&p.MaxIterations).short(&p.Expansion)
 }
 
-func (o *MakeCuckoo) contents(s *State) ([]Contents, error) {
+func (o *MakeCuckoo) contents(s *State, _ lying) ([]Contents, error) {
 	p := o.Params
 	p.Memory = s.memory
 	c, err := redisbloom.NewCuckoo(p)

@@ -52,7 +52,7 @@ func (sh *Shadow) Progress() (sum Progress, ok bool) {
 	for _, p := range Parts(sh.Entry) {
 		p.RLock()
 		d, is := p.contents.(*draft)
-		if !is || p.gone {
+		if !is || p.Gone() {
 			p.RUnlock()
 			return sum, false
 		}
@@ -170,9 +170,7 @@ func (d *draft) appendInfo(b []byte) []byte {
 	}
 	b = append(b, flags)
 	if d.inner == nil {
-		b = binary.AppendUvarint(b, uint64(d.plan.kind.Number))
-		b = append(b, byte(d.plan.hasher.Kind()))
-		b = binary.LittleEndian.AppendUint64(b, d.plan.hasher.Check())
+		b = appendHash(b, d.plan.kind, d.plan.hasher)
 	}
 	return b
 }
@@ -259,15 +257,11 @@ func (s *State) redraft(p Plan, in *decoder) (Contents, error) {
 
 // staticPlan reads kind and hash of a static filter that is not built yet.
 func (s *State) staticPlan(p Plan, in *decoder) (*shared, error) {
-	number, kind, check := in.uvarint(), hashing.Kind(in.byte()), in.uint64()
-	if in.bad || number > math.MaxUint16 {
-		return nil, corrupt("static kind")
+	v, err := s.readHash(p, in)
+	if err == nil && v.kind.Build == nil {
+		return nil, fmt.Errorf("store: draft: %w: kind %s is not one that is built", bloomery.ErrVersion, v.kind.Name)
 	}
-	row := rows[uint16(number)]
-	if row == nil || row.Build == nil {
-		return nil, fmt.Errorf("store: draft: %w: kind %d is not one that is built", bloomery.ErrVersion, number)
-	}
-	return s.share(p, *row, kind, check)
+	return v, err
 }
 
 // limitFactor is how many hashes a draft of a static kind keeps for each key that it
@@ -277,10 +271,7 @@ const limitFactor = 2
 // AppendStatic appends the Header of a record that opens a shadow of a static kind, for
 // so many keys in each part.
 func AppendStatic(b []byte, p *Plan, kind *codec.Kind, h hashing.Hasher, keys uint64, rate float64) []byte {
-	b = AppendPlan(append(b, shadowStatic), p)
-	b = binary.AppendUvarint(b, uint64(kind.Number))
-	b = append(b, byte(h.Kind()))
-	b = binary.LittleEndian.AppendUint64(b, h.Check())
+	b = AppendLoad(append(b, shadowStatic), p, kind, h)
 	b = binary.AppendUvarint(b, keys*limitFactor)
 	return binary.AppendUvarint(b, math.Float64bits(rate))
 }
@@ -318,14 +309,14 @@ func (o *ShadowOpen) bytes() (uint64, error) {
 	return (p.beside() + uint64(len(o.Name))) << p.Parts, err
 }
 
-func (o *ShadowOpen) contents(s *State) ([]Contents, error) {
+func (o *ShadowOpen) contents(s *State, l lying) ([]Contents, error) {
 	in := decoder{rest: o.Header}
 	blank := draft{main: o.Of}
 	if o.Of == 0 {
 		blank.name = string(o.Name)
 	}
 	if form := in.byte(); form == shadowFilter {
-		parts, err := newFilter(s, in.rest)
+		parts, err := newFilter(s, in.rest, l)
 		for i, c := range parts {
 			d := blank
 			d.inner = c.(*filter)

@@ -1,5 +1,12 @@
 package store
 
+import (
+	"encoding/binary"
+	"fmt"
+	"maps"
+	"slices"
+)
+
 // Operations lists the operations that have a row in the table.
 func Operations() (list []Op) {
 	for i := range operations {
@@ -28,4 +35,27 @@ func Waive(words string) (restore func()) {
 		}
 	}
 	panic("no such condition: " + words)
+}
+
+// AppendCatalogue appends all that a record of the catalogue may look at, or decides: what
+// has to be the same on every node, whatever it holds, but the roster. The kind of a filter of package codec
+// is not part of it: growing changes that, and is a record of parts.
+func (s *State) AppendCatalogue(b []byte) []byte {
+	b = binary.AppendUvarint(b, s.last)
+	for _, e := range s.Names.All() {
+		b = fmt.Appendf(b, "\n%d kind %d until %d %q", e.ID, e.Kind, e.When(), e.Name())
+		if PartOf(e) == nil {
+			b = fmt.Appendf(b, " = %q", Text(e))
+		}
+		for i, p := range Parts(e) {
+			b = fmt.Appendf(b, "\n  %d in %d, made %d, wide %v: %+v", i, p.shard, p.made, p.wide, *p.asked())
+			if about := p.about(); about.plan != nil {
+				b = fmt.Appendf(b, " hash %d %x", about.plan.hasher.Kind(), about.plan.hasher.Check())
+			}
+		}
+	}
+	windows := slices.Collect(maps.Keys(s.Windows()))
+	windows = slices.DeleteFunc(windows, func(id uint64) bool { return s.Names.ByID(id) == nil })
+	slices.Sort(windows)
+	return fmt.Appendf(b, "\nwindows %v\n", windows)
 }

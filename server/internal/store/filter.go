@@ -4,6 +4,7 @@ package store
 
 import (
 	"encoding"
+	"errors"
 	"fmt"
 	"sync/atomic"
 
@@ -85,10 +86,22 @@ func (p *Part) Filter() bloomery.Hashed {
 	return nil
 }
 
+// sharedPlan returns the plan of a filter with its kind and its hasher, nil if it is of
+// another kind or not loaded. It needs no lock.
+func (p *Part) sharedPlan() *shared {
+	switch c := p.contents.(type) {
+	case *filter:
+		return c.plan.Load()
+	case *elsewhere:
+		return c.plan
+	}
+	return nil
+}
+
 // Plan returns the plan of a filter, nil if it is of another kind or not loaded.
 func (p *Part) Plan() *Plan {
-	if c, ok := p.contents.(*filter); ok {
-		return &c.plan.Load().Plan
+	if v := p.sharedPlan(); v != nil {
+		return &v.Plan
 	}
 	return nil
 }
@@ -96,8 +109,8 @@ func (p *Part) Plan() *Plan {
 // Row returns the kind of a filter in the table of package codec, nil if it is of
 // another kind or not loaded. It needs no lock.
 func (p *Part) Row() *codec.Kind {
-	if c, ok := p.contents.(*filter); ok {
-		return c.plan.Load().kind
+	if v := p.sharedPlan(); v != nil {
+		return v.kind
 	}
 	return nil
 }
@@ -105,12 +118,11 @@ func (p *Part) Row() *codec.Kind {
 // Hasher returns how a filter hashes keys. It reports false if the part is of another
 // kind, or its secret key is not there. It needs no lock.
 func (p *Part) Hasher() (h hashing.Hasher, ok bool) {
-	c, ok := p.contents.(*filter)
-	if !ok {
+	v := p.sharedPlan()
+	if v == nil {
 		return h, false
 	}
-	h = c.plan.Load().hasher
-	return h, !h.IsKeyless()
+	return v.hasher, !v.hasher.IsKeyless()
 }
 
 func (*filter) Kind() catalog.Kind { return catalog.Filter }
@@ -452,7 +464,7 @@ func filterBytes(header []byte) (uint64, error) {
 }
 
 // newFilter makes the parts of a filter.
-func newFilter(s *State, header []byte) ([]Contents, error) {
+func newFilter(s *State, header []byte, l lying) ([]Contents, error) {
 	p, o, err := parseCreation(header)
 	if err != nil {
 		return nil, err
@@ -463,15 +475,28 @@ func newFilter(s *State, header []byte) ([]Contents, error) {
 		return nil, err
 	}
 	parts := make([]Contents, 0, 1<<p.Parts)
-	for range 1 << p.Parts {
+	far := &elsewhere{catalog.Filter, plan}
+	for i := range 1 << p.Parts {
+		here := l.here(i, &p)
+		if !here && i > 0 {
+			parts = append(parts, far)
+			continue
+		}
 		c, err := s.newContents(plan, func(config codec.Config) (bloomery.Hashed, error) { return config.Make(&o) })
-		if err != nil {
+		switch {
+		case err != nil && (here || !errors.Is(err, ErrMemory)):
 			for _, c := range parts {
 				c.Release()
 			}
 			return nil, err
+		case here:
+			parts = append(parts, c)
+		default: // it was made to see whether it can be
+			if err == nil {
+				c.Release()
+			}
+			parts = append(parts, far)
 		}
-		parts = append(parts, c)
 	}
 	return parts, nil
 }

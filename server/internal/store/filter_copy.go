@@ -23,6 +23,7 @@ const (
 	formWhole   = 0 // an encoding
 	formLoading = 1 // the size of an encoding, and as much of it as has come
 	formDraft   = 2 // a part of a shadow
+	formAwaited = 3 // kind and hash of a filter, and what formLoading has
 )
 
 // ErrFrozen means that somebody is copying the contents already: that is over soon.
@@ -153,7 +154,12 @@ func (l *filterLoader) Done() (Contents, error) {
 	case formWhole:
 		c, err = l.state.openContents(p, d.rest)
 	case formLoading:
-		c, err = l.state.reload(p, &d)
+		c, err = l.state.reload(p, nil, &d)
+	case formAwaited:
+		var as *shared
+		if as, err = l.state.readHash(p, &d); err == nil {
+			c, err = l.state.reload(p, as, &d)
+		}
 	case formDraft:
 		c, err = l.state.redraft(p, &d)
 	default:
@@ -167,12 +173,12 @@ func (l *filterLoader) Done() (Contents, error) {
 }
 
 // reload returns a part whose encoding was on its way.
-func (s *State) reload(p Plan, d *decoder) (Contents, error) {
+func (s *State) reload(p Plan, as *shared, d *decoder) (Contents, error) {
 	size := d.uvarint()
 	if d.bad || size > maxEncoding || uint64(len(d.rest)) > size {
 		return nil, corrupt("copy of a filter that is being loaded")
 	}
-	l := &loading{plan: p, memory: s.memory}
+	l := &loading{plan: p, as: as, memory: s.memory}
 	if size > 0 {
 		var err error
 		if l.buf, err = s.memory.Alloc(int(size)); err != nil {
@@ -226,6 +232,7 @@ func (s *State) openContents(p Plan, data []byte) (*filter, error) {
 // filters have such parts.
 type loading struct {
 	plan   Plan
+	as     *shared // what the filter has to be, nil if nobody has said that
 	memory *memory.Arena
 	buf    []byte // of the whole encoding; nil before the first piece
 	got    int64  // bytes, in order
@@ -234,21 +241,33 @@ type loading struct {
 var _ Contents = (*loading)(nil)
 
 func loadBytes(header []byte) (uint64, error) {
-	p, err := parseLoad(header)
+	p, _, err := parsePlan(header)
 	return p.beside() << p.Parts, err
 }
 
 // newLoading makes parts to be loaded.
-func newLoading(s *State, header []byte) ([]Contents, error) {
-	p, err := parseLoad(header)
+func newLoading(s *State, header []byte, l lying) ([]Contents, error) {
+	p, as, err := s.describedLoad(header)
 	if err != nil {
 		return nil, err
 	}
-	parts := make([]Contents, 1<<p.Parts)
+	parts, far := make([]Contents, 1<<p.Parts), &elsewhere{catalog.Filter, as}
 	for i := range parts {
-		parts[i] = &loading{plan: p, memory: s.memory}
+		if as != nil && !l.here(i, &p) {
+			parts[i] = far
+			continue
+		}
+		parts[i] = &loading{plan: p, as: as, memory: s.memory}
 	}
 	return parts, nil
+}
+
+// fits returns an error unless the filter is what was said of it.
+func (l *loading) fits(c *filter) error {
+	if v := c.plan.Load(); l.as != nil && (v.kind != l.as.kind || v.hasher.Kind() != l.as.hasher.Kind() || v.hasher.Check() != l.as.hasher.Check()) {
+		return fmt.Errorf("store: load: %w: the part is of kind %s, or hashes, as nobody has said", bloomery.ErrIncompatible, v.kind.Name)
+	}
+	return nil
 }
 
 // FilterPiece stores bytes of an encoding, in order, and makes the filter when the last
@@ -280,6 +299,11 @@ func (o *FilterPiece) change(s *State, p *Part, _ *Record, res *Result) int64 {
 	copy(l.buf[l.got:], o.Data)
 	if l.got+n == size {
 		c, err := s.openContents(l.plan, l.buf)
+		if err == nil {
+			if err = l.fits(c); err != nil {
+				c.Release()
+			}
+		}
 		if err != nil {
 			res.Err = err
 			return 0
@@ -306,6 +330,10 @@ func (l *loading) Freeze() (Frozen, error) { return l.freeze(0) }
 // freeze copies what has come: the log has the rest.
 func (l *loading) freeze(made uint32) (Frozen, error) {
 	b := append(appendAge(nil, &l.plan, made), formLoading)
+	if l.as != nil {
+		b[len(b)-1] = formAwaited
+		b = appendHash(b, l.as.kind, l.as.hasher)
+	}
 	b = binary.AppendUvarint(b, uint64(len(l.buf)))
 	return &frozenFilter{data: append(b, l.buf[:l.got]...)}, nil
 }
@@ -413,8 +441,8 @@ func loadedWhole(e *catalog.Entry) bool {
 
 // versionOf returns the version of the last load of a filter, 0 for anything else.
 func versionOf(e *catalog.Entry) uint64 {
-	if p := PartOf(e); p != nil && p.Plan() != nil {
-		return p.Plan().Version
+	if p := PartOf(e); p != nil {
+		return p.asked().Version
 	}
 	return 0
 }

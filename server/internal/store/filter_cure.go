@@ -99,7 +99,7 @@ func (p *Part) Folded() (bloomery.Hashed, error) {
 	p.RLock()
 	defer p.RUnlock()
 	c, ok := p.contents.(*filter)
-	if !ok || p.gone {
+	if !ok || p.Gone() {
 		return nil, ErrRetry
 	}
 	return folded(c.f)

@@ -29,7 +29,7 @@ func (s *State) noteWindow(e *catalog.Entry) {
 	if p == nil || e.Kind != catalog.Filter || p.Void() {
 		return
 	}
-	if plan := p.Plan(); plan == nil || plan.Generation == 0 {
+	if p.asked().Generation == 0 {
 		return
 	}
 	s.windows.mu.Lock()

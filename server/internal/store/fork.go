@@ -57,7 +57,7 @@ func (p *Part) Fork() *quotient.Growing {
 	}
 	p.Lock()
 	defer p.Unlock()
-	if g, ok := p.Filter().(*quotient.Growing); ok && !p.gone {
+	if g, ok := p.Filter().(*quotient.Growing); ok && !p.Gone() {
 		return g.Fork()
 	}
 	return nil

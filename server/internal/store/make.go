@@ -9,6 +9,7 @@ import (
 	"github.com/bloomery/bloomery/internal/memory"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/order"
+	"github.com/bloomery/bloomery/server/internal/placement"
 )
 
 // Make makes contents from a header: that of a dump, one that a sketch appends, or what
@@ -24,7 +25,8 @@ func FromDump(k catalog.Kind, name, header []byte) *Make {
 	return &Make{As: kinds[k].dump, Name: name, Header: header}
 }
 
-// StageDump is FromDump for contents without a name. The header of a filter is its plan.
+// StageDump is FromDump for contents without a name. The header of a filter is its plan,
+// or what AppendLoad wrote.
 func StageDump(k catalog.Kind, header []byte) *Stage {
 	return &Stage{As: kinds[k].dump, Header: header}
 }
@@ -41,8 +43,8 @@ type maker interface {
 	kind() catalog.Kind
 	// bytes returns the memory of the contents, or why they cannot be.
 	bytes() (uint64, error)
-	// contents makes them, one for each part.
-	contents(s *State) ([]Contents, error)
+	// contents makes them, one for each part that is held here.
+	contents(s *State, l lying) ([]Contents, error)
 	// size returns the size of contents of so many bytes when something was added.
 	size(bytes uint64, a Adding) Size
 }
@@ -53,7 +55,7 @@ type source struct {
 	bytes func(header []byte) (uint64, error)
 	make  func(header []byte, m *memory.Arena) (Contents, error)
 	// many takes the place of make for filters that may have several parts.
-	many func(s *State, header []byte) ([]Contents, error)
+	many func(s *State, header []byte, l lying) ([]Contents, error)
 	size func(header []byte, bytes uint64, a Adding) Size
 }
 
@@ -93,13 +95,13 @@ func (o *Make) bytes() (uint64, error) {
 	return from.bytes(o.Header)
 }
 
-func (o *Make) contents(s *State) ([]Contents, error) {
+func (o *Make) contents(s *State, l lying) ([]Contents, error) {
 	from, ok := sources[o.As]
 	switch {
 	case !ok:
 		return nil, ErrType
 	case from.many != nil:
-		return from.many(s, o.Header)
+		return from.many(s, o.Header, l)
 	}
 	return one(from.make(o.Header, s.memory))
 }
@@ -120,20 +122,52 @@ func (o *Make) size(bytes uint64, a Adding) (s Size) {
 }
 
 // Stage makes contents that nobody can see yet, as Make would: Reveal gives them a
-// name.
+// name. Where contents are spread over nodes it has to be placed.
 type Stage struct {
 	As     Op
 	Header []byte
+
+	// Placed means that Base is the shard of the first part, and that the header of a filter
+	// that is loaded says how it hashes: the catalogue then needs no contents.
+	Placed bool
+	Base   uint64
 }
 
-func (*Stage) op() Op { return OpStage }
+func (o *Stage) op() Op {
+	if o.Placed {
+		return OpStagePlaced
+	}
+	return OpStage
+}
+
 func (o *Stage) fields(c coder, r *Record) coder {
-	return c.byte((*uint8)(&o.As)).at(r).bytes(&o.Header)
+	if c = c.byte((*uint8)(&o.As)).at(r).bytes(&o.Header); o.Placed {
+		c = c.uvarint(&o.Base)
+	}
+	return c
 }
 
 func (o *Stage) apply(s *State, r *Record, res *Result) {
-	if kind, value := s.newValue(&Make{As: o.As, Header: o.Header}, nil, r, res); value != nil {
-		res.Entry = s.Names.Stage(s.take(res.made), kind, value)
+	base := placement.BaseOf(s.last + 1)
+	switch {
+	case o.Placed && o.Base >= placement.Shards:
+		res.Err = ErrCondition
+	case o.Placed:
+		base = int(o.Base)
+	case s.Roster().Spread(): // it was prepared before that, and nodes could not agree on it
+		res.Err = ErrRetry
+	}
+	if o.As == OpFilterLoad && res.Err == nil {
+		_, described, err := s.describedLoad(o.Header)
+		if res.Err = err; err == nil && (described != nil) != o.Placed {
+			res.Err = corrupt("what is said of a filter that is loaded")
+		}
+	}
+	if res.Err != nil {
+		return
+	}
+	if kind, value := s.newValue(&Make{As: o.As, Header: o.Header}, nil, base, r, res); value != nil {
+		res.Entry = s.Names.Stage(s.take(res.made, base), kind, value)
 		s.noteStaged(res.Entry.ID, r.Origin.Session)
 	}
 }
@@ -196,29 +230,31 @@ func (s *State) create(m maker, name []byte, r *Record, res *Result) {
 		res.Err = ErrExists
 		return
 	}
-	if kind, value := s.newValue(m, name, r, res); value != nil {
+	base := s.base(name)
+	if kind, value := s.newValue(m, name, base, r, res); value != nil {
 		s.live(name, r.At, res) // drops what has expired
-		id := s.take(res.made)
+		id := s.take(res.made, base)
 		res.Entry = s.Names.Insert(string(name), id, kind, 0, value)
 		s.noteWindow(res.Entry)
 	}
 }
 
-// take gives ids to new parts, one each, and returns the first: that of their
-// filter.
-func (s *State) take(made []*Part) uint64 {
+// take gives ids and shards to new parts, one each, and returns the first id: that of
+// their filter.
+func (s *State) take(made []*Part, base int) uint64 {
 	id := s.last + 1
-	for _, p := range made {
+	for i, p := range made {
 		s.last++
 		order.Number(&p.mu, s.last)
+		p.shard = uint16(placement.Shard(base, uint32(i)))
 	}
 	return id
 }
 
-// newValue makes the parts that a record asks for, locked, and counts their bytes.
-// It returns the value of an entry, nil if that cannot be.
-func (s *State) newValue(m maker, name []byte, r *Record, res *Result) (catalog.Kind, any) {
-	contents, err := m.contents(s)
+// newValue makes the parts that a record asks for, locked, and counts their bytes. The
+// first of them is in the shard base. It returns the value of an entry, nil if that cannot be.
+func (s *State) newValue(m maker, name []byte, base int, r *Record, res *Result) (catalog.Kind, any) {
+	contents, err := s.contents(m, base)
 	if err != nil { // the system may have no memory: then nothing has changed
 		res.Err = err
 		return 0, nil
@@ -247,9 +283,19 @@ type Reveal struct {
 	// Merging is what the contents were made of: sketches that must not have changed. It
 	// is not encoded: a record that is in the log was applied.
 	Merging *Merging
+
+	// Whole means that the sender has made sure that all parts are there: contents are not
+	// looked at. Where contents are spread over nodes nothing else is applied.
+	Whole bool
 }
 
-func (*Reveal) op() Op            { return OpReveal }
+func (o *Reveal) op() Op {
+	if o.Whole {
+		return OpRevealWhole
+	}
+	return OpReveal
+}
+
 func (o *Reveal) newName() []byte { return o.Name }
 func (o *Reveal) fields(c coder, r *Record) coder {
 	return c.byte(&o.If).id(&o.ID).at(r).varint(&o.Deadline).bytes(&o.Name)
@@ -263,7 +309,7 @@ func (o *Reveal) apply(s *State, r *Record, res *Result) {
 	}
 	old := s.live(o.Name, r.At, res)
 	switch {
-	case !loadedWhole(e):
+	case !o.Whole && (s.Roster().Spread() || !loadedWhole(e)):
 		res.Err = ErrMissing
 		return
 	case old != nil && o.If&IfAbsent != 0:

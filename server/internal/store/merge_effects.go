@@ -87,7 +87,7 @@ func (s *State) fillScratch(m *Merged, r *Record) error {
 func copySketch(p *Part, m *memory.Arena) (c Contents, version uint64, err error) {
 	p.RLock()
 	defer p.RUnlock()
-	if p.gone {
+	if p.Gone() {
 		return nil, 0, ErrMissing
 	}
 	switch v := p.contents.(type) {

@@ -83,7 +83,7 @@ func (m *Merging) settle(e, old *catalog.Entry, res *Result) bool {
 	hold(all, res)
 	fits := true
 	for i, s := range m.sources {
-		fits = fits && (m.Relaxed || !s.part.gone && s.part.version == m.seen[i])
+		fits = fits && (m.Relaxed || !s.part.Gone() && s.part.version == m.seen[i])
 	}
 	if old == nil {
 		return fits
@@ -92,7 +92,7 @@ func (m *Merging) settle(e, old *catalog.Entry, res *Result) bool {
 	if fits = fits && (m.Relaxed && !m.within || target.version == m.version); !fits {
 		return false
 	}
-	target.gone = true
+	target.gone = removed
 	target.mu.Unlock() // whoever has waited for it sees that it is gone
 	res.held = slices.DeleteFunc(res.held, func(p *Part) bool { return p == target })
 	PartOf(e).made = target.made
@@ -147,7 +147,7 @@ func (m *Merging) CountMins(most int) (*Sum, error) {
 		s.part.RLock()
 		c, err := s.part.CountMin(), error(nil)
 		switch {
-		case s.part.gone:
+		case s.part.Gone():
 			err = ErrMissing
 		case i == 0:
 			header, width, depth = c.AppendHeader(nil), c.Width(), c.Depth()
@@ -202,7 +202,7 @@ func (m *Merging) cells(most int) func() (Body, error) {
 func copyCells(p *Part, dst []byte, at int) (int, bool) {
 	p.RLock()
 	defer p.RUnlock()
-	if p.gone {
+	if p.Gone() {
 		return 0, false
 	}
 	cells := p.CountMin().Dump().Cells

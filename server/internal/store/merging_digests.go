@@ -38,7 +38,7 @@ func (p *Part) LargeDigest(more int) (large, due bool) {
 	p.RLock()
 	defer p.RUnlock()
 	t := p.TDigest()
-	if p.gone || t == nil {
+	if p.Gone() || t == nil {
 		return false, false
 	}
 	s := t.Stats()
@@ -68,7 +68,7 @@ func (s *State) CompressedDigest(p *Part) (ReadyDigest, error) {
 func (s *State) copyNodes(p *Part, atOnce bool) (r ReadyDigest, err error) {
 	p.RLock()
 	defer p.RUnlock()
-	if p.gone {
+	if p.Gone() {
 		return r, ErrRetry
 	}
 	r.Version = p.version
@@ -110,7 +110,7 @@ func (s *State) copyPieces(p *Part, r ReadyDigest, merged, all int, atOnce bool)
 		p.RUnlock()
 		p.RLock() // others have had their turn
 		switch {
-		case p.gone:
+		case p.Gone():
 			return ErrRetry
 		case p.version != r.Version:
 			return errChanged
@@ -172,7 +172,7 @@ func (m *Merging) compression(o *TDigestMerge) (most int64, err error) {
 	}
 	for _, v := range of {
 		v.part.RLock()
-		if v.part.gone {
+		if v.part.Gone() {
 			err = ErrMissing
 		} else {
 			most = max(most, v.part.TDigest().Stats().Compression)

@@ -29,6 +29,7 @@ func (o *ShardCopies) apply(s *State, _ *Record, res *Result) {
 		res.Err = fmt.Errorf("%w: there are %d to %d copies", ErrCondition, placement.MinCopies, placement.MaxCopies)
 		return
 	}
+	before := s.Roster()
 	s.reroster(res, func(next *Roster) {
 		next.set(res, &asked{named: o.Settings}, func(table *Shards) {
 			if table.Copies == 0 {
@@ -37,6 +38,17 @@ func (o *ShardCopies) apply(s *State, _ *Record, res *Result) {
 			table.Copies = int(o.Copies)
 		}, sameSettings)
 	})
+	if s.Roster().Spread() && !before.Spread() {
+		s.dropUnplaced()
+	}
+}
+
+// dropUnplaced removes what was staged before contents were spread: nobody but those who
+// have the contents knows how it hashes, or whether it is whole. Clients stage it again.
+func (s *State) dropUnplaced() {
+	for _, e := range s.Names.Unnamed() {
+		s.drop(e)
+	}
 }
 
 func validCopies(n uint64) bool { return n >= placement.MinCopies && n <= placement.MaxCopies }

@@ -90,7 +90,7 @@ func (w *world) judgeAbsence(before *store.Roster, number, copies int) {
 // real reports whether a node can come back by itself with a copy of a shard.
 func (w *world) real(n *node, shard int, since uint64) bool {
 	d := n.disk
-	return !n.gone && d != nil && d.whole[shard] && d.of[shard] == since && w.continues(d) &&
+	return !n.gone && d != nil && slices.Contains(d.held, store.Held{Shard: shard, Since: since}) && w.continues(d) &&
 		w.tables[d.pos[0]].Shards.Places[shard].Copy(uint32(n.number)).Since == since
 }
 
@@ -119,7 +119,7 @@ func (w *world) laws() {
 			if p != nil && !n.serving { // what a snapshot has may be ahead
 				at = max(at, p.pos)
 			}
-			if p != nil && n.whole[shardOf(f)] && p.sum != w.lanes[laneOf(f)].sums[at][f] {
+			if p != nil && n.has.Whole(shardOf(f)) && p.sum != w.lanes[laneOf(f)].sums[at][f] {
 				w.fail("n%d has other contents of f%d than the lane", n.number, f)
 			}
 		}

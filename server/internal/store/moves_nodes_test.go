@@ -23,7 +23,7 @@ func (w *world) start(n *node) {
 	w.nonces++
 	n.up, n.life, n.nonce = true, n.life+1, w.nonces
 	n.lent = map[*learning][1 + simLanes]int{}
-	n.pos, n.senders, n.of, n.whole = d.pos, d.senders, d.of, d.whole
+	n.pos, n.senders, n.has = d.pos, d.senders, store.NewHoldings(uint32(n.number), d.held)
 	for f, p := range d.parts {
 		if p != nil {
 			n.parts[f] = &part{p.has, p.sum, p.pos}
@@ -139,7 +139,7 @@ func (w *world) applyName(n *node, seq int, m *message) {
 	}
 	if f := m.made - 1; f >= 0 && w.made[f] == seq {
 		s := shardOf(f)
-		if c := w.copyOf(n, s); c.Phase == store.Learns || c.Phase != 0 && n.whole[s] {
+		if n.has.Keeps(s) {
 			n.parts[f] = &part{pos: n.pos[laneOf(f)]}
 		}
 	}
@@ -151,16 +151,14 @@ func (w *world) reconcile(n *node) {
 	if m == nil {
 		return
 	}
-	for s := range simShards {
-		c := w.copyOf(n, s)
-		if c.Since != n.of[s] {
-			n.drop(s)
-			n.of[s] = c.Since
-			if n.learning != nil && n.learning.shard == s {
-				n.stopLearning()
-			}
+	for _, s := range n.has.Follow(w.view(n).Shards) {
+		n.drop(s)
+		if n.learning != nil && n.learning.shard == s {
+			n.stopLearning()
 		}
-		if c.Phase == store.Retires && w.broken == retiresAtOnce {
+	}
+	for s := range simShards {
+		if w.copyOf(n, s).Phase == store.Retires && w.broken == retiresAtOnce {
 			n.drop(s)
 		}
 	}
@@ -176,7 +174,7 @@ func (n *node) drop(shard int) {
 			n.parts[f] = nil
 		}
 	}
-	n.whole[shard] = false
+	n.has.Drop(shard)
 }
 
 func (n *node) stopLearning() {
@@ -191,8 +189,8 @@ func (n *node) stopLearning() {
 func (w *world) learn(n *node) {
 	if n.learning == nil {
 		for _, s := range w.random.Perm(simShards) {
-			if c := w.copyOf(n, s); c.Phase == store.Learns && !n.whole[s] {
-				n.learning = &learning{shard: s, since: c.Since}
+			if since := n.has.Learns(s); since != 0 {
+				n.learning = &learning{shard: s, since: since}
 				if !w.findSource(n) {
 					n.learning = nil
 					continue
@@ -219,7 +217,7 @@ func (w *world) learn(n *node) {
 		}
 	}
 	if all {
-		n.whole[l.shard] = true
+		n.has.Complete(l.shard)
 		n.stopLearning()
 		w.note("n%d has shard %d", n.number, l.shard)
 	}
@@ -229,7 +227,7 @@ func (w *world) learn(n *node) {
 func (w *world) findSource(n *node) bool {
 	for _, i := range w.random.Perm(len(w.nodes) - 1) {
 		x := w.nodes[i+1]
-		if x != n && x.up && x.serving && x.paused < w.step && w.copyOf(x, n.learning.shard).Phase == store.Holds && x.whole[n.learning.shard] {
+		if x != n && x.up && x.serving && x.paused < w.step && x.has.Answers(n.learning.shard) {
 			if old := n.learning.source; old != nil {
 				delete(old.lent, n.learning)
 			}
@@ -243,7 +241,7 @@ func (w *world) findSource(n *node) bool {
 // freeze takes a part from the source, with the table of senders of its lane.
 func (w *world) freeze(n *node, f int) {
 	l, x := n.learning, n.learning.source
-	if !x.up || !x.serving || w.copyOf(x, l.shard).Phase != store.Holds || !x.whole[l.shard] {
+	if !x.up || !x.serving || !x.has.Answers(l.shard) {
 		if !w.findSource(n) {
 			n.stopLearning()
 		}
@@ -302,7 +300,7 @@ func (w *world) follow(n *node, f int, p *frozen) {
 func (w *world) report(n *node) {
 	for _, s := range w.random.Perm(simShards) {
 		switch c := w.copyOf(n, s); {
-		case c.Phase == store.Learns && n.whole[s] && (n.disk.whole[s] && n.disk.of[s] == c.Since || w.broken == holdsEarly):
+		case c.Phase == store.Learns && n.has.Whole(s) && (slices.Contains(n.disk.held, store.Held{Shard: s, Since: c.Since}) || w.broken == holdsEarly):
 			w.record(n, &store.ShardHold{Node: uint64(n.number), Shard: uint64(s), Since: c.Since})
 			return
 		case c.Phase == store.Retires && n.flight[s] == 0:
@@ -326,20 +324,18 @@ func (n *node) save() *saved {
 func (n *node) savePiece(d *saved, late bool) (done bool) {
 	switch d.phase++; d.phase {
 	case 1:
-		d.of, d.whole = n.of, n.whole
+		d.held = n.has.Held()
 	case 2, 3:
 		d.pos[d.phase-1], d.senders[d.phase-1] = n.pos[d.phase-1], n.senders[d.phase-1]
 	case 4:
 		d.pos[0] = n.pos[0]
 	case 5:
 		if late {
-			d.of, d.whole = n.of, n.whole
+			d.held = n.has.Held()
 		}
-		for s := range d.whole {
-			d.whole[s] = d.whole[s] && n.whole[s] && d.of[s] == n.of[s]
-		}
+		d.held = store.Both(d.held, n.has.Held())
 		for f, p := range n.parts {
-			if p != nil && d.whole[shardOf(f)] {
+			if p != nil && slices.ContainsFunc(d.held, func(v store.Held) bool { return v.Shard == shardOf(f) }) {
 				d.parts[f] = &part{p.has, p.sum, max(p.pos, n.pos[laneOf(f)])}
 			}
 		}
@@ -358,7 +354,7 @@ func (w *world) snapshot(n *node) {
 		return
 	}
 	n.disk, n.saving = n.saving, nil
-	w.note("n%d has saved %v, %v", n.number, n.disk.pos, n.disk.whole)
+	w.note("n%d has saved %v, %v", n.number, n.disk.pos, n.disk.held)
 }
 
 // kept returns up to where a node needs no log.

@@ -81,13 +81,7 @@ func (w *world) answers(n *node, f int) bool {
 		return false
 	}
 	s := shardOf(f)
-	switch w.copyOf(n, s).Phase {
-	case store.Holds:
-		return true
-	case store.Learns:
-		return w.broken == answersEarly && n.whole[s]
-	}
-	return false
+	return n.has.Answers(s) || w.broken == answersEarly && w.copyOf(n, s).Phase == store.Learns && n.has.Whole(s)
 }
 
 // route chooses who is asked: the node itself, or one that holds the shard.

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 
-	"github.com/bloomery/bloomery/server/internal/placement"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
@@ -148,8 +147,7 @@ type node struct {
 	pos      [1 + simLanes]int
 	senders  [1 + simLanes]senders
 	parts    [simFilters]*part
-	of       [simShards]uint64 // of which copy the parts of a shard are
-	whole    [simShards]bool
+	has      *store.Holdings
 	learning *learning
 	lent     map[*learning][1 + simLanes]int // what others read the log from
 	saving   *saved
@@ -167,8 +165,7 @@ type saved struct {
 	pos     [1 + simLanes]int
 	senders [1 + simLanes]senders
 	parts   [simFilters]*part
-	of      [simShards]uint64
-	whole   [simShards]bool
+	held    []store.Held
 	fetched bool // it is that of another node, without contents
 }
 
@@ -208,7 +205,7 @@ func newWorld(seed uint64, broken rule) *world {
 		w.pace = [paces]int{reading: 5, keeping: 5, troubling: 1, calling: 8, asking: 6, saving: 16, learns: 4, reporting: 1, deciding: 4, beating: 16, purging: 16, givingUp: 2}
 		w.lazy = true
 	}
-	table := &store.Shards{Copies: 2, Changes: 1, Places: make([]store.Place, placement.Shards)}
+	table := &store.Shards{Copies: 2, Changes: 1, Places: make([]store.Place, simShards)}
 	roster := &store.Roster{ID: 1, Lanes: simLanes, Level: store.LevelShards, Holders: make([][]uint32, simLanes+2), Shards: table}
 	for i := range w.lanes {
 		w.lanes[i] = lane{first: 1, messages: make([]message, 1), sums: make([][simFilters]uint64, 1)}
@@ -224,16 +221,15 @@ func newWorld(seed uint64, broken rule) *world {
 	for s := range simShards {
 		list := []store.Copy{{Node: uint32(1 + s), Phase: store.Holds, Since: 1}, {Node: uint32(2 + s), Phase: store.Holds, Since: 1}}
 		table.Places[s] = store.Place{Version: 1, Copies: list}
-		for _, c := range list {
-			w.nodes[c.Node].of[s], w.nodes[c.Node].whole[s] = 1, true
-		}
 	}
 	w.state.SetRoster(roster)
 	w.tables = []*store.Roster{roster}
 	w.made = [simFilters]int{2: -1, 3: -1}
 	for _, n := range w.nodes[1:] {
+		n.has = store.NewHoldings(uint32(n.number), store.Everything(uint32(n.number), table))
+		n.has.Follow(table)
 		for f := range 2 {
-			if n.whole[shardOf(f)] {
+			if n.has.Whole(shardOf(f)) {
 				n.parts[f] = &part{}
 			}
 		}

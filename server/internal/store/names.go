@@ -4,7 +4,6 @@ package store
 
 import (
 	"github.com/bloomery/bloomery/server/internal/catalog"
-	"github.com/bloomery/bloomery/server/internal/order"
 )
 
 // Entries past their deadline at the time of a record count as absent and are removed
@@ -192,7 +191,7 @@ func (s *State) leave(e *catalog.Entry) int64 {
 		s.retain(e)
 	}
 	for _, p := range Parts(e) {
-		n += int64(p.leave())
+		n += int64(p.leave(removed))
 	}
 	return n
 }
@@ -244,7 +243,5 @@ func (s *State) putString(old *catalog.Entry, name []byte, deadline int64, text 
 // insertPart adds the entry of a part under the next id. The caller has counted
 // its bytes.
 func (s *State) insertPart(name []byte, kind catalog.Kind, p *Part) *catalog.Entry {
-	s.last++
-	order.Number(&p.mu, s.last)
-	return s.Names.Insert(string(name), s.last, kind, 0, p)
+	return s.Names.Insert(string(name), s.take([]*Part{p}, s.base(name)), kind, 0, p)
 }

@@ -41,6 +41,9 @@ const (
 	OpStage      Op = 17 // make a filter without a name
 	OpReveal     Op = 18 // give it one, replacing what has it
 
+	OpStagePlaced Op = 145 // the same as OpStage, for a shard, with all that the catalogue has to know
+	OpRevealWhole Op = 146 // the same as OpReveal, for contents that are whole, as the sender knows
+
 	// In names.go.
 
 	OpRemove  Op = 5  // remove names
@@ -208,6 +211,9 @@ var operations = [256]operation{
 	OpStage:      {"stage", ofNames, firstLevel, always, newContents, func() Body { return new(Stage) }, nil},
 	OpReveal:     {"reveal", ofNames, firstLevel, always, nothing, func() Body { return new(Reveal) }, nil},
 
+	OpStagePlaced: {"stage placed", ofNames, LevelShards, always, newContents, func() Body { return &Stage{Placed: true} }, nil},
+	OpRevealWhole: {"reveal whole", ofNames, LevelShards, always, nothing, func() Body { return &Reveal{Whole: true} }, nil},
+
 	OpRemove:  {"remove", ofNames, firstLevel, always, nothing, func() Body { return new(Remove) }, nil},
 	OpRename:  {"rename", ofNames, firstLevel, always, nothing, func() Body { return new(Rename) }, nil},
 	OpExpire:  {"expire", ofNames, firstLevel, always, nothing, func() Body { return new(Expire) }, nil},
@@ -217,7 +223,7 @@ var operations = [256]operation{
 	OpSeed:    {"seed", ofNames, firstLevel, never, nothing, func() Body { return new(Seed) }, nil},
 
 	OpExpect:     {"expect", ofNames, firstLevel, always, nothing, func() Body { return new(Expect) }, nil},
-	OpExpectPart: {"expect part", ofPart, firstLevel, always, nothing, func() Body { return new(ExpectPart) }, is[Contents]},
+	OpExpectPart: {"expect part", ofPart, firstLevel, always, nothing, func() Body { return new(ExpectPart) }, isHere},
 	OpBegin:      {"begin", ofNames, firstLevel, asMark, nothing, func() Body { return new(Begin) }, nil},
 	OpCommit:     {"commit", ofNames, firstLevel, asMark, nothing, func() Body { return new(Commit) }, nil},
 	OpRollback:   {"rollback", ofNames, firstLevel, asMark, nothing, func() Body { return new(Rollback) }, nil},

@@ -54,8 +54,22 @@ func everywhere(c Contents) bool {
 		return c.plan.Replicas == AllReplicas
 	case *draft:
 		return c.plan.Replicas == AllReplicas
+	case *elsewhere:
+		return c.plan != nil && c.plan.Replicas == AllReplicas
 	}
 	return false
+}
+
+// asked returns the plan of a filter, loaded or not, of no contents one that asks for
+// nothing. It never changes but for those of a shadow, and needs no lock.
+func (p *Part) asked() *Plan {
+	if l, ok := p.contents.(*loading); ok {
+		return &l.plan
+	}
+	if plan := p.Plan(); plan != nil {
+		return plan
+	}
+	return &Plan{}
 }
 
 // shared is a plan with the hasher of its filters. Filters made alike share one.

@@ -23,7 +23,7 @@ func (p *Part) look(wait bool, f func(Contents)) bool {
 		return false
 	}
 	defer p.mu.RUnlock()
-	if p.gone || p.contents == nil {
+	if p.Gone() || p.contents == nil {
 		return false
 	}
 	if _, unready := p.contents.(*loading); unready {

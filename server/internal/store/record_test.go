@@ -87,6 +87,8 @@ var records = []store.Record{
 	{At: 5, Body: &store.Session{Node: 3, Nonce: -5, Last: 17}},
 	{At: 5, Body: &store.Level{Level: 2}},
 	{At: 5, Body: &store.Found{ID: 1<<64 - 1}},
+	{At: 5, Body: &store.Stage{As: store.OpBloomDump, Header: []byte("header"), Placed: true, Base: 1023}},
+	{At: 5, Body: &store.Reveal{ID: 8, Name: []byte("k"), Deadline: 1 << 40, If: store.IfAbsent, Whole: true}},
 	{At: 5, Body: &store.Leave{Forced: true, Node: 3}},
 	{At: 5, Body: &store.Session{Empty: true, Node: 3, Nonce: -5, Last: 17}},
 	{At: 5, Body: &store.ShardCopies{Copies: 3, Settings: 1 << 40}},

@@ -13,6 +13,7 @@ import (
 	"github.com/bloomery/bloomery/codec"
 	"github.com/bloomery/bloomery/hashing"
 	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/placement"
 )
 
 // A shadow is a filter that will take the place of another: FILTER.REBUILD. It is an
@@ -226,8 +227,9 @@ func (o *ShadowOpen) apply(s *State, r *Record, res *Result) {
 		res.Err = ErrExists
 		return
 	}
-	if kind, value := s.newValue(o, nil, r, res); value != nil { // the name is in the drafts
-		res.Entry = s.Names.Stage(s.take(res.made), kind, value)
+	base := placement.BaseOf(s.last + 1)
+	if kind, value := s.newValue(o, nil, base, r, res); value != nil { // the name is in the drafts
+		res.Entry = s.Names.Stage(s.take(res.made, base), kind, value)
 		s.link(res.Entry)
 	}
 }
@@ -489,7 +491,7 @@ func (s *State) Build(sh *Shadow, commit uint64) (*Built, error) {
 func (s *State) buildPart(p *Part) (*filter, uint32, error) {
 	p.RLock()
 	d, ok := p.contents.(*draft)
-	if !ok || p.gone {
+	if !ok || p.Gone() {
 		p.RUnlock()
 		return nil, 0, ErrRetry
 	}

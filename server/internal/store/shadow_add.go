@@ -48,7 +48,7 @@ func (s *State) ShadowGrowth(r *Record) uint64 {
 	for _, v := range sh.portions(o.Second) {
 		p := PartAt(sh.Entry, v.index)
 		p.RLock()
-		if !p.gone && p.contents != nil {
+		if !p.Gone() && p.contents != nil {
 			most, _ := p.contents.Growth(len(v.hashes))
 			sum += most
 		}
@@ -118,7 +118,7 @@ func (s *State) toShadow(sh *Shadow, index uint32, body drafted, res *Result) (g
 		res.held = append(res.held, p)
 	}
 	d, ok := p.contents.(*draft)
-	if !ok || p.gone {
+	if !ok || p.Gone() {
 		return 0, nil // it was given up
 	}
 	var own Result

@@ -110,7 +110,7 @@ func SizeOf(e *catalog.Entry, a Adding) (s Size) {
 			p.RUnlock()
 			break
 		}
-		if c, ok := p.contents.(sized); ok && !p.gone {
+		if c, ok := p.contents.(sized); ok && !p.Gone() {
 			one := c.size(a)
 			a.before, _ = p.Filter().(*bits.Scalable)
 			// An item is in one part, and all items may be chosen for that.

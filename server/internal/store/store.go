@@ -76,6 +76,9 @@ type State struct {
 	windows  windows
 	shadows  atomic.Pointer[shadows] // nil if there are none
 	roster   atomic.Pointer[Roster]  // nil outside of a cluster
+	node     uint32                  // this one of the cluster; under the catalogue's lock
+	holdings atomic.Pointer[Holdings]
+	littered atomic.Bool // see Sweep
 	emptied  atomic.Pointer[func(id uint64)]
 }
 
@@ -119,9 +122,18 @@ type Part struct {
 	holders  atomic.Int32 // who keep the contents of a filter that may be gone
 	made     uint32       // seconds since 1970; 0 if that is not known
 	steps    atomic.Int32 // see Run; 0 stands for 1
-	gone     bool         // the filter was removed
+	gone     absence      // why nobody uses it any more
 	wide     bool         // see Everywhere; it never changes
+	shard    uint16       // of the contents of a cluster; it never changes
 }
+
+// absence is why a part is not used any more: 0 while it is.
+type absence uint8
+
+const (
+	removed absence = iota + 1 // the filter was removed
+	moved                      // another Part is in its place: other nodes hold the contents, or this one does now
+)
 
 // NewPart returns a part that holds c.
 func NewPart(c Contents) *Part {
@@ -198,18 +210,18 @@ func (p *Part) Hold() { p.holders.Add(1) }
 func (p *Part) Unhold() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.holders.Add(-1) == 0 && p.gone {
+	if p.holders.Add(-1) == 0 && p.gone != 0 {
 		p.contents.Release()
 	}
 }
 
 // leave marks p as gone, gives its memory back unless somebody holds it, and
 // returns how much that was.
-func (p *Part) leave() uint64 {
+func (p *Part) leave(why absence) uint64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	n := p.Bytes()
-	p.gone = true
+	p.gone = why
 	if p.contents != nil && p.holders.Load() == 0 {
 		p.contents.Release()
 	}
@@ -224,8 +236,13 @@ func (p *Part) Discard() {
 	}
 }
 
-// Gone reports whether the filter was removed. The caller holds a lock.
-func (p *Part) Gone() bool { return p.gone }
+// Gone reports whether the filter was removed, or another Part is in the place of p: it has
+// to be looked up again. The caller holds a lock.
+func (p *Part) Gone() bool { return p.gone != 0 }
+
+// Moved reports whether p is gone because another Part is in its place. The caller holds a
+// lock.
+func (p *Part) Moved() bool { return p.gone == moved }
 
 // Version returns a number that every change of the contents raises.
 func (p *Part) Version() uint64 {

@@ -72,7 +72,7 @@ func (c *compared) keep(items []snapshot.Item) {
 	there := map[uint64]bool{}
 	for i := range items {
 		it := &items[i]
-		if it.Gone {
+		if !it.InFile() {
 			continue
 		}
 		there[it.ID] = true

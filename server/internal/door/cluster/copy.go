@@ -203,6 +203,9 @@ func (s *copySource) finish() error {
 	m.Items = slices.Clone(m.Items)
 	for i := range m.Items {
 		it := &m.Items[i]
+		if it.Elsewhere {
+			return fmt.Errorf("%w: a copy of this node alone lacks %q", store.ErrElsewhere, it.Name)
+		}
 		position, part := s.positions[it.ID]
 		if !part {
 			position = s.cut

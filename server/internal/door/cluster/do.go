@@ -139,9 +139,14 @@ func (d *Door) prepare(b *batch, ops []*door.Op, rides []ride, bytes []byte) []b
 		refuse(ops, fmt.Errorf("%w: %w", door.ErrDown, err))
 		return bytes
 	}
-	if first.Part() && !d.admit(ops, rides) {
-		answer(ops, store.ErrRetry)
-		return bytes
+	if first.Part() {
+		if err := d.admit(ops, rides); errors.Is(err, store.ErrElsewhere) {
+			refuse(ops, fmt.Errorf("%w: %w", door.ErrRefused, err))
+			return bytes
+		} else if err != nil {
+			answer(ops, err)
+			return bytes
+		}
 	}
 	for i, op := range ops {
 		if op.Settled {
@@ -175,28 +180,31 @@ func (d *Door) sends(r *store.Record) bool {
 var errUnfit = errors.New("cluster: this cannot be done in a cluster")
 
 // admit asks for the memory of a run under the read lock of its part: the room that
-// it is given has to do for what other nodes add before it. It reports false if the
-// part is gone.
-func (d *Door) admit(ops []*door.Op, rides []ride) bool {
+// it is given has to do for what other nodes add before it. The error is store.ErrRetry if
+// the part is gone, and store.ErrElsewhere if this node does not answer for it: nobody would
+// have the result.
+func (d *Door) admit(ops []*door.Op, rides []ride) error {
 	p := ops[0].Part
 	if p == nil {
 		if e := d.state.Names.ByID(ops[0].Record.ID); e != nil {
 			p = store.PartAt(e, ops[0].Record.Index)
 		}
 	}
-	if p == nil {
-		return false
-	}
-	if ops[0].Admit == nil {
-		return true
+	switch {
+	case p == nil:
+		return store.ErrRetry
+	case !d.state.Answers(p):
+		return store.ErrElsewhere
+	case ops[0].Admit == nil:
+		return nil
 	}
 	p.RLock()
 	defer p.RUnlock()
 	if p.Gone() {
-		return false
+		return store.ErrRetry
 	}
 	d.admitRun(p, ops, rides)
-	return true
+	return nil
 }
 
 func (d *Door) admitRun(p *store.Part, ops []*door.Op, rides []ride) {

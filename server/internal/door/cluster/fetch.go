@@ -180,7 +180,7 @@ func (d *Door) fetchHeld(ctx context.Context, from *fetched, list []remote) erro
 	in.Put(folder.Manifest, text.Bytes())
 	m, err := snapshot.Read(in)
 	if err == nil {
-		_, _, _, err = laneStates(m)
+		err = disown(m)
 	}
 	if err != nil {
 		return err
@@ -201,6 +201,17 @@ func (d *Door) fetchHeld(ctx context.Context, from *fetched, list []remote) erro
 	d.removeAll(made)
 	if errors.Is(err, syscall.ENOSPC) {
 		err = inFolder(noRoom(from.node, list, err))
+	}
+	return err
+}
+
+// disown makes the snapshot of another node one of this node. Where contents are spread it
+// has none of shards: others count on what this node says to have, and on its session to say
+// that it has nothing.
+func disown(m *snapshot.Manifest) error {
+	roster, _, _, err := laneStates(m)
+	if err == nil && roster.Spread() {
+		m.Held, m.Fetched = nil, true
 	}
 	return err
 }
@@ -284,7 +295,7 @@ func (d *Door) fetchParts(ctx context.Context, from *fetched, list []remote, m *
 	for i := range m.Items {
 		it := &m.Items[i]
 		number, ok := numbers[it.File]
-		if !ok && !it.Gone {
+		if !ok && it.InFile() {
 			return made, errAnswer
 		}
 		it.File = number

@@ -140,6 +140,7 @@ func (d *Door) keepUp() {
 			}
 		}
 		d.expireHolds()
+		d.state.Sweep()
 		if d.Decides() {
 			d.purge()
 		}
@@ -200,7 +201,11 @@ func (d source) cutNames(m *snapshot.Manifest, copy func()) {
 	l.still(func(seq uint64) {
 		d.state.Names.Lock()
 		defer d.state.Names.Unlock()
-		m.Lanes[0] = snapshot.Lane{Seq: seq, State: appendCatalogue(nil, d.state.Roster(), l.senders.append(nil))}
+		roster := d.state.Roster()
+		if roster.Level >= store.LevelShards {
+			m.Version = snapshot.Version3
+		}
+		m.Lanes[0] = snapshot.Lane{Seq: seq, State: appendCatalogue(nil, roster, l.senders.append(nil))}
 		copy()
 	})
 }

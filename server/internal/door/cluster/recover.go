@@ -65,6 +65,7 @@ func (d *Door) openFolder() error {
 		d.id.Store(m.Cluster)
 		if m.Node != 0 {
 			d.number.Store(m.Node)
+			d.state.SetNode(m.Node)
 		}
 	}
 	return nil
@@ -94,7 +95,7 @@ func (d *Door) keepNumber(cluster uint64, number uint32) error {
 	if m == nil {
 		m = snapshot.Empty()
 	}
-	m.Version, m.Cluster, m.Node = snapshot.Version2, cluster, number
+	m.Version, m.Cluster, m.Node = max(m.Version, snapshot.Version2), cluster, number
 	d.keep.found = m
 	return m.Install(d.config.Files)
 }
@@ -211,6 +212,9 @@ func (d *Door) load(m *snapshot.Manifest) error {
 		return err
 	}
 	d.state.SetRoster(roster)
+	if err := d.state.Resume(d.number.Load(), m.Held); err != nil {
+		return unusable(&folder.Damage{File: folder.Manifest, Err: err})
+	}
 	d.widen(roster)
 	for i, lane := range d.all() {
 		lane.senders = tables[i]

@@ -278,6 +278,7 @@ func (d *Door) join(ctx context.Context) error {
 		return fmt.Errorf("join: %w", err)
 	}
 	d.number.Store(number)
+	d.state.SetNode(number)
 	return nil
 }
 
@@ -293,9 +294,10 @@ func (d *Door) begin(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("session: %w", err)
 	}
+	empty := d.keep.found != nil && d.keep.found.Fetched
 	err = d.request(ctx, func() store.Record {
 		last := d.state.Roster().Member(number).Session
-		return store.Record{Body: &store.Session{Node: uint64(number), Nonce: nonce, Last: last}}
+		return store.Record{Body: &store.Session{Node: uint64(number), Nonce: nonce, Last: last, Empty: empty}}
 	}, func(r *store.Roster) bool {
 		m := r.Member(number)
 		if m.Session == 0 || m.Nonce != nonce {

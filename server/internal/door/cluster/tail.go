@@ -218,8 +218,10 @@ func (l *lane) applyRecords(seq uint64, h *header, rides []*ride) {
 		}
 		res := &l.scratch
 		var op *door.Op
+		var own *ride
 		if at < len(rides) {
-			if op = rides[at].op; op != nil {
+			own = rides[at]
+			if op = own.op; op != nil {
 				res = &op.Result
 			}
 			at++
@@ -237,6 +239,9 @@ func (l *lane) applyRecords(seq uint64, h *header, rides []*ride) {
 		if errors.Is(res.Err, store.ErrMemory) {
 			l.lost(rides, res.Err)
 			return
+		}
+		if op != nil && errors.Is(res.Err, store.ErrElsewhere) { // others have applied it, and know what came of it
+			own.err = fmt.Errorf("%w: %w", door.ErrUnknown, res.Err)
 		}
 		if group && r.Expects() && res.Err != nil {
 			held, res.Err = false, store.ErrCondition

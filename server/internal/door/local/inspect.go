@@ -208,7 +208,7 @@ func (r *Report) file(name string) *FileReport {
 func (r *Report) parts(m *snapshot.Manifest, l *snapshot.Loaded) {
 	count := map[uint64]int{}
 	for i := range m.Items {
-		if it := &m.Items[i]; !it.Gone {
+		if it := &m.Items[i]; it.InFile() {
 			count[it.File]++
 		}
 	}

@@ -1,0 +1,336 @@
+package store
+
+// Holdings: what this node has of shards.
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/order"
+	"github.com/bloomery/bloomery/server/internal/placement"
+)
+
+// Holdings is what a node has of shards. The table of shards says what it is to have;
+// Holdings follow it, and know besides which shards are whole here.
+//
+// Those of a State are never changed, but replaced.
+type Holdings struct {
+	node   uint32
+	copies []ownCopy // by shard
+}
+
+// ownCopy is the copy of a shard that a node has.
+type ownCopy struct {
+	since uint64 // see Copy
+	phase Phase  // as the table says
+	whole bool   // the contents of all parts are here
+}
+
+// Held is a shard that a node has whole, as a snapshot keeps it.
+type Held struct {
+	Shard int
+	Since uint64 // of the copy
+}
+
+// NewHoldings returns those of a node that has a snapshot with these shards.
+func NewHoldings(node uint32, held []Held) *Holdings {
+	h := &Holdings{node: node, copies: make([]ownCopy, placement.Shards)}
+	for _, v := range held {
+		h.copies[v.Shard] = ownCopy{since: v.Since, whole: true}
+	}
+	return h
+}
+
+// Everything returns the shards of a node that has all of them when the table begins.
+func Everything(node uint32, table *Shards) (held []Held) {
+	for shard := range table.Places {
+		if c := table.Places[shard].Copy(node); c.Phase == Holds {
+			held = append(held, Held{shard, c.Since})
+		}
+	}
+	return held
+}
+
+// Clone returns a copy that may be changed.
+func (h *Holdings) Clone() *Holdings { return &Holdings{h.node, slices.Clone(h.copies)} }
+
+// Follow takes over what the table says. It returns the shards whose contents the node is
+// not to have any more: those of another copy than the table has.
+func (h *Holdings) Follow(table *Shards) (lost []int) {
+	for shard := range table.Places {
+		c, own := table.Places[shard].Copy(h.node), &h.copies[shard]
+		if own.since != c.Since {
+			*own = ownCopy{since: c.Since}
+			lost = append(lost, shard)
+		}
+		own.phase = c.Phase
+	}
+	return lost
+}
+
+// Keeps reports whether the node is to have a part of a shard that is made now.
+func (h *Holdings) Keeps(shard int) bool {
+	c := &h.copies[shard]
+	return c.phase == Learns || c.phase != 0 && c.whole
+}
+
+// Answers reports whether the node answers for a shard: it holds it, and has all of it.
+func (h *Holdings) Answers(shard int) bool {
+	c := &h.copies[shard]
+	return c.phase == Holds && c.whole
+}
+
+// Learns returns the number of the copy that the node is to learn, 0 if it is to learn none
+// or has learned it.
+func (h *Holdings) Learns(shard int) (since uint64) {
+	if c := &h.copies[shard]; c.phase == Learns && !c.whole {
+		return c.since
+	}
+	return 0
+}
+
+// Whole reports whether all of a shard is here.
+func (h *Holdings) Whole(shard int) bool { return h.copies[shard].whole }
+
+// Complete notes that all of a shard is here, and Drop that nothing is.
+func (h *Holdings) Complete(shard int) { h.copies[shard].whole = true }
+
+// Drop undoes Complete.
+func (h *Holdings) Drop(shard int) { h.copies[shard].whole = false }
+
+// Held returns the shards that are whole, in their order, nil if there are no holdings.
+func (h *Holdings) Held() (held []Held) {
+	if h == nil {
+		return nil
+	}
+	for shard, c := range h.copies {
+		if c.whole {
+			held = append(held, Held{shard, c.since})
+		}
+	}
+	return held
+}
+
+// Both returns the shards that were whole at two moments, as the same copy: those that a
+// snapshot has which was begun at the first and ended at the second.
+func Both(first, second []Held) []Held {
+	return slices.DeleteFunc(slices.Clone(first), func(v Held) bool { return !slices.Contains(second, v) })
+}
+
+// Spread reports whether nodes hold different contents.
+func (r *Roster) Spread() bool { return r != nil && r.Shards.spread() }
+
+// SetNode says which node of the cluster this is.
+func (s *State) SetNode(number uint32) {
+	s.Names.Lock()
+	defer s.Names.Unlock()
+	if s.node == number {
+		return
+	}
+	s.node = number
+	if r := s.Roster(); r.Spread() {
+		s.hold(NewHoldings(number, nil), r)
+	}
+}
+
+// Holdings returns what this node has of shards, nil if every node has everything.
+func (s *State) Holdings() *Holdings { return s.holdings.Load() }
+
+// Resume takes over what a snapshot says of shards, when its entries and its roster are in
+// the state. Contents of other shards go. The error wraps bloomery.ErrCorrupt.
+func (s *State) Resume(number uint32, held []Held) error {
+	err := s.resume(number, held)
+	s.Sweep()
+	return err
+}
+
+func (s *State) resume(number uint32, held []Held) error {
+	s.Names.Lock()
+	defer s.Names.Unlock()
+	s.node = number
+	r := s.Roster()
+	if !r.Spread() {
+		return nil
+	}
+	h := NewHoldings(number, held)
+	for _, e := range s.Names.Unsorted() {
+		for i, p := range Parts(e) { // nobody else has them yet
+			if p.Elsewhere() && (p.wide || h.copies[p.shard].whole) {
+				return fmt.Errorf("%w: the contents of part %d of id %d are not there", bloomery.ErrCorrupt, i, e.ID)
+			}
+		}
+	}
+	s.hold(h, r)
+	return nil
+}
+
+// follow has the contents of this node be those that the table says.
+func (s *State) follow(before, now *Roster) {
+	if s.node == 0 || !now.Spread() || before != nil && before.Shards == now.Shards {
+		return
+	}
+	if h := s.holdings.Load(); h != nil {
+		s.hold(h.Clone(), now)
+		return
+	}
+	s.hold(NewHoldings(s.node, Everything(s.node, now.Shards)), now)
+}
+
+// hold makes h the holdings of this node, as far as the table goes. The caller holds the
+// catalogue's lock.
+func (s *State) hold(h *Holdings, r *Roster) {
+	h.Follow(r.Shards)
+	s.holdings.Store(h)
+	s.littered.Store(true)
+}
+
+// keeps reports whether this node is to have a part of a shard that is made now.
+func (s *State) keeps(shard int) bool {
+	h := s.holdings.Load()
+	return h == nil || h.Keeps(shard)
+}
+
+// Answers reports whether this node answers for a part: it has the contents, and is to be
+// asked for them. It needs no lock.
+func (s *State) Answers(p *Part) bool {
+	h := s.holdings.Load()
+	return h == nil || p.wide || h.Answers(int(p.shard))
+}
+
+// Yield says that this node has retired from a shard, as the table says, and nothing of its
+// own is on the way any more: Sweep may let go of it.
+func (s *State) Yield(shard int) {
+	s.Names.Lock()
+	defer s.Names.Unlock()
+	if h := s.holdings.Load(); h != nil && h.copies[shard].phase == Retires {
+		h = h.Clone()
+		h.Drop(shard)
+		s.holdings.Store(h)
+		s.littered.Store(true)
+	}
+}
+
+// sweepAtOnce is how many entries Sweep looks at while others wait.
+const sweepAtOnce = 256
+
+// Sweep lets go of the contents of shards that this node is not to have any more. Nobody is
+// answered from them, and snapshots have none of them. It is not done where the table
+// changes: there may be millions of entries, which are looked at in pieces.
+func (s *State) Sweep() {
+	if !s.littered.Swap(false) {
+		return
+	}
+	s.Names.Lock()
+	all := s.Names.Unsorted()
+	s.Names.Unlock()
+	for some := range slices.Chunk(all, sweepAtOnce) {
+		s.Names.Lock()
+		h := s.holdings.Load()
+		for _, e := range some {
+			if e = s.Names.ByID(e.ID); e != nil && PartOf(e) != nil {
+				s.yield(e, h)
+			}
+		}
+		s.Names.Unlock()
+	}
+}
+
+// yield lets go of the parts of an entry that this node is not to have.
+func (s *State) yield(e *catalog.Entry, h *Holdings) {
+	s.replaceParts(e, func(p *Part) *Part {
+		if p.wide || p.Void() || p.Elsewhere() || h.Keeps(p.Shard()) {
+			return p
+		}
+		return p.away()
+	})
+}
+
+// Learned says that all parts of a shard are here that this node was to learn as a copy. It
+// reports false if it is another one, or a part is not here.
+func (s *State) Learned(v Held) bool {
+	s.Names.Lock()
+	defer s.Names.Unlock()
+	h := s.holdings.Load()
+	if h == nil || v.Since == 0 || h.Learns(v.Shard) != v.Since {
+		return false
+	}
+	for _, e := range s.Names.Unsorted() {
+		for _, p := range Parts(e) {
+			p.RLock()
+			lacks := p.Shard() == v.Shard && p.Elsewhere()
+			p.RUnlock()
+			if lacks {
+				return false
+			}
+		}
+	}
+	h = h.Clone()
+	h.Complete(v.Shard)
+	s.holdings.Store(h)
+	return true
+}
+
+// Install puts a part that this node has learned into the place of one that others have
+// held. It is of the copy v, and has all records up to where its lane is, which does not go
+// on meanwhile. It reports false if the part is not to be learned, or there already: then p
+// is the caller's as before. The state has counted the bytes of p since Count.
+func (s *State) Install(id uint64, index uint32, p *Part, v Held) bool {
+	s.Names.Lock()
+	defer s.Names.Unlock()
+	e := s.Names.ByID(id)
+	if e == nil {
+		return false
+	}
+	old, h := PartAt(e, index), s.holdings.Load()
+	if old == nil || !old.Elsewhere() || old.Shard() != v.Shard || h == nil || v.Since == 0 || h.Learns(v.Shard) != v.Since {
+		return false
+	}
+	p.shard, p.wide = old.shard, old.wide
+	s.bytes.Add(-int64(p.Bytes())) // replaceParts counts it
+	s.replaceParts(e, func(q *Part) *Part {
+		if q == old {
+			return p
+		}
+		return q
+	})
+	return true
+}
+
+// Count counts the bytes of a part that is being learned, and Uncount those of one that was
+// given up.
+func (s *State) Count(p *Part) { s.bytes.Add(int64(p.Bytes())) }
+
+// Uncount undoes Count, and gives the memory back.
+func (s *State) Uncount(p *Part) {
+	s.bytes.Add(-int64(p.Bytes()))
+	p.Discard()
+}
+
+// replaceParts puts parts in the place of others: by returns them, under a lock of the old
+// one. The entry is another one then: whoever has the old one finds that its parts are gone,
+// and looks again. The caller holds the catalogue's lock.
+func (s *State) replaceParts(e *catalog.Entry, by func(*Part) *Part) {
+	var parts, gone []*Part
+	for i, p := range Parts(e) {
+		p.RLock()
+		q := by(p)
+		p.RUnlock()
+		parts = append(parts, q)
+		if q != p {
+			gone = append(gone, p)
+			order.Number(&q.mu, e.ID+uint64(i))
+			s.bytes.Add(int64(q.Bytes()))
+		}
+	}
+	if len(gone) == 0 {
+		return
+	}
+	if fresh := s.Names.Revalue(e, valueOf(parts)); !fresh.Staged() {
+		s.noteWindow(fresh)
+	}
+	for _, p := range gone {
+		s.bytes.Add(-int64(p.leave(moved)))
+	}
+}
