@@ -17,21 +17,25 @@ import (
 
 var kills = flag.Int("kills", 1, "how many nodes are killed under clients, one after the other")
 
-// goRedisModes are clients: one as docs/cluster.md recommends, and others with the defaults
-// of go-redis, which read from any node of a range.
+// goRedisModes are clients: one as docs/cluster.md recommends, others with the defaults of
+// go-redis, which read from any node of a range, and one with nothing but its defaults.
 var goRedisModes = map[string]goredis.ClusterOptions{
 	"recommended":    {ClusterStateReloadInterval: time.Second, MaxRedirects: 30, MaxRetryBackoff: time.Second},
 	"ReadOnly":       {ReadOnly: true},
 	"RouteRandomly":  {RouteRandomly: true},
 	"RouteByLatency": {RouteByLatency: true},
+	"defaults":       {},
 }
 
-// killUnderClients kills a node while clients use it, and asks that no read fails.
+// killUnderClients kills a node while clients use it, and asks that no read fails: of a client
+// with the defaults of go-redis, once it has asked for the slots again, which it does within a
+// minute.
 func killUnderClients(t *testing.T, n *nodes) {
 	t.Helper()
 	logging.Disable() // go-redis reports every connection that is refused
 	defer logging.Enable()
 	var clients []*user
+	var defaults *goredis.ClusterClient
 	for name, options := range goRedisModes {
 		options.Addrs = slices.Clone(n.addrs) // go-redis changes its own
 		// A machine under load may be slow; what is dead refuses at once.
@@ -39,6 +43,10 @@ func killUnderClients(t *testing.T, n *nodes) {
 		c := goredis.NewClusterClient(&options)
 		defer c.Close()
 		spreads(t, n, c)
+		if name == "defaults" {
+			defaults = c
+			continue
+		}
 		clients = append(clients, &user{name: name + " reads", run: func(ctx context.Context, i int) error {
 			there, err := c.BFExists(ctx, clusterKey(i), "x").Result()
 			if err == nil && !there {
@@ -67,6 +75,15 @@ func killUnderClients(t *testing.T, n *nodes) {
 		goOn(t, clients)
 		n.leaves(t, victim)
 		goOn(t, clients)
+		defaults.ReloadState(t.Context())
+		until(t, "reads with the defaults of go-redis", func() error {
+			for i := range clusterKeys {
+				if there, err := defaults.BFExists(t.Context(), clusterKey(i), "x").Result(); err != nil || !there {
+					return fmt.Errorf("%s: %v, %w", clusterKey(i), there, err)
+				}
+			}
+			return nil
+		})
 		if round < *kills-1 {
 			check(t, n.start(t.Context(), victim))
 		}

@@ -141,9 +141,14 @@ func pauseNode(ctx context.Context, t *trial) error {
 	n := t.victim()
 	n.leave()
 	n.signal(syscall.SIGSTOP)
-	pause(ctx, t.seconds(1, 20))
+	for_ := t.seconds(1, 20)
+	pause(ctx, for_)
 	n.signal(syscall.SIGCONT)
-	pause(ctx, 100*time.Millisecond)
+	began := time.Now()
+	if err := n.answers(ctx); err != nil {
+		return err
+	}
+	t.note("%s, %v, answers again after %v", n.name, for_.Round(100*time.Millisecond), time.Since(began).Round(100*time.Millisecond))
 	n.back()
 	return nil
 }

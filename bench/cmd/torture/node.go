@@ -199,6 +199,29 @@ func (n *node) stop() error {
 	}
 }
 
+// answersIn is how long a node that was paused may answer no reads: it has to find out first
+// what it has missed.
+const answersIn = time.Minute
+
+// answers returns when the node answers reads.
+func (n *node) answers(ctx context.Context) error {
+	for end := time.Now().Add(answersIn); ctx.Err() == nil; pause(ctx, 100*time.Millisecond) {
+		reply := ""
+		c, err := connect(ctx, n)
+		if err == nil {
+			reply, err = c.ask(5*time.Second, "GET left0")
+			c.close()
+		}
+		switch {
+		case err == nil && judge(reply) == acknowledged:
+			return nil
+		case time.Now().After(end):
+			return fmt.Errorf("%s has answered no read for %v: %s %w", n.name, answersIn, reply, err)
+		}
+	}
+	return ctx.Err()
+}
+
 // setClock lets the clock of the node be ahead by so much.
 func (n *node) setClock(ahead time.Duration) error {
 	temp := n.clockFile() + ".tmp"

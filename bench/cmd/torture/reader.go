@@ -63,6 +63,7 @@ func (r *reader) run(ctx context.Context) {
 			if err = r.read(c); err != nil {
 				tried++
 				r.missed(ctx, n, token, tried, err)
+				pause(ctx, 10*time.Millisecond)
 				break
 			}
 			tried = 0
