@@ -93,6 +93,25 @@ func CheckGrowing(g *Growing) error {
 	return nil
 }
 
+// GrowingSegments returns how many segments of a filter are others after do, and were of a size that
+// takes time to copy.
+func GrowingSegments(g *Growing, do func()) (n int) {
+	before := map[*segment]bool{}
+	for s := range g.each {
+		before[s] = s.limit > fewKeys
+	}
+	do()
+	for s := range g.each {
+		delete(before, s)
+	}
+	for _, large := range before {
+		if large {
+			n++
+		}
+	}
+	return n
+}
+
 // Segments returns how many segments g has, the most keys in one of them, and
 // how many elders there are.
 func Segments(g *Growing) (segments, most, elders uint64) {

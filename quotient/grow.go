@@ -45,6 +45,44 @@ func (g *Growing) grow(s *segment) error {
 	return g.replace(s, q, 2)
 }
 
+// GrowSegments returns how many segments n more keys can make grow, however they were chosen. Each is
+// copied then. It looks at all segments.
+func (g *segments) GrowSegments(n int) (grown int) {
+	var ripe [65]int // segments by the length of how many slots they have left
+	for s := range g.each {
+		ripe[bits.Len64(s.left())]++
+	}
+	left := max(n, 0)
+	grown = left / fewKeys
+	for length, segments := range ripe {
+		each := max(1, 1<<length>>2) // keys that it takes: half of the slots, since a count may take two
+		n := min(segments, left/each)
+		if grown, left = grown+n, left-n*each; n < segments {
+			break
+		}
+	}
+	return grown
+}
+
+// left returns how many slots a segment has before it grows: up to its limit, or behind its last
+// block, where all keys may go.
+func (s *segment) left() uint64 {
+	behind := 0
+	for b := s.blocks - 1; b >= s.home; b-- {
+		used := bits.Len64(s.endBits(b))
+		if used == 0 {
+			used = min(int(s.offset(b)), s.slots)
+		}
+		if behind += s.slots - used; used > 0 {
+			break
+		}
+	}
+	return min(s.limit-min(s.used, s.limit), uint64(behind))
+}
+
+// fewKeys are not enough to have a segment grow twice.
+const fewKeys = 512
+
 // maxDepth returns the longest prefix that a segment may have.
 func (g *segments) maxDepth() int { return bits.Len64(g.sum.count) + maxSkew }
 

@@ -461,3 +461,40 @@ func TestForkCopiesLittle(t *testing.T) {
 	}
 	runtime.KeepAlive(fork)
 }
+
+// TestGrowSegments adds keys to a filter, all over it, in one place and again and again, and asks that no
+// more segments grow than GrowSegments has said, and that it says little of random keys.
+func TestGrowSegments(t *testing.T) {
+	r := rand.New(rand.NewPCG(13, 7))
+	g := quotient.NewGrowing(1000, 0.01)
+	insert := func(h uint64) {
+		if err := g.InsertHash(h); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 150_000 {
+		insert(r.Uint64())
+	}
+	grown := 0
+	for range 1500 {
+		n, shift, same := 1+r.IntN(200), r.IntN(12), r.IntN(4) == 0
+		place := r.Uint64() &^ (math.MaxUint64 >> shift)
+		said := g.GrowSegments(n)
+		one := r.Uint64()
+		now := quotient.GrowingSegments(g, func() {
+			for range n {
+				if !same {
+					one = r.Uint64()
+				}
+				insert(place | one>>shift)
+			}
+		})
+		if grown += now; now > said {
+			t.Fatalf("%d keys whose hashes share %d bits have %d segments grow, GrowSegments said %d", n, shift, now, said)
+		}
+	}
+	segments, _, _ := quotient.Segments(g)
+	if said := g.GrowSegments(500); said > int(segments)*3/4 || grown < 20 {
+		t.Errorf("GrowSegments(500) = %d of %d segments, and %d have grown", said, segments, grown)
+	}
+}

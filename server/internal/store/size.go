@@ -289,13 +289,17 @@ func (c *filter) size(a Adding) (s Size) {
 	}
 	lookup, change := reachOf(c.f, a.Hashes)
 	s.Item, s.Change = add(item, lookup*reachBytes), change*reachBytes
-	if _, grows := c.f.(*quotient.Growing); grows {
+	grows, _ := c.f.(*quotient.Growing)
+	if grows != nil {
 		s.Change += segmentBytes
 	}
 	if a.Items > 0 {
 		s.Grown, _ = c.Growth(a.Items)
 		s.Bytes = add(s.Bytes, s.Grown)
 		s.Grown = add(s.Grown, growthBytes)
+		if grows != nil {
+			s.Grown = add(s.Grown, uint64(grows.GrowSegments(a.Items))*grownBytes)
+		}
 		if f, ok := c.f.(*bits.Scalable); ok {
 			s.Grown = add(s.Grown, uint64(f.GrowLayers(a.Items, a.before))*layerSizeBytes)
 		}
@@ -315,6 +319,8 @@ const (
 	layerSizeBytes = 128 << 10
 	// segmentBytes is what it takes to copy a segment of a growing filter that a fork has, too.
 	segmentBytes = 24 << 10
+	// grownBytes is what it takes to have one grow.
+	grownBytes = 768 << 10
 	// reachBytes is what a step through the slots of a quotient filter counts for.
 	reachBytes = 16
 )
