@@ -115,8 +115,9 @@ clients: ## the server under four Go clients and a cluster under redis-py; alert
 	go test -vet=off -run Python ./contrib/readers
 	cd server/clienttest && go test -vet=off ./...
 
-ui: ## the page in a browser, which is installed if there is none
+ui: ## the page, and the reader for JavaScript, in a browser, which is installed if there is none
 	@scripts/need-chromium
+	go test -vet=off -run Chromium ./contrib/readers -browser
 	cd server/uitest && go test -vet=off ./...
 
 screenshots: ## remake the pictures of the page in docs/img

@@ -155,6 +155,8 @@ var rooms = map[string][]string{
 	"contrib/platforms": {},
 	"contrib/readers":   {}, // tests alone
 	"examples/words":    {"bloom"},
+
+	"contrib/readers/browser": {},
 }
 
 // library packages may import these modules and nothing else from outside.

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -28,8 +29,8 @@ func copied(t *testing.T, paths ...string) string {
 	return dir
 }
 
-// run runs a program in a folder.
-func run(t *testing.T, dir, program string, args ...string) {
+// run runs a program in a folder and returns its output.
+func run(t *testing.T, dir, program string, args ...string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), program, args...)
 	cmd.Dir = dir
@@ -38,6 +39,7 @@ func run(t *testing.T, dir, program string, args ...string) {
 	if err != nil {
 		t.Errorf("%s: %v", program, err)
 	}
+	return string(out)
 }
 
 func TestNode(t *testing.T) {
@@ -45,7 +47,13 @@ func TestNode(t *testing.T) {
 	if err != nil {
 		t.Skip("there is no node (Debian: nodejs)")
 	}
-	run(t, copied(t, "../js/bloomery.js", "testdata/check.js", "testdata/check-node.mjs"), node, "check-node.mjs")
+	dir := copied(t, "../js/bloomery.js", "testdata/check.js", "testdata/check-node.mjs")
+	run(t, dir, node, "check-node.mjs")
+	putWords(t, dir)
+	put(t, dir, "example.mjs", example(t, "../js/README.md", "js"))
+	if got := run(t, dir, node, "example.mjs"); got != "true false\n" {
+		t.Errorf("the example of the README prints %q", got)
+	}
 }
 
 func TestPython(t *testing.T) {
@@ -53,5 +61,11 @@ func TestPython(t *testing.T) {
 	if err != nil {
 		t.Skip("there is no python3: make clients installs it")
 	}
-	run(t, copied(t, "../python/bloomery.py", "testdata/check.py"), python, "-B", "check.py")
+	dir := copied(t, "../python/bloomery.py", "testdata/check.py")
+	run(t, dir, python, "-B", "check.py")
+	putWords(t, dir)
+	put(t, dir, "example.py", example(t, "../python/README.md", "python"))
+	if got := run(t, dir, python, "-B", "example.py"); !strings.HasPrefix(got, "True\nFalse\nbloom 100 1e-06 ") {
+		t.Errorf("the example of the README prints %q", got)
+	}
 }
