@@ -362,6 +362,7 @@ function check(what, b, from, to, want) {
 const KINDS = [
   "", "bloom", "standard", "partitioned", "split", "scalable", "sliced", "counting", "spectral", "stable", "cuckoo",
   "quotient", "fuse8", "fuse16", "fuse32", "ribbon", "growing", "window", "quorum", "striped",
+  "map", "exact", "corrected",
 ];
 const HEAD = 64, MIB = 1 << 20, CHUNK = 1 << 16;
 const longOf = (b, i) => (word(b, i + 4) >>> 0) * TWO32 + (word(b, i) >>> 0); // rounded from 2^53 on: no length is
@@ -382,8 +383,7 @@ function header(b, i) {
   if (h.hash > 2) fail("version", `hash ${h.hash} is not known to this reader`);
   if (h.payload % 8 || h.payload >= 2 ** 62) corrupt(`payload of ${h.payload} bytes`);
   if (!(h.rate >= 0 && h.rate < 1) || Object.is(h.rate, -0)) corrupt(`error rate ${h.rate}`);
-  if (!h.kind) fail("version", `kind ${kind} is not known to this reader`);
-  if (!OPENERS[h.kind]) fail("unsupported", `kind ${h.kind} is not supported by this reader`);
+  if (!Object.hasOwn(OPENERS, h.kind ?? "")) fail("unsupported", `kind ${h.kind || kind} is not supported by this reader`);
   return h;
 }
 

@@ -125,6 +125,7 @@ def loads(
 _KINDS = (
     "", "bloom", "standard", "partitioned", "split", "scalable", "sliced", "counting", "spectral", "stable",
     "cuckoo", "quotient", "fuse8", "fuse16", "fuse32", "ribbon", "growing", "window", "quorum", "striped",
+    "map", "exact", "corrected",
 )
 
 
@@ -154,9 +155,7 @@ class _Header:
             raise _corrupt(f"payload of {self.payload} bytes")
         if not 0 <= self.rate < 1 or b[39] & 128:
             raise _corrupt(f"error rate {self.rate}")
-        self.kind = _KINDS[kind] if kind < len(_KINDS) else ""
-        if not self.kind:
-            raise FilterError("version", f"kind {kind} is not known to this reader")
+        self.kind = _KINDS[kind] if 0 < kind < len(_KINDS) else str(kind)
         if self.kind not in _OPENERS:
             raise FilterError("unsupported", f"kind {self.kind} is not supported by this reader")
 
