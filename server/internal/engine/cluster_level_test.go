@@ -57,5 +57,9 @@ func TestScalableBelowTheLevel(t *testing.T) {
 		if got := b.do("FILTER.LOAD", "l", "1", string(later)); got != "+OK" {
 			t.Errorf("FILTER.LOAD after the upgrade = %s", got)
 		}
+		b.line("FILTER.CREATE split split CAPACITY 100000")
+		if got := b.line("FILTER.FOLD split"); !strings.HasPrefix(got, "-ERR FILTER.FOLD of kind split: not in a cluster") {
+			t.Errorf("FILTER.FOLD of a split, which no cluster can read yet = %s", got)
+		}
 	})
 }

@@ -51,6 +51,10 @@ func (o *FilterGrow) grown(f *bloomfilter.Filter) ([]byte, error) {
 	return encoded(s)
 }
 
+// LevelSplitFolds is the level of a cluster from which on a FilterFold can be for a filter of
+// kind split: nodes of earlier levels would leave it as it is. No release has that level yet.
+const LevelSplitFolds = LevelShards
+
 // FilterFold halves the array of a filter. No key is lost.
 type FilterFold struct{}
 
@@ -83,6 +87,12 @@ func folded(f bloomery.Hashed) (bloomery.Hashed, error) {
 		}
 		return half, nil
 	case *bloomfilter.Standard:
+		half, err := f.Fold(2)
+		if err != nil {
+			return nil, err
+		}
+		return half, nil
+	case *bloomfilter.Split:
 		half, err := f.Fold(2)
 		if err != nil {
 			return nil, err

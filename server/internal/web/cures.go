@@ -9,7 +9,7 @@ import (
 
 var cureRoutes = []route{
 	{"POST", "/api/v1/filters/{name}/grow", (*call).grow, writes, "Turns a filter of kind bloom into a scalable one."},
-	{"POST", "/api/v1/filters/{name}/fold", simpleCure("FILTER.FOLD"), writes, "Halves a filter that holds few items."},
+	{"POST", "/api/v1/filters/{name}/fold", (*call).fold, writes, "Halves a filter that holds few items, or as often as its rate allows."},
 	{"POST", "/api/v1/filters/{name}/clear", simpleCure("FILTER.CLEAR"), writes, "Removes all items from a filter."},
 	{"POST", "/api/v1/filters/{name}/compact", simpleCure("CF.COMPACT"), writes, "Moves the items of a CF into as few sub-filters as hold them."},
 	{"POST", "/api/v1/filters/{name}/rebuild", (*call).rebuild, writes, "Builds a new filter beside one that stays in use: a step at a time."},
@@ -51,6 +51,24 @@ func (c *call) grow() error {
 	args := []string{"FILTER.GROW", name}
 	if v.ErrorRate != nil {
 		args = append(args, "ERROR", strconv.FormatFloat(*v.ErrorRate, 'g', -1, 64))
+	}
+	return c.cure(args...)
+}
+
+func (c *call) fold() error {
+	name, err := c.filterName()
+	if err != nil {
+		return err
+	}
+	var v struct {
+		Fit bool `json:"fit"`
+	}
+	if err := c.read(&v); err != nil {
+		return err
+	}
+	args := []string{"FILTER.FOLD", name}
+	if v.Fit {
+		args = append(args, "FIT")
 	}
 	return c.cure(args...)
 }

@@ -118,7 +118,7 @@ func TestGrowOverRate(t *testing.T) {
 
 // TestFold halves a sparse filter until the rate would not be kept.
 func TestFold(t *testing.T) {
-	for _, kind := range []string{"bloom", "standard"} {
+	for _, kind := range []string{"bloom", "standard", "split"} {
 		for _, parts := range []int{1, 4} {
 			t.Run(fmt.Sprintf("%s parts=%d", kind, parts), func(t *testing.T) {
 				b := newBench(t, 1<<30)
@@ -146,7 +146,7 @@ func TestFold(t *testing.T) {
 // TestFoldTwice asks that a second fold is measured by the rate that was asked for
 // when the filter was made.
 func TestFoldTwice(t *testing.T) {
-	for _, kind := range []string{"bloom", "standard"} {
+	for _, kind := range []string{"bloom", "standard", "split"} {
 		b := newBench(t, 1<<30)
 		b.Line("FILTER.CREATE f " + kind + " CAPACITY 40000 ERROR 0.01")
 		b.add("f", "a", 0, 15_000)
@@ -158,6 +158,35 @@ func TestFoldTwice(t *testing.T) {
 		}
 		if got := b.Line("FILTER.FOLD f"); !strings.HasPrefix(got, "-ERR FILTER.FOLD would raise the false positive rate to ") {
 			t.Errorf("%s: second fold: %s", kind, got)
+		}
+	}
+}
+
+// TestFoldToFit folds a filter as often as its rate allows, in one call: once more is refused,
+// and after a crash it is as it was.
+func TestFoldToFit(t *testing.T) {
+	for _, kind := range []string{"bloom", "standard", "split"} {
+		for _, parts := range []int{1, 4} {
+			b := newBench(t, 1<<30)
+			b.Line(fmt.Sprintf("FILTER.CREATE f %s CAPACITY 400000 ERROR 0.01 PARTS %d", kind, parts))
+			b.add("f", "a", 0, 60_000)
+			before := b.number(t, "f", "bits")
+			if got := b.Line("FILTER.FOLD f FIT"); got != "+OK" {
+				t.Fatal(kind, got)
+			}
+			b.Crash(t)
+			if after := b.number(t, "f", "bits"); after != before/4 {
+				t.Errorf("%s of %d parts: %v bits of %v, want a quarter", kind, parts, after, before)
+			}
+			b.hasAll(t, "f", "a", 0, 60_000)
+			if predicted, asked := b.number(t, "f", "predicted"), b.number(t, "f", "asked"); predicted > 0.01 || asked != 0.01 {
+				t.Errorf("%s: predicted rate %v, asked %v", kind, predicted, asked)
+			}
+			for _, line := range []string{"FILTER.FOLD f", "FILTER.FOLD f FIT"} {
+				if got := b.Line(line); !strings.HasPrefix(got, "-ERR FILTER.FOLD would raise the false positive rate to ") {
+					t.Errorf("%s once more: %s", line, got)
+				}
+			}
 		}
 	}
 }
@@ -188,7 +217,9 @@ func TestCuresRefused(t *testing.T) {
 		FILTER.GROW half -> -ERR twice the rate 0.5 is too much: give ERROR
 		FILTER.FOLD nokey -> -ERR not found
 		FILTER.FOLD b -> -WRONGTYPE Operation against a key holding the wrong kind of value
-		FILTER.FOLD c -> -ERR FILTER.FOLD is for kinds bloom and standard, not for cuckoo`
+		FILTER.FOLD c -> -ERR FILTER.FOLD is for kinds bloom, standard and split, not for cuckoo
+		FILTER.FOLD full FIT now -> -ERR wrong number of arguments for 'filter.fold' command
+		FILTER.FOLD full TWICE -> -ERR syntax error`
 	for line := range strings.Lines(script) {
 		words, want, ok := strings.Cut(strings.TrimSpace(line), " -> ")
 		if !ok {

@@ -12,40 +12,67 @@ import (
 	"github.com/bloomery/bloomery/server/internal/traits"
 )
 
-// fold is FILTER.FOLD key.
+// fold is FILTER.FOLD key [FIT].
 var fold = engine.Command{
-	Name: "filter.fold", Arity: 2, Flags: traits.Write | traits.Outside, Keys: traits.OneKey(traits.KeyRW),
+	Name: "filter.fold", Arity: -2, Max: 3, Flags: traits.Write | traits.Outside, Keys: traits.OneKey(traits.KeyRW),
 	Categories: []string{"write", "filter", "slow"}, Group: traits.GroupFilter, Since: "0.2.0",
-	Syntax: "key", Complexity: "O(n), n being the number of bytes",
-	Summary: "Halves a filter of kind bloom or standard that holds few items, and its capacity. No item is lost. It is refused if the predicted false positive rate would exceed the one asked for.",
+	Syntax: "key [FIT]", Complexity: "O(n), n being the number of bytes",
+	Summary: "Halves a filter of kind bloom, standard or split that holds few items, and its capacity. No item is lost. It is refused if the predicted false positive rate would exceed the one asked for. With FIT it is halved as often as the rate allows.",
 	Cost:    engine.ByBytes(8),
 	Run:     runFold,
 }
 
-// runFold tries all parts first and folds them then.
+// runFold halves a filter, with FIT until it can be no more. A call that is cut short leaves
+// parts of two sizes, and the next one begins with the larger ones.
 func runFold(x *engine.Context, c *engine.Call) {
+	fit := len(c.Args) > 2
+	if fit && !answer.Is(c.Args[2], "fit") {
+		c.Fail(answer.TextSyntax)
+		return
+	}
 	entry := look(x, c)
 	if entry == nil || !usable(c, entry) {
 		return
 	}
-	todo, size := unfolded(entry)
-	if !x.Hold(int(size)) { // for the part that is tried
-		c.Fail(answer.TextOOM)
+	if store.PartOf(entry).Row().Name == "split" && x.Contents().Level() < store.LevelSplitFolds {
+		c.Fail("ERR FILTER.FOLD of kind split: not in a cluster of this release")
 		return
 	}
-	text := tryFold(x, entry, todo)
-	x.Unhold(int(size))
-	if text != "" {
-		c.Fail(text)
-		return
-	}
-	for i := range todo { // to the end: half of it would stay
-		r := store.Record{ID: entry.ID, Index: i, Body: &store.FilterFold{}}
-		if !settled(c, x.Contents().ApplyLarge, store.PartAt(entry, i), r, 2*size) {
+	for folds := 0; folds == 0 || fit; folds++ {
+		why, ok := foldOnce(x, c, entry)
+		switch {
+		case !ok:
+			return
+		case why != "" && (folds == 0 || why == answer.TextStopped || why == answer.TextNotFound || why == answer.TextOOM):
+			c.Fail(why)
+			return
+		case why != "":
+			c.Answer(answer.OK())
 			return
 		}
 	}
 	c.Answer(answer.OK())
+}
+
+// foldOnce tries all parts first and folds them then. It returns why they cannot be folded,
+// and false if it has answered.
+func foldOnce(x *engine.Context, c *engine.Call, entry *catalog.Entry) (why string, ok bool) {
+	todo, size := unfolded(entry)
+	if !x.Hold(int(size)) { // for the part that is tried
+		return answer.TextOOM, true
+	}
+	why = tryFold(x, entry, todo)
+	x.Unhold(int(size))
+	if why != "" {
+		return why, true
+	}
+	for i := range todo { // to the end: half of it would stay
+		r := store.Record{ID: entry.ID, Index: i, Body: &store.FilterFold{}}
+		if !settled(c, x.Contents().ApplyLarge, store.PartAt(entry, i), r, 2*size) {
+			return "", false
+		}
+	}
+	return "", true
 }
 
 // unfolded returns the largest parts, and their size: all of them, but for those that
@@ -92,7 +119,7 @@ func tryFold(x *engine.Context, entry *catalog.Entry, todo map[uint32]bool) stri
 		case errors.Is(err, store.ErrRetry):
 			return answer.TextNotFound
 		case errors.Is(err, store.ErrType):
-			return "ERR FILTER.FOLD is for kinds bloom and standard, not for " + p.Row().Name
+			return "ERR FILTER.FOLD is for kinds bloom, standard and split, not for " + p.Row().Name
 		case errors.Is(err, bloomery.ErrIncompatible):
 			return "ERR FILTER.FOLD: this filter cannot be halved: those that FILTER.CREATE makes from 16 KiB on can be, at least three times"
 		case err != nil:

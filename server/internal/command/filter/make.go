@@ -52,11 +52,13 @@ var makers = map[string]func(s spec) (bloomery.Hashed, error){
 		return foldable(s, bloom.Config.NewStandard)
 	},
 	"partitioned": func(s spec) (bloomery.Hashed, error) { return made(s.bloom(false).NewPartitioned()) },
-	"split":       func(s spec) (bloomery.Hashed, error) { return made(s.bloom(false).NewSplit()) },
-	"scalable":    scalable,
-	"counting":    func(s spec) (bloomery.Hashed, error) { return made(s.counting().New()) },
-	"spectral":    func(s spec) (bloomery.Hashed, error) { return made(s.counting().NewSpectral()) },
-	"stable":      func(s spec) (bloomery.Hashed, error) { return made(s.counting().NewStable()) },
+	"split": func(s spec) (bloomery.Hashed, error) {
+		return foldable(s, bloom.Config.NewSplit)
+	},
+	"scalable": scalable,
+	"counting": func(s spec) (bloomery.Hashed, error) { return made(s.counting().New()) },
+	"spectral": func(s spec) (bloomery.Hashed, error) { return made(s.counting().NewSpectral()) },
+	"stable":   func(s spec) (bloomery.Hashed, error) { return made(s.counting().NewStable()) },
 	"cuckoo": func(s spec) (bloomery.Hashed, error) {
 		return made(cuckoo.Config{Capacity: s.capacity, ErrorRate: s.rate, BitsPerKey: s.bits, Hasher: s.hasher, Alloc: s.alloc}.New())
 	},
