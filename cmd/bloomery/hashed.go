@@ -5,6 +5,7 @@ package main
 import (
 	"bytes"
 	"encoding/base64"
+	"encoding/binary"
 	"errors"
 	"fmt"
 
@@ -122,37 +123,47 @@ const (
 	longestDigest = 64
 )
 
-// hexDigits has the value of each digit, and the high bit for what is none.
-var hexDigits = func() (a [256]byte) {
-	for i := range a {
-		a[i] = 0x80
-	}
-	for i, c := range "0123456789abcdef" {
-		a[c] = byte(i)
-	}
-	for i, c := range "ABCDEF" {
-		a[c] = byte(10 + i)
-	}
-	return a
-}()
-
 // digestFromHex returns the hash of a digest in hex. All of it is checked, and its first bytes
 // are used.
 func digestFromHex(text []byte) (hash uint64, ok bool) {
+	const word = 8 // digits
 	if len(text) < 2*leastDigest || len(text) > 2*longestDigest || len(text)%2 != 0 {
 		return 0, false
 	}
-	wrong := byte(0)
-	var first [leastDigest]byte
-	for i := range first {
-		high, low := hexDigits[text[2*i]], hexDigits[text[2*i+1]]
-		wrong |= high | low
-		first[i] = high<<4 | low
+	fine := uint64(highBits)
+	for at := 0; at < len(text); at += word {
+		fine &= hexDigits(binary.LittleEndian.Uint64(text[min(at, len(text)-word):]))
 	}
-	for _, c := range text[2*leastDigest:] {
-		wrong |= hexDigits[c]
-	}
-	return named.DigestHash(first[:]), wrong < 16
+	var digest [leastDigest]byte
+	binary.LittleEndian.PutUint32(digest[:], hexBytes(binary.LittleEndian.Uint64(text)))
+	binary.LittleEndian.PutUint32(digest[4:], hexBytes(binary.LittleEndian.Uint64(text[word:])))
+	return named.DigestHash(digest[:]), fine == highBits
+}
+
+const (
+	// everyByte is what a byte is multiplied by to be in all bytes of a word.
+	everyByte = 0x0101010101010101
+	// highBits are the high bits of all bytes.
+	highBits = 0x80 * everyByte
+)
+
+// hexDigits returns the high bit of every byte of w that is a digit in hex.
+func hexDigits(w uint64) uint64 {
+	low := w &^ highBits
+	lower := low | 0x20*everyByte
+	digits := (low + (0x80-'0')*everyByte) &^ (low + (0x7f-'9')*everyByte)
+	letters := (lower + (0x80-'a')*everyByte) &^ (lower + (0x7f-'f')*everyByte)
+	return (digits | letters) & highBits &^ w
+}
+
+// hexBytes returns the four bytes of eight digits in hex, the first of which is the lowest byte
+// of w.
+func hexBytes(w uint64) uint32 {
+	letters := w >> 6 & everyByte
+	values := w&(0x0f*everyByte) + 9*letters
+	pairs := (values<<4 | values>>8) & 0x00ff00ff00ff00ff
+	pairs = (pairs | pairs>>8) & 0x0000ffff0000ffff
+	return uint32(pairs | pairs>>16)
 }
 
 // digestFromBase64 returns the hash of a digest in base64, in the alphabet for text or that for

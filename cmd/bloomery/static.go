@@ -20,6 +20,9 @@ import (
 // take: building needs the rest.
 const staticShare = 4
 
+// The part of --max-memory that a stream may take: the program itself needs the rest.
+const streamShare, streamOf = 5, 8
+
 // static builds a filter that never changes.
 func (b *builder) static(ctx context.Context, n uint64) (bloomery.Hashed, error) {
 	hashes := make([]uint64, 0, n)
@@ -92,7 +95,7 @@ func (s *stream) WriteTo(w io.Writer) (int64, error) {
 		return 0, err
 	}
 	defer scratch.Close() //nolint:errcheck // it is of no use any more
-	memory := int(min(max(s.b.memory, leastMemory), math.MaxInt))
+	memory := int(min(max(s.b.memory/streamOf*streamShare, leastMemory), math.MaxInt))
 	ctx, fail := context.WithCancelCause(s.ctx) // when what was spooled cannot be read
 	defer fail(nil)
 	return s.with(ctx, s.b.spool.all(fail), scratch, memory).WriteTo(w)
