@@ -3,11 +3,15 @@ package cluster
 // Nodes that were paused or cut off, with and without a purge meanwhile.
 
 import (
+	"context"
 	"errors"
+	"math"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/bloomery/bloomery/server/internal/door"
+	"github.com/bloomery/bloomery/server/internal/door/cluster/memlog"
 )
 
 // hold has the tails of a node deliver nothing, or go on.
@@ -161,5 +165,42 @@ func TestBehindSnapshots(t *testing.T) {
 		}
 		m.hold(false)
 		equal(t, list)
+	})
+}
+
+// deafLog is a log whose next questions for a head are lost: they take long to fail.
+type deafLog struct {
+	*memlog.Node
+	lost atomic.Int32
+}
+
+func (f *deafLog) Head(lane int) (first, last uint64, err error) {
+	if f.lost.Add(-1) >= 0 {
+		time.Sleep(time.Hour)
+		return 0, 0, errors.New("lost")
+	}
+	return f.Node.Head(lane)
+}
+
+// TestLostQuestions loses the first questions for the head of a lane, as on connections that others have
+// given up: the node asks again, and does not wait for them.
+func TestLostQuestions(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		log, lossy := memlog.New(1, memlog.Faults{}), &deafLog{}
+		d := openAs(t, log, Config{}, func(n *memlog.Node) Log { lossy.Node = n; return lossy })
+		lossy.lost.Store(2)
+		began := time.Now()
+		_, last, err := d.head(t.Context(), d.all()[0])
+		if took := time.Since(began); err != nil || last == 0 || took > 3*askEvery {
+			t.Errorf("a head of %d after %v, %v", last, took, err)
+		}
+		lossy.lost.Store(math.MaxInt32)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		if _, _, err := d.head(ctx, d.all()[0]); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("without an answer: %v", err)
+		}
+		lossy.lost.Store(0)
+		time.Sleep(2 * time.Hour) // those that were lost are over
 	})
 }

@@ -145,15 +145,50 @@ func (d *Door) current(ctx context.Context, l *lane) error {
 	return d.until(ctx, l, func() bool { return l.seq.Load() >= last })
 }
 
-// head asks for the head of a lane until it is answered.
+var errSilent = errors.New("its leader has not answered")
+
+// head asks for the head of a lane until it is answered. It does not wait for a question that is
+// not answered before it asks again: after a pause the first ones are lost on connections that
+// others have given up, and take seconds to fail.
 func (d *Door) head(ctx context.Context, l *lane) (first, last uint64, err error) {
+	type answer struct {
+		first, last uint64
+		err         error
+	}
+	answers := make(chan answer)
+	over := make(chan struct{})
+	defer close(over)
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	err = errSilent
 	for {
-		if first, last, err = d.config.Log.Head(l.number); err == nil {
-			return first, last, nil
+		var late error
+		select {
+		case a := <-answers:
+			if err = a.err; err == nil {
+				return a.first, a.last, nil
+			}
+			continue
+		case <-timer.C:
+		case <-ctx.Done():
+			late = ctx.Err()
+		case <-d.broken:
+			late = d.failed()
+		case <-d.closed:
+			late = errClosed
 		}
-		if late := d.pause(ctx, askEvery); late != nil {
+		if late != nil {
 			return 0, 0, fmt.Errorf("lane %s: %w: %w", l.name(), late, err)
 		}
+		go func() {
+			var a answer
+			a.first, a.last, a.err = d.config.Log.Head(l.number)
+			select {
+			case answers <- a:
+			case <-over:
+			}
+		}()
+		timer.Reset(askEvery)
 	}
 }
 
