@@ -1,0 +1,163 @@
+package cost_test
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/bloomery/bloomery/internal/redisbloom"
+	"github.com/bloomery/bloomery/server/internal/command/commandtest"
+	"github.com/bloomery/bloomery/server/internal/cost"
+	"github.com/bloomery/bloomery/server/internal/store"
+)
+
+// of returns a function that says whether something costs more than so many KiB, in a server
+// with a few names.
+func of(t *testing.T) (*commandtest.Bench, func(do func(*cost.Sum), most int64) bool) {
+	t.Helper()
+	b := commandtest.New(t, 1<<30)
+	b.OK(t, "BF.RESERVE large 0.01 1000000")
+	b.OK(t, "BF.RESERVE small 0.01 100")
+	b.OK(t, "SET text "+strings.Repeat("x", 100_000))
+	return b, func(do func(*cost.Sum), most int64) bool {
+		x := cost.New(cost.Source{
+			State: b.State, Settings: b.Engine.Settings, Users: b.Engine.Users, Client: &b.Session.Client,
+			Clients: func() int { return 1 }, Now: b.Now.UnixMilli,
+		})
+		do(x)
+		b.Engine.Settings.MaxTransaction.Store(most)
+		return x.TooMuch() != ""
+	}
+}
+
+// kib returns what something costs, in KiB, by trying.
+func kib(tooMuch func(func(*cost.Sum), int64) bool, do func(*cost.Sum)) int64 {
+	low, high := int64(0), int64(math.MaxInt32)
+	for low < high {
+		if middle := (low + high) / 2; tooMuch(do, middle) {
+			low = middle + 1
+		} else {
+			high = middle
+		}
+	}
+	return low
+}
+
+// TestOrderDoesNotMatter adds the same in two orders, with names that become each other
+// first, last and in between.
+func TestOrderDoesNotMatter(t *testing.T) {
+	_, tooMuch := of(t)
+	steps := []func(*cost.Sum){
+		func(x *cost.Sum) { x.Same([]byte("small"), []byte("large")) },
+		func(x *cost.Sum) { x.Whole([]byte("small"), 3) },
+		func(x *cost.Sum) {
+			x.Make([]byte("new"), &store.MakeBloom{Params: redisbloom.BloomParams{Capacity: 1 << 20, ErrorRate: 0.01}})
+		},
+		func(x *cost.Sum) { x.Add([]byte("new"), [][]byte{make([]byte, 1<<20)}) },
+		func(x *cost.Sum) { x.Same([]byte("new"), []byte("small")) },
+		func(x *cost.Sum) { x.Append([]byte("text"), 1<<20) },
+		func(x *cost.Sum) { x.Free([]byte("large")) },
+	}
+	run := func(order []int) int64 {
+		return kib(tooMuch, func(x *cost.Sum) {
+			for _, i := range order {
+				steps[i](x)
+			}
+		})
+	}
+	want := run([]int{0, 1, 2, 3, 4, 5, 6})
+	for _, order := range [][]int{{6, 5, 4, 3, 2, 1, 0}, {1, 2, 3, 5, 6, 0, 4}, {4, 0, 1, 6, 3, 2, 5}, {2, 1, 0, 3, 4, 6, 5}} {
+		if got := run(order); got != want {
+			t.Errorf("%d KiB in the order %d, %d in another", got, order, want)
+		}
+	}
+	if want < 3*1_000_000*9/8/1024 {
+		t.Errorf("%d KiB for what reads a filter of 1.2 MB three times", want)
+	}
+}
+
+// TestANameHasItsLargestSize asks that a name counts with the largest that it may get, and
+// that names which are not touched do not count.
+func TestANameHasItsLargestSize(t *testing.T) {
+	_, tooMuch := of(t)
+	whole := func(name string) func(*cost.Sum) { return func(x *cost.Sum) { x.Whole([]byte(name), 1) } }
+	large, small, none := kib(tooMuch, whole("large")), kib(tooMuch, whole("small")), kib(tooMuch, whole("none"))
+	if large < 1000 || small > 20 || none > small {
+		t.Errorf("a filter of 1.2 MB costs %d KiB, one of 120 bytes %d, none %d", large, small, none)
+	}
+	renamed := kib(tooMuch, func(x *cost.Sum) {
+		x.Same([]byte("none"), []byte("large"))
+		x.Whole([]byte("none"), 1)
+	})
+	made := kib(tooMuch, func(x *cost.Sum) {
+		x.Make([]byte("none"), &store.MakeBloom{Params: redisbloom.BloomParams{Capacity: 1_000_000, ErrorRate: 0.01}})
+		x.Whole([]byte("none"), 1)
+	})
+	if renamed < large || made < 2*large-40 {
+		t.Errorf("read under a name that it gets: %d KiB, made and read: %d, read: %d", renamed, made, large)
+	}
+}
+
+// TestMoreCostsMore asks that nothing gets cheaper by what comes besides, and that sums
+// which are larger than any number do not begin again.
+func TestMoreCostsMore(t *testing.T) {
+	_, tooMuch := of(t)
+	name := []byte("large")
+	for what, do := range map[string]func(x *cost.Sum, n int){
+		"words":   func(x *cost.Sum, n int) { x.Words(make([][]byte, n)) },
+		"bytes":   func(x *cost.Sum, n int) { x.Bytes(n << 10) },
+		"items":   func(x *cost.Sum, n int) { x.Items(name, n) },
+		"whole":   func(x *cost.Sum, n int) { x.Whole(name, n) },
+		"looks":   func(x *cost.Sum, n int) { repeat(n, func() { x.Describe(nil) }) },
+		"asks":    func(x *cost.Sum, n int) { x.Ask(make([][]byte, n), nil) },
+		"rows":    func(x *cost.Sum, n int) { x.Row(name, uint64(n)<<10) },
+		"appends": func(x *cost.Sum, n int) { repeat(n, func() { x.Append([]byte("text"), 1) }) },
+		"frees":   func(x *cost.Sum, n int) { repeat(n, func() { x.Free(name) }) },
+		"slow":    func(x *cost.Sum, n int) { repeat(n, x.Slow) },
+	} {
+		one, many := kib(tooMuch, func(x *cost.Sum) { do(x, 20) }), kib(tooMuch, func(x *cost.Sum) { do(x, 2000) })
+		if what != "rows" && many < 2*one || many < one { // a Bloom filter has no rows
+			t.Errorf("%s: 20 cost %d KiB, 2000 cost %d", what, one, many)
+		}
+	}
+	for what, do := range map[string]func(x *cost.Sum){
+		"whole":    func(x *cost.Sum) { x.Whole(name, math.MaxInt) },
+		"twice":    func(x *cost.Sum) { x.Whole(name, math.MaxInt); x.Whole([]byte("small"), math.MaxInt) },
+		"items":    func(x *cost.Sum) { x.Items(name, math.MaxInt) },
+		"bytes":    func(x *cost.Sum) { x.Bytes(math.MaxInt); x.Bytes(math.MaxInt); x.Bytes(math.MaxInt) },
+		"appended": func(x *cost.Sum) { x.Append([]byte("text"), math.MaxInt); x.Append([]byte("text"), math.MaxInt) },
+		"all of them": func(x *cost.Sum) {
+			x.Whole(name, math.MaxInt)
+			x.Bytes(math.MaxInt)
+			x.Items([]byte("small"), math.MaxInt)
+		},
+	} {
+		if !tooMuch(do, math.MaxInt32) {
+			t.Errorf("%s: the largest number there is costs less than the largest bound", what)
+		}
+	}
+}
+
+func repeat(n int, do func()) {
+	for range n {
+		do()
+	}
+}
+
+// TestTooMuchSaysHowMuch reads the error: both numbers, and where the bound is set.
+func TestTooMuchSaysHowMuch(t *testing.T) {
+	b, _ := of(t)
+	for n, want := range map[int]string{5 << 10: "5 KiB", 300 << 20: "300 MiB", 30 << 30: "30 GiB"} {
+		x := cost.New(cost.Source{State: b.State, Settings: b.Engine.Settings, Users: b.Engine.Users, Client: &b.Session.Client, Now: b.Now.UnixMilli})
+		x.Bytes(n)
+		b.Engine.Settings.MaxTransaction.Store(int64(n)>>10 - 1)
+		text := x.TooMuch()
+		if !strings.HasPrefix(text, "EXECABORT ") || !strings.Contains(text, fmt.Sprintf("touch %s of data", want)) || !strings.Contains(text, "CONFIG SET max-transaction") {
+			t.Errorf("%d bytes: %s", n, text)
+		}
+		if b.Engine.Settings.MaxTransaction.Store(int64(n) >> 10); x.TooMuch() != "" {
+			t.Errorf("%d bytes are refused where so many are allowed", n)
+		}
+	}
+}
