@@ -190,13 +190,13 @@ func TestHTTPIdleClientsMakeRoom(t *testing.T) {
 		defer func() { _ = nc.Close() }()
 		_, _ = io.WriteString(nc, habits[i%len(habits)])
 	}
-	time.Sleep(1500 * time.Millisecond) // nobody has to go before
 	for i := range 2 * len(habits) {
-		nc := dialHTTP(t, addr)
-		_, _ = io.WriteString(nc, "GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
-		if answer, err := io.ReadAll(nc); err != nil || !bytes.HasPrefix(answer, []byte("HTTP/1.1 200 ")) {
-			t.Errorf("client %d beyond the limit: %q, %v", i, answer, err)
-		}
+		waitFor(t, func() bool { // nobody has to go in the first second
+			nc := dialHTTP(t, addr)
+			_, _ = io.WriteString(nc, "GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+			answer, err := io.ReadAll(nc)
+			return err == nil && bytes.HasPrefix(answer, []byte("HTTP/1.1 200 "))
+		}, fmt.Sprintf("client %d beyond the limit is not served", i))
 	}
 }
 
@@ -270,6 +270,7 @@ func TestHTTPEvents(t *testing.T) {
 	s, addr, stop := serveHTTP(t, server.Config{WriteTimeout: time.Second, ShutdownTimeout: time.Minute})
 	c := inside(t, s)
 	c.expect("+OK\r\n", "FILTER.CREATE", "first", "bloom", "CAPACITY", "1000")
+	opened := time.Now()
 	events := listenEvents(t, "http://"+addr+"/api/v1/events?sort=name&limit=10")
 	if v := waitEvent(t, events, "overview"); v["keys"] != 1.0 {
 		t.Errorf("overview: %v", v)
@@ -290,9 +291,9 @@ func TestHTTPEvents(t *testing.T) {
 	if fmt.Sprint(v["refs"]) != "[another first]" || !strings.Contains(fmt.Sprint(filterNames(v)), "another") {
 		t.Errorf("filters: %v", v)
 	}
-	time.Sleep(1100 * time.Millisecond)
-	waitEvent(t, events, "overview")
-	waitEvent(t, events, "overview")
+	for time.Since(opened) < 1100*time.Millisecond {
+		waitEvent(t, events, "overview")
+	}
 	began := time.Now()
 	if err := stop(); err != nil {
 		t.Error(err)

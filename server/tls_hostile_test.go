@@ -132,9 +132,12 @@ func TestHandshakesLeaveRoom(t *testing.T) {
 		return err != nil || t.Failed()
 	}, "no handshake was refused")
 	dial(t, plain).expect("+PONG\r\n", "PING")
-	time.Sleep(1100 * time.Millisecond)
-	for range 3 * share { // those that are stuck give way
-		aliveTLS(t, addr, trusted)
+	for range 3 * share {
+		waitFor(t, func() bool { // those that are stuck give way, when they have been for a while
+			c := dialTLS(t, addr, trusted)
+			defer func() { _ = c.nc.Close() }()
+			return c.tlsConn().Handshake() == nil
+		}, "clients that are stuck do not give way")
 	}
 	for range 2 * share {
 		dial(t, addr)
