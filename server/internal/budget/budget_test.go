@@ -160,3 +160,27 @@ func TestAdmitOfACuckoo(t *testing.T) {
 		t.Errorf("two records of which each may need all: %d bytes, %t", aside, ok)
 	}
 }
+
+// TestAdmitOfLargeSteps gives records of several items room for one step of growth, if that
+// is large and their rest can be prepared again; else room for all.
+func TestAdmitOfLargeSteps(t *testing.T) {
+	for _, tt := range []struct {
+		command string
+		way     store.Way
+		steps   int
+	}{
+		{"CF.RESERVE f 4000000", store.Each, 1},
+		{"CF.RESERVE f 4000000", store.Together, 3},
+		{"CF.RESERVE f 1000", store.Each, 3},
+	} {
+		bench := commandtest.New(t, 1<<30)
+		p := part(t, bench, tt.command)
+		body := &store.CuckooInsert{Hashes: make([]uint64, 3), Way: tt.way}
+		var b budget.Budget
+		b.Init(bench.State, 1<<40, false)
+		want, _ := p.Contents().Growth(tt.steps)
+		if aside, ok := b.Admit(p, []*door.Op{{Record: store.Record{Body: body}}}); !ok || aside != want || body.Room != want {
+			t.Errorf("%s, way %d: %d bytes are set aside (%t), want %d", tt.command, tt.way, aside, ok, want)
+		}
+	}
+}

@@ -28,6 +28,7 @@ func (k *keeper) note(what string, err error) error {
 
 func (k *keeper) Snapshot() error      { return k.note("snapshot", k.snapshot) }
 func (k *keeper) StartSnapshot() error { return k.note("start", k.snapshot) }
+func (k *keeper) Status() status.Disk  { return status.Disk{Kept: true} }
 func (k *keeper) Verify() error        { return k.note("verify", k.check) }
 
 // TestDisk saves and verifies: what takes long is announced before it begins, and nothing is
@@ -58,8 +59,8 @@ func TestDisk(t *testing.T) {
 			t.Errorf("%v, %v: %s, want %s", tt.save, tt.check, got, tt.happened)
 		}
 	}
-	if got := control.NewDisk(nil, nil).Status(); got.Kept {
-		t.Error("a server without a disk keeps data")
+	if control.NewDisk(nil, nil).Status().Kept || !control.NewDisk(&keeper{}, nil).Status().Kept {
+		t.Error("a server without a disk keeps data, or one with a disk does not")
 	}
 }
 
@@ -70,7 +71,8 @@ type cluster struct {
 	closed []uint64
 }
 
-func (c *cluster) Remove(uint32) error { return c.err }
+func (c *cluster) Cluster() status.Cluster { return status.Cluster{Node: 5} }
+func (c *cluster) Remove(uint32) error     { return c.err }
 func (c *cluster) Replace(uint32, uint32) (string, bool, error) {
 	return "waits for node 7", false, c.err
 }
@@ -114,6 +116,9 @@ func TestCluster(t *testing.T) {
 	}
 	if _, ok := without.Status(); ok {
 		t.Error("a server that belongs to no cluster describes one")
+	}
+	if got, ok := with.Status(); !ok || got.Node != 5 {
+		t.Errorf("a server that belongs to a cluster describes %+v, %t", got, ok)
 	}
 }
 

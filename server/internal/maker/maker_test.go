@@ -23,6 +23,8 @@ var key = maker.Key{
 			return nil, "wrong argument"
 		case "large":
 			capacity = 1 << 29
+		case "endless":
+			capacity = 1 << 62
 		}
 		return &store.MakeBloom{Name: c.Args[1], Params: redisbloom.BloomParams{Capacity: capacity, ErrorRate: 0.01}}, ""
 	},
@@ -58,6 +60,7 @@ func TestKey(t *testing.T) {
 		EARLY n small more -> -ERR wrong number of arguments for 'early' command
 		EARLY n large -> -no memory
 		LATE n large -> -no memory
+		EARLY n endless -> -no memory
 		EXISTS n -> :0
 		BF.EXISTS a x -> :1
 		GET s -> "v"`)

@@ -15,12 +15,11 @@ import (
 	"github.com/bloomery/bloomery/server/internal/sweep"
 )
 
-// counted is a door that counts records, and refuses them on demand.
+// counted is a door that counts records, lets them be waited for, and refuses them on demand.
 type counted struct {
 	door.Door
-	advances, evictions int
-	refuses             error
-	grace               time.Duration
+	advances, evictions, waits int
+	refuses                    error
 }
 
 func (d *counted) Refuses() error { return d.refuses }
@@ -35,7 +34,12 @@ func (d *counted) Do(ops []*door.Op) {
 		}
 	}
 	d.Door.Do(ops)
+	for _, op := range ops {
+		op.Settled = false
+	}
 }
+
+func (d *counted) Wait(ops []*door.Op) { d.waits += len(ops) }
 
 // shared is that door in a cluster.
 type shared struct {
@@ -70,9 +74,11 @@ func TestSweep(t *testing.T) {
 			t.Errorf("sweep %d removes %d names, want %d", i, got, want)
 		}
 	}
-	if left := b.State.Names.Len(); left != 2 || s.Expired.Load() != 5 || d.evictions != 2 {
-		t.Errorf("%d names are left, %d counted, by %d records; want 2, 5 and 2", left, s.Expired.Load(), d.evictions)
+	if left := b.State.Names.Len(); left != 2 || s.Expired.Load() != 5 || d.evictions != 2 || d.waits != 2 {
+		t.Errorf("%d names are left, %d counted, by %d records of which %d were waited for; want 2, 5, 2 and 2", left, s.Expired.Load(), d.evictions, d.waits)
 	}
+	s.Gate.Close() // which waits until nobody is inside
+	s.Gate.Open()
 	b.Crash(t)
 }
 
@@ -151,6 +157,21 @@ func TestSweepOfWindows(t *testing.T) {
 		t.Errorf("%d windows are looked at, %d records more; want one of each", len(b.State.Windows()), d.advances-before)
 	}
 	b.Crash(t)
+}
+
+// TestSweepWithAClockSetBack asks that windows go on to forget when the clock was wrong.
+func TestSweepWithAClockSetBack(t *testing.T) {
+	b := commandtest.New(t, 1<<30)
+	s, d := sweeper(b)
+	right := b.Now
+	b.Now = right.Add(time.Hour)
+	s.Sweep(10)
+	b.Now = right
+	b.OK(t, "FILTER.CREATE w window CAPACITY 100 SPAN 6s GENERATIONS 6")
+	b.Now = right.Add(1500 * time.Millisecond)
+	if s.Sweep(10); d.advances != 1 {
+		t.Errorf("%d records for a window whose generation has ended", d.advances)
+	}
 }
 
 // TestSweepOfAbandoned drops what a machine of a cluster has staged and given up a day ago.
