@@ -3,6 +3,7 @@
 package commandtest
 
 import (
+	"runtime"
 	"testing"
 	"time"
 
@@ -102,6 +103,19 @@ func (b *Bench) clock() time.Time {
 	return b.Now
 }
 
+// Watch lets the health of filters be measured for so long on the clock of the bench.
+func (b *Bench) Watch(d time.Duration) {
+	runtime.LockOSThread() // work is the processor time of the thread
+	defer runtime.UnlockOSThread()
+	for end := b.Now.Add(d); b.Now.Before(end); {
+		p := b.Engine.Health().Step()
+		if p.Idle {
+			p.Spare = end.Sub(b.Now)
+		}
+		b.Now = b.Now.Add(min(p.Owed+p.Spare, end.Sub(b.Now)))
+	}
+}
+
 // Sessions implements engine.Host.
 func (b *Bench) Sessions() []*engine.Session { return []*engine.Session{b.Session} }
 
@@ -117,6 +131,6 @@ func (b *Bench) Facts() status.Server {
 	if f.Started.IsZero() {
 		f.Started = b.Now
 	}
-	f.Clients = 1
+	f.Clients = max(f.Clients, 1)
 	return f
 }

@@ -88,13 +88,13 @@ func TestIllFiltersThroughCommands(t *testing.T) {
 func TestSlowFilterThroughCommands(t *testing.T) {
 	b := newBench(t, 1<<30)
 	b.Line("FILTER.CREATE f standard CAPACITY 1000 SLA 50")
-	b.watch(t, 2*time.Second)
+	b.Watch(2 * time.Second)
 	b.Tick = 100 * time.Microsecond // between two looks at the clock
 	for range 1500 {
 		b.Line("FILTER.HAS f a")
 	}
 	b.Tick = 0
-	b.watch(t, time.Minute)
+	b.Watch(time.Minute)
 	got := b.fieldsOf(t, "f")
 	if got["verdict"].Text != "Optimize" || got["command"].Text != "FILTER.REBUILD f BEGIN bloom" {
 		t.Errorf("%s: %s (%s)", got["verdict"].Text, got["reason"].Text, got["command"].Text)
@@ -111,7 +111,7 @@ func TestRateOfPartsIsMeasured(t *testing.T) {
 		batch = append(batch, commandtest.Fields(fmt.Sprintf("FILTER.ADD f item-%d", i)))
 	}
 	b.Exec(batch...)
-	b.watch(t, 2*time.Minute)
+	b.Watch(2 * time.Minute)
 	const asked = 30_000
 	yes := 0
 	for i := range asked / 100 {
@@ -144,7 +144,7 @@ func TestEveryPartIsProbed(t *testing.T) {
 			added++
 		}
 	}
-	b.watch(t, 2*time.Minute)
+	b.Watch(2 * time.Minute)
 	got, ok := b.Engine.Health().Report(b.watched("f"))
 	part := store.PartOf(b.State.Names.Lookup([]byte("f"), b.Now.UnixMilli())).Contents().Stats().Predicted
 	sigma := math.Sqrt(part / 8 / got.Probes)
@@ -168,13 +168,13 @@ func TestCuresThatNeedNoItems(t *testing.T) {
 	} {
 		b := newBench(t, 1<<30)
 		b.Line(c.create)
-		b.watch(t, 5*time.Second) // it is well at first
+		b.Watch(5 * time.Second) // it is well at first
 		items := ""
 		for i := range c.items {
 			items += fmt.Sprint(" item-", i)
 		}
 		b.Line("FILTER.ADD f" + items)
-		b.watch(t, 70*time.Second)
+		b.Watch(70 * time.Second)
 		got := b.fieldsOf(t, "f")
 		if got["verdict"].Text != c.verdict || got["command"].Text != c.cure {
 			t.Errorf("%s: %s (%s), want %s (%s)", c.create, got["verdict"].Text, got["command"].Text, c.verdict, c.cure)
@@ -183,7 +183,7 @@ func TestCuresThatNeedNoItems(t *testing.T) {
 		if got := b.Line(got["command"].Text); got != "+OK" {
 			t.Errorf("%s: %s", c.cure, got)
 		}
-		b.watch(t, 100*time.Second)
+		b.Watch(100 * time.Second)
 		if got := b.fieldsOf(t, "f"); got["verdict"].Text != "OK" {
 			t.Errorf("%s, then %s: %s: %s", c.create, c.cure, got["verdict"].Text, got["reason"].Text)
 		}
@@ -222,7 +222,7 @@ func TestCureByRebuild(t *testing.T) {
 		if reply := b.Line("FILTER.REBUILD f COMMIT"); strings.HasPrefix(reply, "-") {
 			t.Errorf("%s: COMMIT: %s", c.create, reply)
 		}
-		b.watch(t, time.Minute)
+		b.Watch(time.Minute)
 		if after := b.fieldsOf(t, "f"); after["verdict"].Text != "OK" {
 			t.Errorf("%s, then %s: %s: %s", c.create, got["command"].Text, after["verdict"].Text, after["reason"].Text)
 		}

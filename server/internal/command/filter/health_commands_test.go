@@ -19,7 +19,7 @@ func TestFilterFalse(t *testing.T) {
 			b := newBench(t, 1<<30)
 			key := strings.ToLower(f)
 			b.Line(f + ".ADD " + key + " a")
-			b.watch(t, 2*time.Second)
+			b.Watch(2 * time.Second)
 			b.Line(f + ".MEXISTS " + key + " a x y z")
 			if got := b.Line("FILTER.FALSE " + key + " a x"); got != "[true false]" {
 				t.Errorf("FILTER.FALSE answers %s, want [true false]: the filter does not have x", got)
@@ -86,7 +86,7 @@ func TestFilterHealth(t *testing.T) {
 	b.fillBF("full", 95)
 	for _, watched := range []bool{false, true} {
 		if watched {
-			b.watch(t, 40*time.Second)
+			b.Watch(40 * time.Second)
 		}
 		r := b.Exec([][]byte{[]byte("FILTER.HEALTH")})[0]
 		if len(r.Elems) != 21 {
@@ -189,7 +189,7 @@ func TestInfoShowsWhatWasMeasured(t *testing.T) {
 		}
 		list = append(list, asked{k.Name, "FILTER.ADD", "FILTER.HAS"})
 	}
-	b.watch(t, 2*time.Second)
+	b.Watch(2 * time.Second)
 	for _, f := range list {
 		if f.add != "" {
 			line := f.add + " " + f.key
@@ -201,7 +201,7 @@ func TestInfoShowsWhatWasMeasured(t *testing.T) {
 		b.Line(f.has + " " + f.key + " item-1 item-2 other-1 other-2 other-3")
 		b.Line("FILTER.FALSE " + f.key + " item-1")
 	}
-	b.watch(t, 5*time.Minute)
+	b.Watch(5 * time.Minute)
 	for _, f := range list {
 		got := b.fieldsOf(t, f.key)
 		for name, want := range map[string]string{
@@ -243,7 +243,7 @@ func TestInfoShowsWhatWasMeasured(t *testing.T) {
 func TestInfoOfTooFewProbes(t *testing.T) {
 	b := newBench(t, 1<<30)
 	b.Line("FILTER.CREATE f standard CAPACITY 1000 ERROR 0.0000001")
-	b.watch(t, time.Minute)
+	b.Watch(time.Minute)
 	got := b.fieldsOf(t, "f")
 	if commandtest.Show(got["probed_state"]) != `"too few probes"` || commandtest.Show(got["traffic_state"]) != `"too few lookups of absent keys"` {
 		t.Errorf("probed: %s, traffic: %s", commandtest.Show(got["probed_state"]), commandtest.Show(got["traffic_state"]))
@@ -287,7 +287,7 @@ func TestClearStartsTheMeasuresAgain(t *testing.T) {
 		}
 	}
 	ask(":4:1:1")
-	b.watch(t, 2*time.Minute)
+	b.Watch(2 * time.Minute)
 	ask(":8:2:2")
 	b.Line("FILTER.HAS f x y")
 	b.OK(t, "FILTER.CLEAR f")

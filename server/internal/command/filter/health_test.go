@@ -2,7 +2,6 @@ package filter_test
 
 import (
 	"fmt"
-	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -10,20 +9,6 @@ import (
 	"github.com/bloomery/bloomery/server/internal/health"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
-
-// watch lets the health of the bench work for so long on its clock.
-func (b *bench) watch(tb testing.TB, d time.Duration) {
-	tb.Helper()
-	runtime.LockOSThread() // work is the processor time of the thread
-	defer runtime.UnlockOSThread()
-	for end := b.Now.Add(d); b.Now.Before(end); {
-		p := b.Engine.Health().Step()
-		if p.Idle {
-			p.Spare = end.Sub(b.Now)
-		}
-		b.Now = b.Now.Add(min(p.Owed+p.Spare, end.Sub(b.Now)))
-	}
-}
 
 // infoField returns a field of INFO.
 func (b *bench) infoField(name string) string {
@@ -72,9 +57,9 @@ func TestProbesTouchNothing(t *testing.T) {
 		}
 		return strings.Join(out, "\n")
 	}
-	b.watch(t, 5*time.Second)
+	b.Watch(5 * time.Second)
 	data, before := string(b.State.AppendSnapshot(nil)), state()
-	b.watch(t, time.Minute)
+	b.Watch(time.Minute)
 	if after := state(); after != before {
 		t.Errorf("after probes:\n%s\nbefore:\n%s", after, before)
 	}
@@ -96,13 +81,13 @@ func TestProbesDoNotWaitForWriters(t *testing.T) {
 	b.Line("BF.RESERVE bf 0.01 1000")
 	p := store.PartOf(b.State.Names.Lookup([]byte("bf"), b.Now.UnixMilli()))
 	p.Lock()
-	b.watch(t, time.Minute) // would never return if it waited
+	b.Watch(time.Minute) // would never return if it waited
 	p.Unlock()
 	got := b.Engine.Health().Totals()
 	if got.Probes != 0 || got.Busy == 0 {
 		t.Errorf("%d probes, %d times busy, want none and some", got.Probes, got.Busy)
 	}
-	b.watch(t, time.Minute)
+	b.Watch(time.Minute)
 	if b.Engine.Health().Totals().Probes == 0 {
 		t.Error("no probes after the writer has gone")
 	}
@@ -118,7 +103,7 @@ func TestTrafficIsMeasured(t *testing.T) {
 	b := newBench(t, 1<<30)
 	b.Line("BF.RESERVE bf 0.001 1000")
 	b.Line("CF.RESERVE cf 1000")
-	b.watch(t, 2*time.Second) // meters are known within a second
+	b.Watch(2 * time.Second) // meters are known within a second
 	for _, f := range []string{"BF", "CF"} {
 		key := strings.ToLower(f)
 		b.Line(f + ".ADD " + key + " a")
@@ -154,7 +139,7 @@ func TestVerdictsOfRedisBloomsFilters(t *testing.T) {
 	b.fillBF("bf", 950)
 	b.fillBF("scaling", 2000)
 	b.fillCF("cf", 5000)
-	b.watch(t, 40*time.Second)
+	b.Watch(40 * time.Second)
 	for key, want := range map[string]health.Verdict{"bf": health.Resize, "scaling": health.OK, "cf": health.Rebuild} {
 		r, ok := b.Engine.Health().Report(b.watched(key))
 		if !ok || r.Verdict != want {
@@ -168,7 +153,7 @@ func TestVerdictsOfRedisBloomsFilters(t *testing.T) {
 		t.Errorf("INFO health: %s, want 3 filters with 1 Resize, 1 Rebuild and 1 OK", got)
 	}
 	b.Line("FLUSHALL")
-	b.watch(t, time.Second)
+	b.Watch(time.Second)
 	if got := b.infoField("health_filters"); got != "0" {
 		t.Errorf("%s filters after FLUSHALL", got)
 	}
@@ -182,7 +167,7 @@ func TestProbedRateOfRedisBloomsFilters(t *testing.T) {
 	b.Line("CF.RESERVE cf 1000")
 	b.fillBF("bf", 1000)
 	b.fillCF("cf", 900)
-	b.watch(t, 2*time.Minute)
+	b.Watch(2 * time.Minute)
 	for _, key := range []string{"bf", "cf"} {
 		const asked = 30_000
 		yes := 0

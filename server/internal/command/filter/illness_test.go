@@ -32,21 +32,21 @@ func TestIllnessesAndCures(t *testing.T) {
 		}},
 		{"over budget", "bloom CAPACITY 40000 ERROR 0.01 BUDGET 40000", "Compress", "FILTER.FOLD f", nil},
 		{"over budget, and not sparse", "bloom CAPACITY 5000 ERROR 0.0001 BUDGET 7000", "Compress", "FILTER.REBUILD f BEGIN ERROR ", nil},
-		{"sparse", "bloom CAPACITY 200000 ERROR 0.01", "Compress", "FILTER.FOLD f", func(t *testing.T, b *bench) { b.watch(t, 25*time.Hour) }},
+		{"sparse", "bloom CAPACITY 200000 ERROR 0.01", "Compress", "FILTER.FOLD f", func(t *testing.T, b *bench) { b.Watch(25 * time.Hour) }},
 		{"sparse, a kind that cannot fold", "cuckoo CAPACITY 100000 ERROR 0.01", "Compress", "FILTER.REBUILD f BEGIN CAPACITY ", func(t *testing.T, b *bench) {
-			b.watch(t, 25*time.Hour)
+			b.Watch(25 * time.Hour)
 		}},
 		{"slow", "standard CAPACITY 8000 SLA 50", "Optimize", "FILTER.REBUILD f BEGIN bloom", func(t *testing.T, b *bench) {
-			b.watch(t, 2*time.Second)
+			b.Watch(2 * time.Second)
 			b.Tick = 100 * time.Microsecond
 			for range 1500 {
 				b.Line("FILTER.HAS f a")
 			}
 			b.Tick = 0
-			b.watch(t, time.Minute)
+			b.Watch(time.Minute)
 		}},
 		{"slow by the model", "standard CAPACITY 8000 ERROR 0.001", "Optimize", "FILTER.REBUILD f BEGIN ", func(t *testing.T, b *bench) {
-			b.watch(t, 2*time.Second)
+			b.Watch(2 * time.Second)
 			batch := make([][][]byte, 1000)
 			for i := range batch {
 				batch[i] = commandtest.Bytes([]string{"FILTER.HAS", "f", "a"})
@@ -55,7 +55,7 @@ func TestIllnessesAndCures(t *testing.T) {
 			for range 105 {
 				b.Exec(batch...)
 			}
-			b.watch(t, 10*time.Minute) // the model is asked every five
+			b.Watch(10 * time.Minute) // the model is asked every five
 		}},
 	}
 	for _, v := range illnesses {
@@ -77,7 +77,7 @@ func TestIllnessesAndCures(t *testing.T) {
 					break
 				}
 				b.cure(t, n)
-				b.watch(t, 2*time.Minute)
+				b.Watch(2 * time.Minute)
 			}
 			if got := b.field(t, "f", "verdict"); got != "OK" {
 				t.Errorf("verdict %s after the cure (%s)", got, b.field(t, "f", "reason"))

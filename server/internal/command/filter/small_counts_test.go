@@ -44,7 +44,7 @@ func TestSmallCounts(t *testing.T) {
 		}
 	}
 	for _, later := range []time.Duration{0, 10 * time.Second} {
-		b.watch(t, later)
+		b.Watch(later)
 		for _, f := range list {
 			id := b.watched(f.key).ID()
 			r, ok := b.Engine.Health().Current(id)
@@ -79,7 +79,7 @@ func TestVerdictsFollowCures(t *testing.T) {
 			fmt.Fprintf(&items, " key-%d", i)
 		}
 		b.Line("FILTER.ADD f" + items.String())
-		b.watch(t, time.Minute)
+		b.Watch(time.Minute)
 		if got := commandtest.Show(b.fieldsOf(t, "f")["verdict"]); got != c.verdict {
 			t.Fatalf("%s: verdict %s, want %s", c.create, got, c.verdict)
 		}
@@ -141,7 +141,7 @@ func TestOverfullAtOnce(t *testing.T) {
 	if got := commandtest.Show(b.fieldsOf(t, "f")["verdict"]); got != `"Rebuild"` {
 		t.Errorf("overfull, the verdict is %s", got)
 	}
-	b.watch(t, time.Minute)
+	b.Watch(time.Minute)
 	b.Line("FILTER.CLEAR f")
 	got := b.fieldsOf(t, "f")
 	for name, want := range map[string]string{"anomaly": `""`, "verdict": `"OK"`, "reason": `"All measurements are within their limits."`, "probed": "0"} {

@@ -13,11 +13,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 
-	"github.com/bloomery/bloomery/server/internal/command"
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/door/local"
 	"github.com/bloomery/bloomery/server/internal/engine"
-	"github.com/bloomery/bloomery/server/internal/session"
 	"github.com/bloomery/bloomery/server/internal/status"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
@@ -58,11 +56,8 @@ func TestClusterMetrics(t *testing.T) {
 		Lanes: []status.Lane{{Name: "CAT", Applied: 7, Head: 7}, {Name: "D1", Applied: 4, Head: 7}},
 		Nodes: []status.Node{{Number: 1, Name: "a", Live: true}, {Number: 2, Name: "b", Live: true, Self: true}, {Number: 3, Name: "c"}, {Number: 4, Left: true}},
 	}}
-	b.engine = engine.New(engine.Config{
-		Commands: command.All(), State: state, Door: d, Host: b, Clock: func() time.Time { return b.now },
-		MaxMemory: 1 << 30, Settings: session.NewSettings(session.RedisBloomDefaults(), ""),
-	})
-	b.handler = Handler(b.engine, 10)
+	b.Rewire(func(c *engine.Config) { c.State, c.Door, c.Keeper = state, d, nil })
+	b.handler = Handler(b.Engine, 10)
 	got := b.scrape(t)
 	for name, want := range map[string]float64{
 		"bloomery_cluster_quorum": 1, "bloomery_cluster_serving": 1, "bloomery_cluster_lag_messages": 3, "bloomery_cluster_nodes": 3, "bloomery_cluster_nodes_live": 2,
@@ -76,7 +71,7 @@ func TestClusterMetrics(t *testing.T) {
 		}
 	}
 	r := prometheus.NewPedanticRegistry() // refuses what was not described
-	r.MustRegister(&clusterCollector{b.engine})
+	r.MustRegister(&clusterCollector{b.Engine})
 	if _, err := r.Gather(); err != nil {
 		t.Error(err)
 	}

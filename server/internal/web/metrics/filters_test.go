@@ -53,12 +53,12 @@ func TestLabelsAreBounded(t *testing.T) {
 		if i < 11 {
 			capacity = "5000" // the hostile ones are the largest
 		}
-		if got := b.do(t, "BF.RESERVE", name, "0.01", capacity); got.Text != "OK" {
+		if got := b.do("BF.RESERVE", name, "0.01", capacity); got.Text != "OK" {
 			t.Fatalf("BF.RESERVE %.20q: %v", name, got)
 		}
-		b.do(t, "BF.ADD", name, "x")
+		b.do("BF.ADD", name, "x")
 	}
-	b.watch(time.Minute)
+	b.Watch(time.Minute)
 	got := b.scrape(t)
 	labels := map[string]bool{}
 	items, sum := 0.0, got[`bloomery_filter_items{filter="_other"}`]
@@ -92,8 +92,8 @@ func TestWorstNamesAreBounded(t *testing.T) {
 			calls[i][1] = fmt.Appendf(nil, "%04d%s", i, strings.Repeat("\xff", 200))
 		}
 	}
-	b.pipeline(t, calls)
-	b.watch(time.Minute)
+	b.pipeline(calls)
+	b.Watch(time.Minute)
 	text := b.text(t)
 	if got := b.scrape(t)[`bloomery_filters`]; got != float64(len(calls)) {
 		t.Errorf("%v filters are seen, want %d", got, len(calls))
@@ -133,7 +133,7 @@ func TestPoisoningIsSeen(t *testing.T) {
 			"blocks-" + key: {"bloom", "CAPACITY", strconv.Itoa(capacity), "ERROR", "0.01"},
 			"bits-" + key:   {"standard", "CAPACITY", "2000", "ERROR", "0.01"},
 		} {
-			if got := b.do(t, append(append([]string{"FILTER.CREATE", name}, args...), more...)...); got.Text != "OK" {
+			if got := b.do(append(append([]string{"FILTER.CREATE", name}, args...), more...)...); got.Text != "OK" {
 				t.Fatalf("FILTER.CREATE: %v", got)
 			}
 		}
@@ -143,19 +143,19 @@ func TestPoisoningIsSeen(t *testing.T) {
 		honest[i] = strconv.AppendInt([]byte("honest-"), int64(i), 10)
 	}
 	for _, key := range []string{"open", "keyed"} {
-		b.addAll(t, "blocks-"+key, honest)
+		b.addAll("blocks-"+key, honest)
 	}
-	b.watch(time.Minute)
+	b.Watch(time.Minute)
 	for name, v := range b.scrape(t) {
 		if strings.HasPrefix(name, "bloomery_filter_anomaly") && v != 0 {
 			t.Errorf("%s is %v before the attack", name, v)
 		}
 	}
 	for _, key := range []string{"open", "keyed"} {
-		b.addAll(t, "blocks-"+key, crafted)
-		b.addAll(t, "bits-"+key, polluting)
+		b.addAll("blocks-"+key, crafted)
+		b.addAll("bits-"+key, polluting)
 	}
-	b.watch(5 * time.Minute)
+	b.Watch(5 * time.Minute)
 	got := b.scrape(t)
 	for name, want := range map[string]float64{"blocks-open": 1, "blocks-keyed": 0, "bits-open": 1, "bits-keyed": 0} {
 		if v, ok := got[`bloomery_filter_anomaly{filter="`+name+`"}`]; v != want || !ok {
@@ -214,15 +214,15 @@ func TestScrapesWhileFiltersComeAndGo(t *testing.T) {
 		name, to := fmt.Sprint("f", r.IntN(20)), fmt.Sprint("f", r.IntN(20))
 		switch r.IntN(4) {
 		case 0:
-			b.do(t, "DEL", name)
+			b.do("DEL", name)
 		case 1:
-			b.do(t, "RENAME", name, to)
+			b.do("RENAME", name, to)
 		case 2:
-			b.do(t, "EXPIRE", name, "1")
+			b.do("EXPIRE", name, "1")
 		default:
-			b.do(t, "BF.ADD", name, "x")
+			b.do("BF.ADD", name, "x")
 		}
-		b.engine.Health().Step()
+		b.Engine.Health().Step()
 	}
 	close(stop)
 	scraping.Wait()
@@ -231,10 +231,10 @@ func TestScrapesWhileFiltersComeAndGo(t *testing.T) {
 // BenchmarkScrape scrapes a server of 10,000 filters.
 func BenchmarkScrape(b *testing.B) {
 	s := newBench(b, nil, DefaultFilters)
-	s.makeFilters(b, 10_000)
+	s.makeFilters(10_000)
 	for range 100 { // commands in use have metrics, too
-		s.do(b, "PING")
-		s.do(b, "BF.EXISTS", "tenant:1:seen-urls", "y")
+		s.do("PING")
+		s.do("BF.EXISTS", "tenant:1:seen-urls", "y")
 	}
 	size := len(s.text(b))
 	for b.Loop() {

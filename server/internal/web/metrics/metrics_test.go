@@ -21,19 +21,19 @@ import (
 // TestScrape runs commands and reads all of it back.
 func TestScrape(t *testing.T) {
 	b := newBench(t, &folder.Memory{}, 10)
-	b.do(t, "BF.RESERVE", "bf", "0.01", "1000")
+	b.do("BF.RESERVE", "bf", "0.01", "1000")
 	for i := range 100 {
-		b.do(t, "BF.ADD", "bf", fmt.Sprint(i))
+		b.do("BF.ADD", "bf", fmt.Sprint(i))
 	}
-	b.do(t, "FILTER.CREATE", "cuckoo", "cuckoo", "CAPACITY", "5000")
-	b.do(t, "SET", "text", "v", "PX", "1000000")
-	b.do(t, "GET", "text")
-	b.do(t, "GET", "none")
-	b.do(t, "INCR", "text") // answers an error
-	b.do(t, "GET")          // is refused
-	b.do(t, "AUTH", "nobody", "wrong")
-	b.do(t, "SAVE")
-	b.watch(5 * time.Minute)
+	b.do("FILTER.CREATE", "cuckoo", "cuckoo", "CAPACITY", "5000")
+	b.do("SET", "text", "v", "PX", "1000000")
+	b.do("GET", "text")
+	b.do("GET", "none")
+	b.do("INCR", "text") // answers an error
+	b.do("GET")          // is refused
+	b.do("AUTH", "nobody", "wrong")
+	b.do("SAVE")
+	b.Watch(5 * time.Minute)
 	got := b.scrape(t)
 	for name, want := range map[string]float64{
 		`bloomery_start_time_seconds`: 1_600_000_000,
@@ -107,8 +107,8 @@ func TestWithoutDisk(t *testing.T) {
 // TestLint holds names and help texts to the conventions of Prometheus.
 func TestLint(t *testing.T) {
 	b := newBench(t, &folder.Memory{}, 10)
-	b.do(t, "BF.ADD", "f", "x")
-	b.watch(time.Minute)
+	b.do("BF.ADD", "f", "x")
+	b.Watch(time.Minute)
 	problems, err := promlint.New(strings.NewReader(b.text(t))).Lint()
 	if err != nil {
 		t.Fatal(err)
@@ -121,12 +121,12 @@ func TestLint(t *testing.T) {
 // TestAddsRefused has a user add more than it may.
 func TestAddsRefused(t *testing.T) {
 	b := newBench(t, nil, 10)
-	b.do(t, "ACL", "SETUSER", "alice", "on", ">secret", "~*", "+@all", "addrate=10")
-	b.do(t, "AUTH", "alice", "secret")
+	b.do("ACL", "SETUSER", "alice", "on", ">secret", "~*", "+@all", "addrate=10")
+	b.do("AUTH", "alice", "secret")
 	for i := range 100 {
-		b.do(t, "BF.ADD", "bf", fmt.Sprint(i))
+		b.do("BF.ADD", "bf", fmt.Sprint(i))
 	}
-	b.do(t, append([]string{"BF.MADD", "bf"}, strings.Split(strings.Repeat("x", 50), "")...)...)
+	b.do(append([]string{"BF.MADD", "bf"}, strings.Split(strings.Repeat("x", 50), "")...)...)
 	got := b.scrape(t)
 	if n := got[`bloomery_adds_refused_total`]; n < 1 || got[`bloomery_user_adds_refused_total{user="alice"}`] != n {
 		t.Errorf("%v commands were refused, %v of alice, want 1 at least", n, got[`bloomery_user_adds_refused_total{user="alice"}`])
@@ -143,17 +143,17 @@ func TestAddsRefused(t *testing.T) {
 		return n, refused, got[`bloomery_adds_refused_total`]
 	}
 	for i := range 99 {
-		b.do(t, "ACL", "SETUSER", fmt.Sprintf("u%03d", i), "addrate=10")
+		b.do("ACL", "SETUSER", fmt.Sprintf("u%03d", i), "addrate=10")
 	}
 	if n, _, _ := users(); n != 100 {
 		t.Errorf("%d labels of 100 users", n)
 	}
 	for i := range 99 {
-		b.do(t, "ACL", "SETUSER", fmt.Sprintf("v%03d", i), "addrate=10")
+		b.do("ACL", "SETUSER", fmt.Sprintf("v%03d", i), "addrate=10")
 	}
-	b.do(t, "ACL", "SETUSER", "zoe", "on", ">secret", "~*", "+@all", "addrate=10")
-	b.do(t, "AUTH", "zoe", "secret")
-	b.do(t, append([]string{"BF.MADD", "bf"}, strings.Split(strings.Repeat("y", 50), "")...)...)
+	b.do("ACL", "SETUSER", "zoe", "on", ">secret", "~*", "+@all", "addrate=10")
+	b.do("AUTH", "zoe", "secret")
+	b.do(append([]string{"BF.MADD", "bf"}, strings.Split(strings.Repeat("y", 50), "")...)...)
 	if n, refused, total := users(); n != 101 || refused != total || b.scrape(t)[others] != 1 {
 		t.Errorf("%d labels of 200 users, %v of %v refused, %v of the others", n, refused, total, b.scrape(t)[others])
 	}
@@ -200,16 +200,16 @@ func TestFigures(t *testing.T) {
 func TestAllIsDescribed(t *testing.T) {
 	b := newBench(t, &folder.Memory{}, 1)
 	for _, name := range []string{"a", "b"} {
-		b.do(t, "BF.ADD", name, "x")
+		b.do("BF.ADD", name, "x")
 	}
-	b.watch(time.Minute)
+	b.Watch(time.Minute)
 	if got := b.scrape(t); got[`bloomery_filter_items{filter="_other"}`] != 1 {
 		t.Errorf("items of the others: %v", got[`bloomery_filter_items{filter="_other"}`])
 	}
 	var u session.Usage
 	u.Took[0], u.Took[len(u.Took)-1] = 2, 3
 	r := prometheus.NewPedanticRegistry()
-	r.MustRegister(&serverCollector{b.engine}, &commandCollector{b.engine}, &filterCollector{b.engine, 1}, &userCollector{b.engine})
+	r.MustRegister(&serverCollector{b.Engine}, &commandCollector{b.Engine}, &filterCollector{b.Engine, 1}, &userCollector{b.Engine})
 	if _, err := r.Gather(); err != nil {
 		t.Error(err)
 	}
@@ -236,15 +236,15 @@ func (m one) Collect(to chan<- prometheus.Metric) { to <- m.Metric }
 // TestTraffic reports false positives.
 func TestTraffic(t *testing.T) {
 	b := newBench(t, nil, 10)
-	b.do(t, "BF.RESERVE", "bf", "0.1", "100")
-	b.watch(2 * time.Second) // meters are known within a second
+	b.do("BF.RESERVE", "bf", "0.1", "100")
+	b.Watch(2 * time.Second) // meters are known within a second
 	for i := range 2000 {
-		b.do(t, "BF.EXISTS", "bf", fmt.Sprint(i))
+		b.do("BF.EXISTS", "bf", fmt.Sprint(i))
 	}
-	b.do(t, "BF.ADD", "bf", "x")
-	b.do(t, "FILTER.FALSE", "bf", "x")
-	b.do(t, "FILTER.REPAIR", "bf", "y")
-	b.watch(20 * time.Second)
+	b.do("BF.ADD", "bf", "x")
+	b.do("FILTER.FALSE", "bf", "x")
+	b.do("FILTER.REPAIR", "bf", "y")
+	b.Watch(20 * time.Second)
 	got := b.scrape(t)
 	if v := got[`bloomery_filter_fpr_traffic{filter="bf"}`]; math.Abs(v-1.0/2001) > 1e-6 {
 		t.Errorf("the rate in traffic is %v, want 1/2001", v)
