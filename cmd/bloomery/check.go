@@ -382,14 +382,17 @@ type answerJSON struct {
 	Present bool    `json:"present"`
 }
 
+// textOrBytes returns a line as JSON has it: a text if it is one, else bytes.
+func textOrBytes(record []byte) (text *string, bytes []byte) {
+	if !utf8.Valid(record) {
+		return nil, record
+	}
+	return new(string(record)), nil
+}
+
 // appendAnswer appends the object of a line.
 func appendAnswer(dst, record []byte, a answerJSON) []byte {
-	if utf8.Valid(record) {
-		text := string(record)
-		a.Value = &text
-	} else {
-		a.Base64 = record
-	}
+	a.Value, a.Base64 = textOrBytes(record)
 	line, err := json.Marshal(a)
 	if err != nil {
 		panic("bloomery: " + err.Error()) // strings, bytes, numbers and booleans

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"runtime"
 	"strconv"
-	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -75,11 +74,17 @@ func (o *countOptions) run(ctx context.Context, s *shell, name string, values []
 	if err != nil {
 		return err
 	}
-	stop := s.progress("count", in, !s.quiet)
-	defer stop()
 	c := tallier{hashes: hashes, key: o.compared, count: counter.CountHash, separator: o.separator(), asJSON: s.asJSON}
+	return answerLines(ctx, s, &o.inputFlags, "count", in, c.work, func(t *tallies) *tallies { return t })
+}
+
+// answerLines writes what work makes of all lines, in their order. of is where that is.
+func answerLines[T any](ctx context.Context, s *shell, o *inputFlags, label string, in *lines.Input, work func(*lines.Batch, *T) error, of func(*T) *tallies) error {
+	stop := s.progress(label, in, !s.quiet)
+	defer stop()
 	out, found, read, separated := s.data(ctx), false, uint64(0), false
-	err = lines.Process(ctx, in, runtime.GOMAXPROCS(0), c.work, func(b *lines.Batch, t *tallies) error {
+	err := lines.Process(ctx, in, runtime.GOMAXPROCS(0), work, func(b *lines.Batch, v *T) error {
+		t := of(v)
 		found, separated = found || t.found, separated || t.separated
 		read += uint64(len(b.Records))
 		if s.quiet || len(t.text) == 0 {
@@ -107,7 +112,7 @@ type tallier struct {
 	asJSON    bool
 }
 
-// tallies are those of one batch.
+// tallies are the answers for one batch.
 type tallies struct {
 	hashed
 	text  []byte // to be written
@@ -136,12 +141,7 @@ func (c *tallier) work(b *lines.Batch, t *tallies) error {
 			continue
 		}
 		j := tallyJSON{Count: count}
-		if utf8.Valid(r) {
-			text := string(r)
-			j.Value = &text
-		} else {
-			j.Base64 = r
-		}
+		j.Value, j.Base64 = textOrBytes(r)
 		line, err := json.Marshal(j)
 		if err != nil {
 			return err

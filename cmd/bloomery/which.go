@@ -6,9 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"runtime"
 	"slices"
-	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -85,26 +83,7 @@ func (o *whichOptions) run(ctx context.Context, s *shell, names []string) error 
 		w.members = append(w.members, m)
 		w.labels = append(w.labels, m.labels...)
 	}
-	stop := s.progress("which", in, !s.quiet)
-	defer stop()
-	out, found, read, separated := s.data(ctx), false, uint64(0), false
-	err = lines.Process(ctx, in, runtime.GOMAXPROCS(0), w.work, func(b *lines.Batch, p *places) error {
-		found, separated = found || p.found, separated || p.separated
-		read += uint64(len(b.Records))
-		if s.quiet || len(p.text) == 0 {
-			return nil
-		}
-		_, err := out.Write(p.text)
-		return err
-	})
-	stop()
-	if err == nil {
-		o.warnUnseparated(s, read, separated)
-	}
-	if err == nil && !found {
-		return errNo
-	}
-	return err
+	return answerLines(ctx, s, &o.inputFlags, "which", in, w.work, func(p *places) *tallies { return &p.tallies })
 }
 
 // member is one of the files that are asked: a filter, or many in one.
@@ -187,12 +166,10 @@ type wherever struct {
 
 // places are the answers for one batch.
 type places struct {
-	hashed
+	tallies
 	yes   []bool
 	words []uint64
 	in    [][]int // numbers of labels, for each line
-	text  []byte  // to be written
-	found bool
 }
 
 // placesJSON is a line with --json. Bytes that are not text come as base64.
@@ -233,12 +210,7 @@ func (w *wherever) work(b *lines.Batch, p *places) error {
 func (w *wherever) appendLine(dst, line []byte, in []int) ([]byte, error) {
 	if w.asJSON {
 		j := placesJSON{Sets: []string{}}
-		if utf8.Valid(line) {
-			text := string(line)
-			j.Value = &text
-		} else {
-			j.Base64 = line
-		}
+		j.Value, j.Base64 = textOrBytes(line)
 		for _, label := range in {
 			j.Sets = append(j.Sets, w.labels[label])
 		}
