@@ -1,0 +1,227 @@
+package peers
+
+// The answering end of a connection.
+
+import (
+	"bufio"
+	"context"
+	"sync"
+	"time"
+)
+
+// mostPatience is how long a question that has no deadline may be worked at.
+const mostPatience = time.Hour
+
+// Asked is a question that this node is to answer.
+//
+// It must not be used when it was answered.
+type Asked struct {
+	// Body is the question, From the node that asks, 0 if it has no number yet.
+	Body []byte
+	From uint32
+
+	line *answerer
+	head header
+	came time.Time
+	// What follows is guarded by line.mu.
+	cancelled bool
+	stop      context.CancelFunc
+	buffer    []byte // of the body
+	answer    []byte // of the answer
+}
+
+// Context returns what ends when nobody waits for the answer any longer: the asker has given up,
+// or one of the nodes is gone. Answers that wait for nothing do not need it.
+func (q *Asked) Context() context.Context {
+	wait := mostPatience
+	if q.head.patience > 0 {
+		wait = time.Duration(q.head.patience) * time.Millisecond
+	}
+	ctx, stop := context.WithDeadline(q.line.context, q.came.Add(wait))
+	q.line.mu.Lock()
+	defer q.line.mu.Unlock()
+	if before := q.stop; before != nil {
+		own := stop
+		stop = func() { before(); own() }
+	}
+	q.stop = stop
+	if q.cancelled {
+		stop()
+	}
+	return ctx
+}
+
+// cancel ends the context of a question, if there is one. The caller holds line.mu.
+func (q *Asked) cancel() {
+	if q == nil {
+		return
+	}
+	q.cancelled = true
+	if q.stop != nil {
+		q.stop()
+	}
+}
+
+// questions are used again.
+var questions = sync.Pool{New: func() any { return new(Asked) }}
+
+// answerer is the end of a line that answers.
+type answerer struct {
+	line
+	from    uint32
+	answer  func(q *Asked, to []byte) []byte
+	context context.Context
+	running sync.WaitGroup
+	// What follows is guarded by mu.
+	asked   [slots]*Asked // that are being answered, by slot
+	used    [2]int        // slots
+	owed    [2]int        // slots of answers that wait to be written
+	closing bool          // nothing more is answered
+}
+
+func newAnswerer(from uint32, answer func(q *Asked, to []byte) []byte) *answerer {
+	a := &answerer{from: from, answer: answer}
+	var stop context.CancelFunc
+	a.context, stop = context.WithCancel(context.Background())
+	a.ended = stop
+	// The asker may use these slots again as soon as it has the answers.
+	a.taken = func() {
+		for class := range a.used {
+			a.used[class] -= a.owed[class]
+			a.owed[class] = 0
+		}
+	}
+	return a
+}
+
+// read takes questions until the line ends.
+func (a *answerer) read() error {
+	r := reader{bufio.NewReaderSize(a.conn, readBytes)}
+	for {
+		h, err := r.header()
+		if err != nil {
+			return err
+		}
+		a.heard.Store(true)
+		a.count.received.Add(int64(headerBytes + h.length))
+		switch h.kind {
+		case kindQuestion:
+			err = a.question(r, h)
+		case kindVoid:
+			_, err = r.Discard(h.length)
+		case kindCancel:
+			a.cancel(h)
+		case kindPing:
+			err = a.pong(h)
+		default:
+			err = errFrame
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// pong answers a ping. Those who do not read the answers cannot have more than their slots wait.
+func (a *answerer) pong(h header) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if len(a.out) > 2*slots*slotBytes {
+		return errSilent
+	}
+	a.add(header{kind: kindPong, number: h.number}, nil)
+	return nil
+}
+
+// question begins to answer a question. What it takes is checked before anything is allocated.
+func (a *answerer) question(r reader, h header) error {
+	slot := h.slot()
+	n, class := slotsOf(h.length, h.room), slot/classSlots
+	if slot >= slots {
+		return errFrame
+	}
+	a.mu.Lock()
+	wrong := a.asked[slot] != nil || a.used[class]+n > classSlots
+	a.mu.Unlock()
+	if wrong {
+		return errFrame
+	}
+	q := questions.Get().(*Asked)
+	q.line, q.head, q.From, q.came = a, h, a.from, time.Now()
+	err := r.body(h.length, func(b []byte, fresh bool) {
+		if fresh {
+			q.Body = b
+			return
+		}
+		q.buffer = append(q.buffer[:0], b...)
+		q.Body = q.buffer
+	})
+	if err != nil {
+		return err
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.asked[slot], a.used[class] = q, a.used[class]+n
+	if a.closing {
+		a.reply(q, kindRefused, []byte(errClosed.Error()))
+		return nil
+	}
+	a.running.Add(1)
+	go a.work(q)
+	return nil
+}
+
+// work answers a question.
+func (a *answerer) work(q *Asked) {
+	defer a.running.Done()
+	answer := a.answer(q, q.answer[:0])
+	kind := byte(kindAnswer)
+	if len(answer) > q.head.room {
+		kind, answer = kindLong, nil
+	} else if cap(answer) <= slotBytes {
+		q.answer = answer
+	}
+	a.count.answered.Add(1)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.reply(q, kind, answer)
+}
+
+// reply sends the answer of a question, which ends with that. The caller holds mu.
+func (a *answerer) reply(q *Asked, kind byte, body []byte) {
+	h, slot := &q.head, q.head.slot()
+	a.asked[slot] = nil
+	a.owed[slot/classSlots] += slotsOf(h.length, h.room)
+	if a.err == nil {
+		a.add(header{kind: kind, number: h.number}, body)
+	}
+	if q.stop != nil {
+		q.stop()
+	}
+	*q = Asked{buffer: q.buffer, answer: q.answer}
+	questions.Put(q)
+}
+
+// cancel has whoever answers a question know that nobody waits for it.
+func (a *answerer) cancel(h header) {
+	if h.slot() >= slots {
+		return
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if q := a.asked[h.slot()]; q != nil && q.head.number == h.number {
+		q.cancel()
+	}
+}
+
+// close answers what is being answered, and ends the line.
+func (a *answerer) close(within time.Duration) {
+	a.mu.Lock()
+	a.closing = true
+	for _, q := range a.asked {
+		q.cancel()
+	}
+	a.mu.Unlock()
+	a.running.Wait()
+	a.drain(within)
+}

@@ -1,0 +1,94 @@
+package peers
+
+// Connections to other nodes, which are made again whenever they end.
+
+import (
+	"context"
+	"math/rand/v2"
+	"net"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	// retryFirst and retryMost bound how long a node waits before it dials again. The pause
+	// doubles, and is drawn at random below that.
+	retryFirst = 100 * time.Millisecond
+	retryMost  = 10 * time.Second
+)
+
+// link is the connection to a node, whether there is one at present or not.
+type link struct {
+	node uint32
+	addr string
+	line atomic.Pointer[asker]
+	stop context.CancelFunc
+}
+
+// newLink begins to connect to a node.
+func (n *Node) newLink(node uint32, addr string) *link {
+	ctx, stop := context.WithCancel(n.closed)
+	l := &link{node: node, addr: addr, stop: stop}
+	n.tasks.Go(func() { n.connect(ctx, l) })
+	return l
+}
+
+// connect keeps a node connected until ctx ends.
+func (n *Node) connect(ctx context.Context, l *link) {
+	log := n.config.Slog.With("part", "peers", "node", l.node, "addr", l.addr)
+	said := ""
+	for pause := retryFirst; ; pause = min(2*pause, retryMost) {
+		began := time.Now()
+		err := n.use(ctx, l, func() {
+			said = ""
+			log.Debug("connected to another node")
+		})
+		if ctx.Err() != nil {
+			return
+		}
+		if err.Error() != said {
+			said = err.Error()
+			log.Info("no connection to another node: questions take the way through the log", "error", err)
+		}
+		if time.Since(began) > retryMost {
+			pause = retryFirst
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(rand.N(pause)):
+		}
+	}
+}
+
+// use connects to a node, and returns when the connection has ended.
+func (n *Node) use(ctx context.Context, l *link, connected func()) error {
+	within, cancel := context.WithTimeout(ctx, greetIn)
+	defer cancel()
+	raw, err := new(net.Dialer).DialContext(within, "tcp", l.addr)
+	if err != nil {
+		return err
+	}
+	stop := context.AfterFunc(within, func() { _ = raw.Close() })
+	host, _, _ := net.SplitHostPort(l.addr)
+	conn, err := n.greet(within, raw, host, l.node)
+	if !stop() || err != nil {
+		_ = raw.Close()
+		if err == nil {
+			err = context.Cause(within)
+		}
+		return err
+	}
+	a := newAsker(l.node)
+	a.init(conn, raw, &n.count)
+	closed := context.AfterFunc(ctx, func() { a.end(errClosed) })
+	defer closed()
+	n.tasks.Go(a.write)
+	l.line.Store(a)
+	connected()
+	a.ping()
+	err = a.read()
+	l.line.Store(nil)
+	a.end(err)
+	return err
+}
