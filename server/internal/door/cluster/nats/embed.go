@@ -147,7 +147,7 @@ func options(c *Config, name string, store bool) (*natsd.Options, error) {
 		o.Cluster.Username, o.Cluster.Password = routeUser, c.Secret
 		o.Cluster.AuthTimeout, o.Cluster.TLSTimeout = 10, 10
 		var err error
-		if o.Cluster.TLSConfig, err = c.security(); err != nil {
+		if o.Cluster.TLSConfig, err = c.Security(); err != nil {
 			return nil, err
 		}
 	}

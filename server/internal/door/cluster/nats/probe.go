@@ -63,7 +63,7 @@ func Reach(ctx context.Context, c Config) ([]error, error) {
 
 // reach tries to reach all log nodes but this one.
 func (c *Config) reach(ctx context.Context) ([]error, error) {
-	security, err := c.security()
+	security, err := c.Security()
 	if err != nil {
 		return nil, err
 	}

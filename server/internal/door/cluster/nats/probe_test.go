@@ -122,7 +122,7 @@ func TestRefused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c := Config{Cluster: tt.cluster, Secret: tt.secret, TLS: tt.tls}
-			security, err := c.security()
+			security, err := c.Security()
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -18,8 +18,8 @@ import (
 // derivedName is the name in the certificates that are derived from a secret.
 const derivedName = "cluster.bloomery.internal"
 
-// security returns the TLS of connections between nodes, nil for none.
-func (c *Config) security() (*tls.Config, error) {
+// Security returns the TLS of connections between nodes, nil for none.
+func (c *Config) Security() (*tls.Config, error) {
 	switch {
 	case c.Secret == "":
 		return nil, nil

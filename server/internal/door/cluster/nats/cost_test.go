@@ -1,0 +1,184 @@
+//go:build unix
+
+package nats
+
+import (
+	"bytes"
+	"context"
+	"flag"
+	"fmt"
+	"net"
+	"slices"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/bloomery/bloomery/server/internal/peers"
+)
+
+var questionCosts = flag.Bool("question-costs", false, "measure what questions between nodes cost")
+
+const costSecret = "0123456789abcdef0123456789abcdef"
+
+// security returns the TLS of nodes that share a secret.
+func security(t testing.TB) peers.Config {
+	t.Helper()
+	c := Config{Secret: costSecret}
+	config, err := c.Security()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return peers.Config{Addr: "127.0.0.1:0", Cluster: "c1", Secret: costSecret, TLS: config}
+}
+
+// TestQuestionCosts measures the processor time of a question, at both nodes together, over a
+// connection of our own and through the log: two nodes in this process, TLS between them, eight
+// questions at once. It alternates, and prints medians.
+func TestQuestionCosts(t *testing.T) {
+	if !*questionCosts {
+		t.Skip("only with -question-costs")
+	}
+	a, logs := peerPair(t), logPair(t)
+	for _, c := range []struct{ question, answer, own, log int }{{100, 100, 40000, 8000}, {8 << 10, 8 << 10, 20000, 4000}, {piece, 512 << 10, 400, 400}} {
+		own := func(ctx context.Context, q, to []byte) ([]byte, error) {
+			return a.Ask(ctx, 2, peers.Question{Body: q, Room: c.answer}, to)
+		}
+		log := func(ctx context.Context, q, _ []byte) ([]byte, error) { return logs[0].Ask(ctx, 2, q) }
+		var costs [2][]time.Duration
+		for range 9 {
+			costs[0] = append(costs[0], cost(t, own, c.question, c.answer, c.own))
+			costs[1] = append(costs[1], cost(t, log, c.question, c.answer, c.log))
+		}
+		for i := range costs {
+			slices.Sort(costs[i])
+		}
+		fmt.Printf("question of %d bytes, answer of %d: own connection %v (%v to %v), log %v (%v to %v)\n",
+			c.question, c.answer, costs[0][4], costs[0][0], costs[0][8], costs[1][4], costs[1][0], costs[1][8])
+	}
+}
+
+// piece is how long a question is that is answered with a piece of a snapshot.
+const piece = 20
+
+var pieceAnswer = make([]byte, 512<<10)
+
+// repeat answers questions.
+func repeat(q []byte) []byte {
+	if len(q) == piece {
+		return pieceAnswer
+	}
+	return q
+}
+
+// cost returns the processor time of a question.
+func cost(t *testing.T, ask func(ctx context.Context, q, to []byte) ([]byte, error), size, answer, n int) time.Duration {
+	t.Helper()
+	q := bytes.Repeat([]byte("q"), size)
+	before := used(t)
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			to := make([]byte, 0, min(answer, 16<<10))
+			for range n / 8 {
+				b, err := ask(t.Context(), q, to)
+				if err != nil || len(b) != answer {
+					t.Errorf("%d bytes, %v", len(b), err)
+					return
+				}
+			}
+		})
+	}
+	all.Wait()
+	return (used(t) - before) / time.Duration(n)
+}
+
+// used returns the processor time that this process has taken.
+func used(t *testing.T) time.Duration {
+	t.Helper()
+	var r syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &r); err != nil {
+		t.Fatal(err)
+	}
+	return time.Duration(r.Utime.Nano() + r.Stime.Nano())
+}
+
+// peerPair returns node 1, which asks, and node 2, which repeats what it is asked.
+func peerPair(t testing.TB) *peers.Node {
+	t.Helper()
+	c := security(t)
+	open := func(number uint32) *peers.Node {
+		n, err := peers.Open(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = n.Close() })
+		n.Serve(number, func(q *peers.Asked, to []byte) []byte {
+			if len(q.Body) == piece {
+				return pieceAnswer
+			}
+			return append(to, q.Body...)
+		})
+		return n
+	}
+	a, b := open(1), open(2)
+	a.Know(2, b.Addr())
+	reached(t, a, 2)
+	return a
+}
+
+// reached waits until a node has a connection to another.
+func reached(t testing.TB, n *peers.Node, node uint32) {
+	t.Helper()
+	for {
+		if _, ok := n.Trip(node); ok {
+			return
+		}
+		select {
+		case <-t.Context().Done():
+			t.Fatal("no connection")
+		case <-time.After(time.Millisecond):
+		}
+	}
+}
+
+func logPair(t *testing.T) []*Log {
+	var join []string
+	for range 3 {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		join = append(join, l.Addr().String())
+		_ = l.Close()
+	}
+	logs := make([]*Log, 3)
+	var all sync.WaitGroup
+	for i := range logs {
+		all.Go(func() {
+			l, err := Open(t.Context(), Config{Cluster: "c1", Addr: join[i], Join: join, Secret: costSecret, Dir: t.TempDir(), LaneBytes: 16 << 20})
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			logs[i] = l
+			t.Cleanup(func() { _ = l.Close() })
+		})
+	}
+	all.Wait()
+	if t.Failed() {
+		t.FailNow()
+	}
+	stop, err := logs[1].Serve(2, func([]byte) {}, repeat)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(stop)
+	// The interest in the subject has to reach the other server.
+	for {
+		if _, err := logs[0].Ask(t.Context(), 2, []byte("q")); err == nil {
+			return logs
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
