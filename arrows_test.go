@@ -87,7 +87,7 @@ var rooms = map[string][]string{
 	"server/internal/snapshot":            {"", "server/internal/catalog", "server/internal/folder", "server/internal/order", "server/internal/placement", "server/internal/status", "server/internal/store"},
 	"server/internal/door/local":          {"", "server/internal/catalog", "server/internal/door", "server/internal/folder", "server/internal/order", "server/internal/snapshot", "server/internal/status", "server/internal/store"},
 	"server/internal/peers":               {},
-	"server/internal/door/cluster":        {"", "server/internal/catalog", "server/internal/door", "server/internal/folder", "server/internal/order", "server/internal/snapshot", "server/internal/status", "server/internal/store"},
+	"server/internal/door/cluster":        {"", "server/internal/catalog", "server/internal/door", "server/internal/folder", "server/internal/order", "server/internal/peers", "server/internal/snapshot", "server/internal/status", "server/internal/store"},
 	"server/internal/door/cluster/memlog": {},
 	"server/internal/door/cluster/nats":   {"", "server/internal/door/cluster", "server/internal/folder"},
 	"server/internal/glob":                {},
@@ -136,7 +136,7 @@ var rooms = map[string][]string{
 	"server": {
 		"", "codec/file", "hashing", "internal/memory", "internal/resp",
 		"server/internal/answer", "server/internal/command", "server/internal/engine", "server/internal/door", "server/internal/door/local", "server/internal/refusal", "server/internal/session", "server/internal/status", "server/internal/store", "server/internal/traits",
-		"server/internal/door/cluster", "server/internal/door/cluster/nats", "server/internal/folder",
+		"server/internal/door/cluster", "server/internal/door/cluster/nats", "server/internal/folder", "server/internal/peers",
 		"server/internal/web", "server/internal/web/metrics",
 	},
 	"server/datadir":               {"", "server/internal/door/cluster", "server/internal/door/local", "server/internal/folder", "server/internal/store"},

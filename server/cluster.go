@@ -5,6 +5,7 @@ package server
 import (
 	"errors"
 	"fmt"
+	"math"
 	"net"
 	"net/netip"
 	"slices"
@@ -26,6 +27,11 @@ type Cluster struct {
 	// Addr is where other servers of the cluster connect, HOST:PORT. The default is
 	// 127.0.0.1:6380. Beyond this machine it needs SecretFile.
 	Addr string
+	// PeerAddr is where other servers of the cluster ask this one, HOST:PORT, over
+	// connections that do not belong to the streams. The default is the host of Addr, and its
+	// port plus 10000, or minus 10000 if there is no such port; with NATS, none. Beyond this
+	// machine it needs SecretFile. Servers that cannot be asked there are asked through the streams.
+	PeerAddr string
 	// Announce is the HOST:PORT that clients are told to reach this server at
 	// (CLUSTER SLOTS). The default is the first address of Config.Addr, with the host
 	// of Addr if that is for all of them.
@@ -118,6 +124,14 @@ func (c *Cluster) check() error {
 			return err
 		}
 	}
+	if c.PeerAddr != "" {
+		if err := checkHostPort("cluster-peer-addr", c.PeerAddr); err != nil {
+			return err
+		}
+		if !isLoopback(c.PeerAddr) && c.SecretFile == "" {
+			return fmt.Errorf("server: cluster-peer-addr: %s can be reached by other machines: that needs cluster-secret-file", c.PeerAddr)
+		}
+	}
 	for _, addr := range c.Join {
 		if err := checkHostPort("join", addr); err != nil {
 			return err
@@ -153,6 +167,22 @@ func (c *Cluster) checkLog() error {
 		}
 	}
 	return nil
+}
+
+// peerOffset is how far the port of questions is from that of the streams.
+const peerOffset = 10000
+
+// peerAddr returns where this server is asked by others, "" for nowhere.
+func (c *Cluster) peerAddr() string {
+	if c.PeerAddr != "" || c.NATS != "" {
+		return c.PeerAddr
+	}
+	host, text, _ := net.SplitHostPort(c.Addr)
+	port, _ := strconv.Atoi(text)
+	if port += peerOffset; port > math.MaxUint16 {
+		port -= 2 * peerOffset
+	}
+	return net.JoinHostPort(host, strconv.Itoa(port))
 }
 
 func notInNames(r rune) bool {

@@ -14,6 +14,7 @@ import (
 	"github.com/bloomery/bloomery/server/internal/door/cluster"
 	"github.com/bloomery/bloomery/server/internal/door/cluster/nats"
 	"github.com/bloomery/bloomery/server/internal/folder"
+	"github.com/bloomery/bloomery/server/internal/peers"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
@@ -27,11 +28,14 @@ type keptDoor interface {
 // opened before there is an engine, and started when there is one.
 type clusterDoor struct {
 	*cluster.Door
-	log *nats.Log
+	direct *peers.Node
+	log    *nats.Log
 }
 
 // Close closes the door, then what it stands on.
-func (d clusterDoor) Close() error { return errors.Join(d.Door.Close(), d.log.Close()) }
+func (d clusterDoor) Close() error {
+	return errors.Join(d.Door.Close(), d.direct.Close(), d.log.Close())
+}
 
 // openCluster opens the door of a server whose clients reach it at announce, and
 // fills state with what its folder holds. It waits for the stream of the catalogue.
@@ -49,16 +53,20 @@ func openCluster(ctx context.Context, c *Config, state *store.State, announce st
 		return nil, err
 	}
 	nc.Dir, nc.Log, nc.Kept, nc.Claim = filepath.Join(c.Dir, "log"), c.Log, cluster.Kept(files), cluster.Claim(files)
+	direct, err := own.openPeers(&nc)
+	if err != nil {
+		return nil, err
+	}
 	log, err := nats.Open(ctx, nc)
 	if err != nil {
-		return nil, fmt.Errorf("server: %w", err)
+		return nil, errors.Join(fmt.Errorf("server: %w", err), direct.Close())
 	}
 	name := log.Server()
 	if own.NATS != "" {
 		name = announce
 	}
 	dc := cluster.Config{
-		State: state, Files: files, Log: log, Peers: log, Cluster: own.Name, Name: name, Addr: announce, Lanes: own.Lanes,
+		State: state, Files: files, Log: log, Peers: log, Direct: direct, Cluster: own.Name, Name: name, Addr: announce, Lanes: own.Lanes,
 		LaneBytes: own.LaneSize, MaxMessage: log.MaxMessage(), Timeout: own.Timeout, Headroom: headroom, Digest: digest, Clock: c.Now, Slog: c.Log,
 	}
 	if own.NATS == "" {
@@ -66,9 +74,29 @@ func openCluster(ctx context.Context, c *Config, state *store.State, announce st
 	}
 	d, err := cluster.Open(dc)
 	if err != nil {
-		return nil, errors.Join(err, log.Close())
+		return nil, errors.Join(err, direct.Close(), log.Close())
 	}
-	return &clusterDoor{d, log}, nil
+	return &clusterDoor{d, direct, log}, nil
+}
+
+// openPeers listens for questions of other servers. A port that was not asked for by name and that
+// somebody else has is no reason not to start: others ask through the streams.
+func (c *Cluster) openPeers(nc *nats.Config) (*peers.Node, error) {
+	security, err := nc.Security()
+	if err != nil {
+		return nil, fmt.Errorf("server: %w", err)
+	}
+	pc := peers.Config{Addr: c.peerAddr(), Cluster: c.Name, Secret: nc.Secret, TLS: security, Slog: nc.Log}
+	n, err := peers.Open(pc)
+	if err != nil && c.PeerAddr == "" {
+		nc.Log.Warn("other nodes cannot ask this one directly: set cluster-peer-addr to a free address", "error", err)
+		pc.Addr = ""
+		n, err = peers.Open(pc)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("server: cluster-peer-addr: %w", err)
+	}
+	return n, nil
 }
 
 // readSecret reads the secret of a cluster, "" if there is no file of it.

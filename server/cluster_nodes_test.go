@@ -64,11 +64,11 @@ func startCluster(t *testing.T, change func(*server.Config)) []string {
 }
 
 // freePorts returns addresses on this machine that nobody listens on. They are below
-// the ports that systems give to connections.
+// the ports that systems give to connections, and so are those of questions, 10000 above them.
 func freePorts(t *testing.T, n int) (addrs []string) {
 	t.Helper()
 	for len(addrs) < n {
-		addr := fmt.Sprintf("127.0.0.1:%d", 15000+rand.IntN(15000))
+		addr := fmt.Sprintf("127.0.0.1:%d", 15000+rand.IntN(7000))
 		l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", addr)
 		if err != nil || slices.Contains(addrs, addr) {
 			continue
@@ -106,6 +106,19 @@ func TestClusterRecordings(t *testing.T) {
 		}
 	}
 	t.Run("settings", func(t *testing.T) { settingsDiffer(t, addrs) })
+	t.Run("connections", func(t *testing.T) { connected(t, addrs) })
+}
+
+// connected asks that every node has connections of its own to both others, and from them.
+func connected(t *testing.T, addrs []string) {
+	t.Helper()
+	for _, addr := range addrs {
+		c := dial(t, addr)
+		waitFor(t, func() bool {
+			info := c.do("INFO", "cluster")
+			return strings.Count(info, ",trip_us=") == len(addrs)-1 && strings.Contains(info, fmt.Sprintf("cluster_connections:%d\r\n", 2*(len(addrs)-1)))
+		}, "a node has no connections to the others")
+	}
 }
 
 // settingsDiffer asks that nodes notice that another one has other defaults of filters.

@@ -96,6 +96,8 @@ func Settings() []Setting {
 			func(c *Config) *[]string { return &c.Cluster.Join }).ofCluster(),
 		text("cluster-addr", defaultClusterAddr, "where other nodes of the cluster connect, HOST:PORT; beyond this machine it needs a secret",
 			func(c *Config) *string { return &c.Cluster.Addr }).ofCluster(),
+		text("cluster-peer-addr", "", "where other nodes ask this one, HOST:PORT; \"\" for the host of --cluster-addr and its port plus 10000",
+			func(c *Config) *string { return &c.Cluster.PeerAddr }).ofCluster(),
 		text("cluster-announce", "", "HOST:PORT of this node in replies to clients; \"\" for the first of --addr",
 			func(c *Config) *string { return &c.Cluster.Announce }).ofCluster(),
 		text("cluster-secret-file", "", "file with the secret that all nodes of the cluster share, 32 characters or more, mode 0600; connections between them then have TLS", func(c *Config) *string { return &c.Cluster.SecretFile }).file().ofCluster(),

@@ -94,7 +94,10 @@ the last message of a lane, as far as the node knows. LEADER is the node that
 orders the messages of a lane. The node that decides removes expired keys for
 all nodes.
 
-Nodes are numbered in the order in which they joined. SERVER is the name of the
+Nodes are numbered in the order in which they joined. ROUND TRIP is how long a
+question takes from the node that was asked to another one and back, over a
+connection of their own (--cluster-peer-addr); - means that there is none, and
+such nodes ask each other through the log. SERVER is the name of the
 NATS server inside a node; in a log node it keeps the log. A machine whose
 folder was lost is a new node with a new number and a new server. A node that
 has just started shows other nodes as "not heard from yet"; it hears from those
@@ -139,6 +142,8 @@ type clusterNodeJSON struct {
 	Log     bool   `json:"log"`
 	Server  string `json:"server,omitempty"`
 	Level   int    `json:"level"`
+	// TripMicros is the round trip to it from the node that was asked, 0 if it is not known.
+	TripMicros int `json:"trip_us,omitempty"`
 }
 
 type clusterLaneJSON struct {
@@ -285,6 +290,8 @@ func parseClusterNode(number, value string) (n clusterNodeJSON) {
 			n.Server = v
 		case "level":
 			n.Level, _ = strconv.Atoi(v)
+		case "trip_us":
+			n.TripMicros, _ = strconv.Atoi(v)
 		}
 	}
 	return n
@@ -321,7 +328,7 @@ func (c *clusterJSON) write(s *shell) error {
 	_, err := fmt.Fprintf(w, "cluster %s (%s): %d of %d nodes are up%s\nnode %d %s, lag %d%s\n", c.Name, c.ID, c.Live, c.Size, unheard, c.Node, state, c.Lag, decides)
 	errs := []error{err}
 	if len(c.Nodes) > 0 {
-		_, err = fmt.Fprint(w, "\nNODE\tADDRESS\tSTATE\tKEEPS LOG\tSERVER\n")
+		_, err = fmt.Fprint(w, "\nNODE\tADDRESS\tSTATE\tROUND TRIP\tKEEPS LOG\tSERVER\n")
 		errs = append(errs, err)
 	}
 	for _, n := range c.Nodes {
@@ -339,7 +346,11 @@ func (c *clusterJSON) write(s *shell) error {
 		if n.Log {
 			keeps = "yes"
 		}
-		_, err = fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\n", n.Number, n.Addr, state, keeps, n.Server)
+		trip := "-"
+		if n.TripMicros > 0 {
+			trip = fmt.Sprintf("%d µs", n.TripMicros)
+		}
+		_, err = fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\t%s\n", n.Number, n.Addr, state, trip, keeps, n.Server)
 		errs = append(errs, err)
 	}
 	_, err = fmt.Fprint(w, "\nLANE\tAPPLIED\tHEAD\tLEADER\n")

@@ -33,7 +33,7 @@ type scripted struct {
 const scriptedInfo = "cluster_name:c1\r\ncluster_id:abc\r\ncluster_node:1\r\ncluster_nodes:3\r\ncluster_nodes_live:3\r\ncluster_serving:1\r\ncluster_quorum:1\r\ncluster_decider:2\r\n" +
 	"cluster_lane_CAT:applied=7,head=7,leader=join2-x,flight=0,waiting=0\r\n" +
 	"cluster_node_1:addr=10.0.0.1:6379,live=1,log=1,server=join1-y,level=1\r\ncluster_node_2:addr=10.0.0.2:6379,live=1,log=1,server=join2-x,level=1\r\n" +
-	"cluster_node_4:addr=10.0.0.4:6379,live=1,log=0,server=node-z,level=1\r\n"
+	"cluster_node_4:addr=10.0.0.4:6379,live=1,log=0,server=node-z,level=1,awaited=0,trip_us=231\r\n"
 
 // serve returns the address of the node.
 func (s *scripted) serve(t *testing.T) string {
@@ -85,7 +85,7 @@ func TestClusterChanges(t *testing.T) {
 		"upgrade":         {"upgrade", map[string][]string{"CLUSTER UPGRADE": {":3\r\n"}}, 0, "level 3", "CLUSTER UPGRADE"},
 		"held back":       {"upgrade", map[string][]string{"CLUSTER UPGRADE": {"-ERR node 2 can do 1\r\n"}}, 2, "node 2 can do 1", "CLUSTER UPGRADE"},
 		"status":          {"status", nil, 0, "CAT   7        7     node 2\n", ""},
-		"who keeps it":    {"status", nil, 0, "4     10.0.0.4:6379  up         no         node-z\n", ""},
+		"who keeps it":    {"status", nil, 0, "4     10.0.0.4:6379  up         231 µs      no         node-z\n", ""},
 	} {
 		s := &scripted{answers: tt.answers}
 		addr := s.serve(t)

@@ -56,11 +56,11 @@ func newNodes(t *testing.T) *nodes {
 }
 
 // freePorts returns addresses on this machine that nobody listens on. They are below
-// the ports that systems give to connections.
+// the ports that systems give to connections, and so are those of questions, 10000 above them.
 func freePorts(t *testing.T, n int) (addrs []string) {
 	t.Helper()
 	for len(addrs) < n {
-		addr := fmt.Sprintf("127.0.0.1:%d", 15000+rand.IntN(15000))
+		addr := fmt.Sprintf("127.0.0.1:%d", 15000+rand.IntN(7000))
 		l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", addr)
 		if err != nil || slices.Contains(addrs, addr) {
 			continue

@@ -29,6 +29,19 @@ type Cluster struct {
 	Repeated int64 // of them, those that were sent again
 	Applied  int64 // messages of all machines that were applied here
 	Passed   int64 // messages that were not, because they had been applied before
+
+	Questions Questions
+}
+
+// Questions describes what the machines of a cluster ask each other without the streams.
+type Questions struct {
+	Connections int   // to and from other machines
+	Asked       int64 // by this machine
+	Answered    int64 // by this machine
+	Unsent      int64 // of those asked: nothing was sent
+	Unknown     int64 // of those asked: sent, and not answered
+	Sent        int64 // bytes
+	Received    int64
 }
 
 // Lane describes a stream of a cluster.
@@ -58,6 +71,7 @@ type Node struct {
 	Seen     time.Time
 	Skew     time.Duration // of its clock
 	Headroom uint64        // bytes that it may still take
+	Trip     time.Duration // to it and back over a connection of its own, 0 if there is none
 }
 
 // Members returns how many machines were not removed.

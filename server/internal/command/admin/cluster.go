@@ -283,12 +283,21 @@ func infoCluster(x *engine.Context, b *strings.Builder) {
 	line(b, "cluster_messages_repeated", s.Repeated)
 	line(b, "cluster_messages_applied", s.Applied)
 	line(b, "cluster_messages_passed", s.Passed)
+	line(b, "cluster_connections", s.Questions.Connections)
+	line(b, "cluster_questions_asked", s.Questions.Asked)
+	line(b, "cluster_questions_answered", s.Questions.Answered)
+	line(b, "cluster_questions_unsent", s.Questions.Unsent)
+	line(b, "cluster_questions_unknown", s.Questions.Unknown)
 	for _, l := range s.Lanes {
 		line(b, "cluster_lane_"+l.Name, fmt.Sprintf("applied=%d,head=%d,leader=%s,flight=%d,waiting=%d", l.Applied, l.Head, l.Leader, l.Flight, l.Waiting))
 	}
 	for i := range s.Nodes {
 		if n := &s.Nodes[i]; !n.Left {
-			line(b, "cluster_node_"+strconv.Itoa(int(n.Number)), fmt.Sprintf("addr=%s,live=%d,log=%d,server=%s,level=%d,awaited=%d", n.Addr, number(n.Live), number(n.Log), n.Server, n.Level, number(n.Awaited)))
+			text := fmt.Sprintf("addr=%s,live=%d,log=%d,server=%s,level=%d,awaited=%d", n.Addr, number(n.Live), number(n.Log), n.Server, n.Level, number(n.Awaited))
+			if n.Trip > 0 {
+				text += fmt.Sprintf(",trip_us=%d", n.Trip.Microseconds())
+			}
+			line(b, "cluster_node_"+strconv.Itoa(int(n.Number)), text)
 		}
 	}
 	for i, p := range s.Problems {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/server/internal/folder"
+	"github.com/bloomery/bloomery/server/internal/peers"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
@@ -36,6 +37,7 @@ type beat struct {
 	kept     []uint64 // by lane: all up to here is in a durable snapshot
 	sums     []partSum
 	addr     string // where clients reach the node, "" from releases that do not send it
+	peer     string // where other nodes ask it, see package peers; "" if they do not
 }
 
 const beatVersion = 1
@@ -52,7 +54,8 @@ func (v *beat) bytes(cluster uint64) []byte {
 		b = binary.AppendUvarint(b, v.kept[i])
 	}
 	b = appendSums(b, v.sums)
-	return append(binary.AppendUvarint(b, uint64(len(v.addr))), v.addr...)
+	b = append(binary.AppendUvarint(b, uint64(len(v.addr))), v.addr...)
+	return append(binary.AppendUvarint(b, uint64(len(v.peer))), v.peer...)
 }
 
 // parseBeat reads a beat of a cluster. Beats of other versions are passed over.
@@ -78,7 +81,10 @@ func parseBeat(b []byte, cluster uint64) (v beat, err error) {
 		v.sums = parseSums(&c)
 	}
 	if len(c.Rest) > 0 { // and those that send no address
-		v.addr = string(c.Take(c.Uvarint())) // what later releases put behind it is passed over
+		v.addr = string(c.Take(c.Uvarint()))
+	}
+	if len(c.Rest) > 0 { // nor where they are asked
+		v.peer = string(c.Take(c.Uvarint())) // what later releases put behind it is passed over
 	}
 	if c.Bad {
 		return v, bad
@@ -121,6 +127,10 @@ func (d *Door) talk() error {
 	if d.config.Peers == nil {
 		return nil
 	}
+	if p := d.config.Direct; p != nil {
+		d.later(func() { _ = p.Close() })
+		p.Serve(d.number.Load(), func(q *peers.Asked, _ []byte) []byte { return d.question(q.Body) })
+	}
 	stop, err := d.config.Peers.Serve(d.number.Load(), d.hear, d.question)
 	if err != nil {
 		return fmt.Errorf("peers: %w", err)
@@ -132,6 +142,7 @@ func (d *Door) talk() error {
 		for {
 			d.config.Peers.Announce(d.beat())
 			d.measure()
+			d.forgetLeft()
 			select {
 			case <-d.closed:
 				return
@@ -145,6 +156,9 @@ func (d *Door) talk() error {
 // beat returns what this node sends to others.
 func (d *Door) beat() []byte {
 	v := beat{node: d.number.Load(), level: d.level, at: d.config.Clock().UnixMilli(), headroom: 1 << 62, addr: d.config.Addr}
+	if d.config.Direct != nil {
+		v.peer = d.config.Direct.Addr()
+	}
 	if d.config.Digest != nil {
 		v.digest = d.config.Digest()
 	}
@@ -173,6 +187,7 @@ func (d *Door) hear(b []byte) {
 	seen := d.tick()
 	t.heard[v.node] = heard{v, seen, v.at - seen.Milliseconds()}
 	t.mu.Unlock()
+	d.know(&v)
 	d.checkClock()
 	d.measure()
 	d.suspects(&v)

@@ -238,7 +238,7 @@ func (d *Door) askAll(ctx context.Context, question []byte) (answers [][]byte) {
 	for i := range r.Members {
 		if m := &r.Members[i]; !m.Left {
 			asked.Go(func() {
-				if b, err := d.config.Peers.Ask(ctx, m.Number, question); err == nil {
+				if b, err := d.askNode(ctx, m.Number, question, 0); err == nil {
 					mu.Lock()
 					answers = append(answers, b)
 					mu.Unlock()

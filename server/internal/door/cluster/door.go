@@ -31,6 +31,7 @@ import (
 
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/folder"
+	"github.com/bloomery/bloomery/server/internal/peers"
 	"github.com/bloomery/bloomery/server/internal/snapshot"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
@@ -48,6 +49,9 @@ type Config struct {
 	Log   Log
 	// Peers is how nodes hear of each other; nil means that they do not.
 	Peers Peers
+	// Direct is how this node asks others without the log, if they can be asked so; nil means
+	// never. The door closes it.
+	Direct *peers.Node
 
 	// Files is the folder of this node: snapshots are kept there, and its number.
 	// SnapshotAfter is how many bytes of messages begin a snapshot; if the data is

@@ -17,6 +17,7 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/server/internal/folder"
+	"github.com/bloomery/bloomery/server/internal/peers"
 	"github.com/bloomery/bloomery/server/internal/snapshot"
 )
 
@@ -35,7 +36,7 @@ func (d *Door) releaseFetched() {
 	d.keep.fetched = nil
 	ctx, cancel := context.WithTimeout(context.Background(), fetchWait)
 	defer cancel()
-	_, _ = d.ask(ctx, f.node, question(askRelease, f.number)) // it ends by itself too
+	_, _ = d.ask(ctx, f.node, question(askRelease, f.number), 0) // it ends by itself too
 }
 
 // fetch fills the state and the folder with the snapshot of another node. It tries all
@@ -55,6 +56,7 @@ func (d *Door) fetch(ctx context.Context) error {
 			mu.Lock()
 			heard[v.node] = true
 			mu.Unlock()
+			d.know(&v)
 		}
 	}, func([]byte) []byte { return []byte{answerRefused} })
 	if err != nil {
@@ -106,11 +108,11 @@ func question(kind byte, numbers ...uint64) []byte {
 	return b
 }
 
-// ask asks another node and returns its answer.
-func (d *Door) ask(ctx context.Context, node uint32, q []byte) ([]byte, error) {
+// ask asks another node and returns its answer, of which so many bytes are expected.
+func (d *Door) ask(ctx context.Context, node uint32, q []byte, expect int) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, fetchWait)
 	defer cancel()
-	b, err := d.config.Peers.Ask(ctx, node, q)
+	b, err := d.askNode(ctx, node, q, expect)
 	switch {
 	case err != nil:
 		return nil, err
@@ -155,7 +157,7 @@ func parseHold(b []byte) (number uint64, files []remote, err error) {
 // the folder has what it had, whoever dies meanwhile. Of that, the number of this node
 // stays.
 func (d *Door) fetchFrom(ctx context.Context, node uint32) error {
-	b, err := d.ask(ctx, node, question(askHold))
+	b, err := d.ask(ctx, node, question(askHold), peers.MaxBody)
 	if err != nil {
 		return err
 	}
@@ -389,7 +391,7 @@ func (d *Door) fetchFile(ctx context.Context, from *fetched, file, size uint64, 
 				return
 			}
 			go func() {
-				data, err := d.ask(ctx, from.node, question(askRead, from.number, file, off, length))
+				data, err := d.ask(ctx, from.node, question(askRead, from.number, file, off, length), int(length))
 				if err == nil && uint64(len(data)) != length {
 					err = errAnswer
 				}

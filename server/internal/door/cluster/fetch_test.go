@@ -163,7 +163,7 @@ func TestHeldForOthers(t *testing.T) {
 		for _, m := range list {
 			m.save()
 		}
-		b, err := list[1].ask(t.Context(), 1, question(askHold))
+		b, err := list[1].ask(t.Context(), 1, question(askHold), 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -187,7 +187,7 @@ func TestHeldForOthers(t *testing.T) {
 			"no file": question(askRead, number, 1000, 0, 1), "behind the end": question(askRead, number, 1, files[1].size, 1),
 			"too much": question(askRead, number, 1, 0, 1<<40), "overflow": question(askRead, number, 1, 1<<63, 1<<63), "cut short": {askRead, 0x80},
 		} {
-			if b, err := list[1].ask(t.Context(), 1, q); err == nil {
+			if b, err := list[1].ask(t.Context(), 1, q, 0); err == nil {
 				t.Errorf("%s is answered with %d bytes", name, len(b))
 			}
 		}
@@ -195,7 +195,7 @@ func TestHeldForOthers(t *testing.T) {
 		if got := list[0].all()[1].kept.Load(); got <= kept {
 			t.Error("a node that asks for nothing keeps the log back for ever")
 		}
-		if _, err := list[1].ask(t.Context(), 1, question(askRead, number, 1, 0, 1)); err == nil {
+		if _, err := list[1].ask(t.Context(), 1, question(askRead, number, 1, 0, 1), 0); err == nil {
 			t.Error("the hold has not ended")
 		}
 	})
@@ -209,7 +209,7 @@ func TestLeftHolds(t *testing.T) {
 		list[0].fill(1)
 		list[0].save()
 		hold := func() (uint64, error) {
-			b, err := list[1].ask(t.Context(), 1, question(askHold))
+			b, err := list[1].ask(t.Context(), 1, question(askHold), 0)
 			if err != nil {
 				return 0, err
 			}
@@ -217,7 +217,7 @@ func TestLeftHolds(t *testing.T) {
 			return number, err
 		}
 		read := func(number uint64) error {
-			_, err := list[1].ask(t.Context(), 1, question(askRead, number, 0, 0, 1))
+			_, err := list[1].ask(t.Context(), 1, question(askRead, number, 0, 0, 1), 0)
 			return err
 		}
 		var left []uint64

@@ -52,7 +52,7 @@ func (d *Door) asked(ctx context.Context, node uint32, question byte) error {
 	if node == d.number.Load() {
 		answer = d.question([]byte{question})
 	} else {
-		answer, err = d.config.Peers.Ask(ctx, node, []byte{question})
+		answer, err = d.askNode(ctx, node, []byte{question}, 0)
 	}
 	switch {
 	case err != nil:

@@ -20,6 +20,12 @@ func (d *Door) Cluster() status.Cluster {
 		Serving: d.Current() == nil, Quorum: err == nil, Err: err, Decider: d.decider(),
 		Sent: d.stats.sent.Load(), Repeated: d.stats.repeated.Load(), Applied: d.stats.applied.Load(), Passed: d.stats.passed.Load(),
 	}
+	if p := d.config.Direct; p != nil {
+		s := p.Stats()
+		c.Questions = status.Questions{
+			Connections: s.Lines, Asked: s.Asked, Answered: s.Answered, Unsent: s.Unsent, Unknown: s.Unknown, Sent: s.Sent, Received: s.Received,
+		}
+	}
 	live := d.live()
 	leaders, _ := d.config.Log.(Leaders)
 	for i, l := range d.all() {
@@ -108,6 +114,9 @@ func (d *Door) describeNodes(c *status.Cluster) {
 			v.Seen = d.config.Clock().Add(-(now - h.seen))
 			v.Skew, v.Headroom, v.Level = d.skew(&h), h.headroom, h.level
 			v.Addr = cmp.Or(h.addr, m.Addr) // it may have moved since it joined
+			if d.config.Direct != nil {
+				v.Trip, _ = d.config.Direct.Trip(m.Number)
+			}
 			if v.Live && v.Skew.Abs() > warnSkew {
 				c.Problems = append(c.Problems, fmt.Sprintf("the clock of node %d differs from that of this node by %v", m.Number, v.Skew.Round(time.Millisecond)))
 			}

@@ -31,12 +31,20 @@ var clusterFigures = []clusterFigure{
 	{desc("cluster_messages_repeated_total", "Messages that this node has sent again because no answer came."), prometheus.CounterValue, func(c *status.Cluster) float64 { return float64(c.Repeated) }},
 	{desc("cluster_messages_applied_total", "Messages of all nodes that were applied here."), prometheus.CounterValue, func(c *status.Cluster) float64 { return float64(c.Applied) }},
 	{desc("cluster_messages_passed_total", "Messages that were passed over because they had been applied before."), prometheus.CounterValue, func(c *status.Cluster) float64 { return float64(c.Passed) }},
+	{desc("cluster_connections", "Connections to and from other nodes, beside those of the log."), prometheus.GaugeValue, func(c *status.Cluster) float64 { return float64(c.Questions.Connections) }},
+	{desc("cluster_questions_asked_total", "Questions to other nodes over these connections, those that failed included."), prometheus.CounterValue, func(c *status.Cluster) float64 { return float64(c.Questions.Asked) }},
+	{desc("cluster_questions_answered_total", "Questions of other nodes that this one has answered."), prometheus.CounterValue, func(c *status.Cluster) float64 { return float64(c.Questions.Answered) }},
+	{desc("cluster_questions_unsent_total", "Questions to other nodes of which nothing was sent, mostly for lack of a connection."), prometheus.CounterValue, func(c *status.Cluster) float64 { return float64(c.Questions.Unsent) }},
+	{desc("cluster_questions_unknown_total", "Questions to other nodes that were sent and not answered."), prometheus.CounterValue, func(c *status.Cluster) float64 { return float64(c.Questions.Unknown) }},
+	{desc("cluster_sent_bytes_total", "Bytes sent to other nodes over these connections."), prometheus.CounterValue, func(c *status.Cluster) float64 { return float64(c.Questions.Sent) }},
+	{desc("cluster_received_bytes_total", "Bytes received from other nodes over these connections."), prometheus.CounterValue, func(c *status.Cluster) float64 { return float64(c.Questions.Received) }},
 }
 
 var (
 	laneApplied = desc("cluster_lane_sequence", "The sequence of a stream up to which it was applied here.", "lane")
 	laneLag     = desc("cluster_lane_lag_messages", "Messages of a stream that other nodes have applied and this one has not.", "lane")
 	nodeUp      = desc("cluster_node_up", "1 for a node that was heard of in the last seconds.", "node", "name")
+	nodeTrip    = desc("cluster_node_trip_seconds", "Round trip to a node, if there is a connection to it.", "node", "name")
 )
 
 // clusterCollector collects what a server shows of its cluster: nothing if it has none.
@@ -50,6 +58,7 @@ func (c *clusterCollector) Describe(to chan<- *prometheus.Desc) {
 	to <- laneApplied
 	to <- laneLag
 	to <- nodeUp
+	to <- nodeTrip
 }
 
 // Collect implements prometheus.Collector.
@@ -67,8 +76,13 @@ func (c *clusterCollector) Collect(to chan<- prometheus.Metric) {
 		to <- prometheus.MustNewConstMetric(laneLag, prometheus.GaugeValue, float64(l.Head-min(l.Applied, l.Head)), valid(l.Name))
 	}
 	for i := range s.Nodes {
-		if n := &s.Nodes[i]; !n.Left {
-			to <- prometheus.MustNewConstMetric(nodeUp, prometheus.GaugeValue, is(n.Live), strconv.FormatUint(uint64(n.Number), 10), valid(n.Name))
+		n := &s.Nodes[i]
+		number, name := strconv.FormatUint(uint64(n.Number), 10), valid(n.Name)
+		if !n.Left {
+			to <- prometheus.MustNewConstMetric(nodeUp, prometheus.GaugeValue, is(n.Live), number, name)
+		}
+		if n.Trip > 0 {
+			to <- prometheus.MustNewConstMetric(nodeTrip, prometheus.GaugeValue, n.Trip.Seconds(), number, name)
 		}
 	}
 }

@@ -52,9 +52,9 @@ func TestClusterMetrics(t *testing.T) {
 		t.Fatal(err)
 	}
 	d := &fakeCluster{Door: inner, status: status.Cluster{
-		ID: 1, Node: 2, Decider: 2, Serving: true, Quorum: true, Lag: 3, Sent: 10, Repeated: 1, Applied: 20, Passed: 2, Problems: []string{"x"},
+		ID: 1, Node: 2, Decider: 2, Serving: true, Quorum: true, Lag: 3, Sent: 10, Repeated: 1, Applied: 20, Passed: 2, Questions: status.Questions{Connections: 4, Asked: 5, Answered: 6, Unsent: 7, Unknown: 8, Sent: 9, Received: 11}, Problems: []string{"x"},
 		Lanes: []status.Lane{{Name: "CAT", Applied: 7, Head: 7}, {Name: "D1", Applied: 4, Head: 7}},
-		Nodes: []status.Node{{Number: 1, Name: "a", Live: true}, {Number: 2, Name: "b", Live: true, Self: true}, {Number: 3, Name: "c"}, {Number: 4, Left: true}},
+		Nodes: []status.Node{{Number: 1, Name: "a", Live: true, Trip: 2 * time.Second}, {Number: 2, Name: "b", Live: true, Self: true}, {Number: 3, Name: "c"}, {Number: 4, Left: true}},
 	}}
 	b.Rewire(func(c *engine.Config) { c.State, c.Door, c.Keeper = state, d, nil })
 	b.handler = Handler(b.Engine, 10)
@@ -64,7 +64,10 @@ func TestClusterMetrics(t *testing.T) {
 		"bloomery_cluster_decides": 1, "bloomery_cluster_problems": 1, "bloomery_cluster_messages_sent_total": 10, "bloomery_cluster_messages_repeated_total": 1,
 		"bloomery_cluster_messages_applied_total": 20, "bloomery_cluster_messages_passed_total": 2,
 		`bloomery_cluster_lane_lag_messages{lane="D1"}`: 3, `bloomery_cluster_lane_lag_messages{lane="CAT"}`: 0,
-		`bloomery_cluster_node_up{name="c",node="3"}`: 0, `bloomery_cluster_node_up{name="a",node="1"}`: 1,
+		"bloomery_cluster_connections": 4, "bloomery_cluster_questions_asked_total": 5, "bloomery_cluster_questions_answered_total": 6,
+		"bloomery_cluster_questions_unsent_total": 7, "bloomery_cluster_questions_unknown_total": 8, "bloomery_cluster_sent_bytes_total": 9, "bloomery_cluster_received_bytes_total": 11,
+		`bloomery_cluster_node_trip_seconds{name="a",node="1"}`: 2,
+		`bloomery_cluster_node_up{name="c",node="3"}`:           0, `bloomery_cluster_node_up{name="a",node="1"}`: 1,
 	} {
 		if v, ok := got[name]; !ok || v != want {
 			t.Errorf("%s = %v, %v, want %v", name, v, ok, want)

@@ -29,7 +29,7 @@ const patience = 90 * time.Second
 func freeAddrs(t *testing.T, n int) []string {
 	var addrs []string
 	for len(addrs) < n {
-		addr := fmt.Sprintf("127.0.0.1:%d", 15000+rand.IntN(15000))
+		addr := fmt.Sprintf("127.0.0.1:%d", 15000+rand.IntN(7000))
 		l, err := net.Listen("tcp", addr)
 		if err != nil {
 			continue
