@@ -176,6 +176,10 @@ func (e *Engine) find(s *Session, c *Call) *catalog.Entry {
 		c.cmd.On.Unfit(Turn{e, s}, c, entry)
 		return nil
 	}
+	if e.state.Holdings() != nil && !e.answers(entry) {
+		c.Fail(textElsewhere)
+		return nil
+	}
 	return entry
 }
 

@@ -69,8 +69,10 @@ type Command struct {
 	quick bool   // Run is all
 	gated bool   // it has to do with data: it runs inside the gate
 	sub   bool   // of a container
-	index int    // of its counters
-	subs  map[string]*Command
+
+	inside bool // see LooksInside
+	index  int  // of its counters
+	subs   map[string]*Command
 
 	bundling Bundling // of On
 }

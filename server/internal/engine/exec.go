@@ -169,6 +169,10 @@ func (e *Engine) perform(s *Session, calls []Call) {
 	if len(s.w.pending) > 0 && s.w.touched(c) {
 		e.settle(s)
 	}
+	if text := e.lacks(s, c); text != "" {
+		c.Fail(text)
+		return
+	}
 	if cmd.quick {
 		if cmd.gated {
 			e.enter(s)

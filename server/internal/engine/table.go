@@ -81,6 +81,7 @@ func (t *Table) add(c Command) {
 
 func (t *Table) number(c *Command) {
 	c.quick = c.Run != nil && c.Before == nil && c.Flags&(traits.Outside|traits.Alone) == 0
+	c.inside = c.LooksInside()
 	c.gated = len(c.Keys) > 0 || c.Flags&traits.ReadOnly != 0 || c.writes()
 	c.index = t.count
 	c.bundling.Work = health.Other

@@ -14,13 +14,13 @@ import (
 // pieceBytes is how many bytes of a filter one record holds.
 const pieceBytes = 256 << 10
 
-// Load makes contents of a kind from the header of a dump and its layers: the long part
-// of a RESTORE. The reply says what is wrong, and is None if nothing is.
-func (a Area) Load(kind catalog.Kind, header []byte, layers [][]byte) (id uint64, failed answer.Reply) {
+// Load makes contents of a kind, which will have a name, from the header of a dump and its
+// layers: the long part of a RESTORE. The reply says what is wrong, and is None if nothing is.
+func (a Area) Load(name []byte, kind catalog.Kind, header []byte, layers [][]byte) (id uint64, failed answer.Reply) {
 	if kind == catalog.Filter {
-		return a.loadFilter(header, layers)
+		return a.loadFilter(name, header, layers)
 	}
-	entry, failed := a.empty(store.StageDump(kind, header))
+	entry, failed := a.empty(a.state.Place(store.StageDump(kind, header), name))
 	if failed.Kind != answer.None {
 		return 0, failed
 	}
@@ -71,16 +71,20 @@ type Staged struct {
 	Version uint64
 }
 
-// Begin makes a filter whose parts LoadPart fills. The reply is what is wrong, None if
-// nothing is.
-func (a Area) Begin(plan *store.Plan) (*Staged, answer.Reply) {
-	return a.stage(store.StageDump(catalog.Filter, store.AppendPlan(nil, plan)))
+// Begin makes a filter, which will have a name, whose parts LoadPart fills; part is the
+// encoding of one of them, and was checked. The reply is what is wrong, None if nothing is.
+func (a Area) Begin(name []byte, plan *store.Plan, part []byte) (*Staged, answer.Reply) {
+	body, err := a.state.StageLoad(plan, name, part)
+	if err != nil {
+		return nil, answer.Fail("ERR " + answer.OneLine(err))
+	}
+	return a.stage(body)
 }
 
-// Blank makes a filter whose parts are empty. The reply is what is wrong, None if nothing
-// is.
-func (a Area) Blank(plan *store.Plan, outline []byte) (*Staged, answer.Reply) {
-	return a.stage(store.StageFilter(plan, outline))
+// Blank makes a filter, which will have a name, whose parts are empty. The reply is what is
+// wrong, None if nothing is.
+func (a Area) Blank(name []byte, plan *store.Plan, outline []byte) (*Staged, answer.Reply) {
+	return a.stage(a.state.Place(store.StageFilter(plan, outline), name))
 }
 
 func (a Area) stage(body *store.Stage) (*Staged, answer.Reply) {
@@ -129,7 +133,7 @@ func (a Area) LoadPart(t *Staged, index int, data []byte) answer.Reply {
 
 // loadFilter is Load for filters of package codec: header is a plan, and layers
 // are the encodings of parts. The id of a secret key in the plan is not trusted.
-func (a Area) loadFilter(header []byte, layers [][]byte) (id uint64, failed answer.Reply) {
+func (a Area) loadFilter(name, header []byte, layers [][]byte) (id uint64, failed answer.Reply) {
 	plan, err := store.ParsePlan(header)
 	if err != nil || 1<<plan.Parts != len(layers) {
 		return 0, answer.Fail(textBadData)
@@ -141,7 +145,7 @@ func (a Area) loadFilter(header []byte, layers [][]byte) (id uint64, failed answ
 	}
 	h, _ := store.HashOf(layers[0]) // they are checked
 	plan.KeyID = a.state.KeyID(h)
-	t, failed := a.Begin(&plan)
+	t, failed := a.Begin(name, &plan, layers[0])
 	if failed.Kind != answer.None {
 		return 0, failed
 	}

@@ -59,7 +59,7 @@ func (a Area) merge(r *store.Record, noMemory string, relaxed bool) (again bool,
 		return errors.Is(err, store.ErrCondition), failed, err
 	}
 	defer sum.Release()
-	entry, failed := a.empty(sum.Stage())
+	entry, failed := a.empty(a.state.Place(sum.Stage(), r.NewName()))
 	if failed.Kind != answer.None {
 		if noMemory != "" && failed.Text == answer.TextOOM {
 			failed = answer.Fail(noMemory)

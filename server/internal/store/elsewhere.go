@@ -108,6 +108,45 @@ func (s *State) Place(o *Stage, name []byte) *Stage {
 	return o
 }
 
+// StageLoad returns what makes a filter to be loaded, which will have a name, like the
+// encoding of one of its parts. The error is that of HashOf.
+func (s *State) StageLoad(p *Plan, name, part []byte) (*Stage, error) {
+	o := s.Place(StageDump(catalog.Filter, AppendPlan(nil, p)), name)
+	if !o.Placed {
+		return o, nil
+	}
+	header, err := codec.Peek(part)
+	if err != nil {
+		return nil, err
+	}
+	h, err := HashOf(part)
+	o.Header = AppendLoad(nil, p, &header.Kind, h)
+	return o, err
+}
+
+// Vouch makes o a record that looks at no contents, if this cluster sends such: they are
+// looked at here, before it is sent. The error is ErrMissing if they are not whole, and
+// ErrElsewhere if they are not here.
+func (s *State) Vouch(o *Reveal) error {
+	if !s.placed() {
+		return nil
+	}
+	e := s.Names.ByID(o.ID)
+	if e == nil {
+		return ErrMissing
+	}
+	for _, p := range Parts(e) {
+		if !s.Answers(p) {
+			return ErrElsewhere
+		}
+	}
+	if !loadedWhole(e) {
+		return ErrMissing
+	}
+	o.Whole = true
+	return nil
+}
+
 // contents makes the contents that a record asks for, and what stands in the place of those
 // that other nodes hold. Both are refused for the same reasons.
 func (s *State) contents(m maker, base int) ([]Contents, error) {

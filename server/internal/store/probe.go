@@ -14,7 +14,7 @@ import (
 const digestSalt = 0x62662070726f6265
 
 // look calls f with the contents under the read lock. It reports false, and does not
-// call f, if the filter is gone or still being loaded; and, unless wait is set, if a
+// call f, if the filter is gone, still being loaded or held by other nodes; and, unless wait is set, if a
 // writer has the lock or waits for it.
 func (p *Part) look(wait bool, f func(Contents)) bool {
 	if wait {
@@ -26,7 +26,8 @@ func (p *Part) look(wait bool, f func(Contents)) bool {
 	if p.Gone() || p.contents == nil {
 		return false
 	}
-	if _, unready := p.contents.(*loading); unready {
+	switch p.contents.(type) {
+	case *loading, *elsewhere:
 		return false
 	}
 	f(p.contents)

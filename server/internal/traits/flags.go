@@ -28,6 +28,7 @@ const (
 	Everything                   // works on every key: only for users who may do so
 	NoCluster                    // refused in a cluster
 	Derived                      // its record holds what Prepare has read of another key
+	Contents                     // looks at what is in filters, though its group or its lack of keys does not say so
 )
 
 var flagNames = []struct {

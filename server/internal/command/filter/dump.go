@@ -200,7 +200,7 @@ func beforeLoad(x *engine.Context, c *engine.Call) {
 	}
 	if t == nil {
 		var failed answer.Reply
-		if t, failed = x.Staging().Begin(&plan); failed.Kind != answer.None {
+		if t, failed = x.Staging().Begin(c.Args[1], &plan, data); failed.Kind != answer.None {
 			c.Answer(failed)
 			return
 		}

@@ -191,7 +191,7 @@ func stageUnion(x *engine.Context, c *engine.Call, entries []*catalog.Entry) {
 	if !x.Names().MayCopy(c, c.Args[1], entries[0]) {
 		return
 	}
-	t, failed := stageLike(x, entries[0])
+	t, failed := stageLike(x, c.Args[1], entries[0])
 	for i := 0; i < len(entries) && failed.Kind == answer.None; i++ {
 		failed = pour(x, t.Entry, entries[i:i+1], x.Stopped)
 	}
@@ -209,15 +209,15 @@ func runIntersect(x *engine.Context, c *engine.Call) {
 	if !ok || !usable(c, entries[0]) || !x.Names().MayCopy(c, c.Args[1], entries[0]) {
 		return
 	}
-	t, failed := stageLike(x, entries[0])
+	t, failed := stageLike(x, c.Args[1], entries[0])
 	if failed.Kind == answer.None {
 		failed = pour(x, t.Entry, entries, x.Stopped)
 	}
 	reveal(x, c, t, failed, store.IfFilter|store.KeepTTL)
 }
 
-// stageLike makes an empty filter of the form of another, without a name.
-func stageLike(x *engine.Context, like *catalog.Entry) (*staging.Staged, answer.Reply) {
+// stageLike makes an empty filter of the form of another, which will have a name.
+func stageLike(x *engine.Context, name []byte, like *catalog.Entry) (*staging.Staged, answer.Reply) {
 	p := store.PartOf(like)
 	outline, err := blankOf(p)
 	if err != nil {
@@ -225,7 +225,7 @@ func stageLike(x *engine.Context, like *catalog.Entry) (*staging.Staged, answer.
 	}
 	plan := *p.Plan()
 	plan.Version = 0
-	return x.Staging().Blank(&plan, outline)
+	return x.Staging().Blank(name, &plan, outline)
 }
 
 // reveal gives a staged filter its name, or removes it if something has failed. It

@@ -14,7 +14,7 @@ import (
 // copyCmd is COPY source destination [DB index] [REPLACE]. BF, CF and sketches
 // cannot be copied, as in RedisBloom; those of FILTER can.
 var copyCmd = engine.Command{
-	Name: "copy", Arity: -3, Flags: traits.Write | traits.DenyOOM | traits.Derived, Keys: traits.Keys{traits.KeyAt(1, traits.KeyGet), traits.KeyAt(2, traits.KeyOW)},
+	Name: "copy", Arity: -3, Flags: traits.Write | traits.DenyOOM | traits.Derived | traits.Contents, Keys: traits.Keys{traits.KeyAt(1, traits.KeyGet), traits.KeyAt(2, traits.KeyOW)},
 	Categories: []string{"keyspace", "write", "slow", "delete"}, Group: traits.GroupGeneric, Since: "6.2.0",
 	Syntax: "source destination [DB destination-db] [REPLACE]", Complexity: "O(n), n being the number of bytes",
 	Summary: "Copies a string or a filter of FILTER.CREATE. BF, CF and sketches are refused, as by RedisBloom.",
@@ -55,7 +55,7 @@ func beforeCopy(x *engine.Context, c *engine.Call) {
 	r.Byte()
 	r.Length()
 	header, parts := f.ReadValue(r)
-	id, failed := x.Staging().Load(f.Kind, header, parts)
+	id, failed := x.Staging().Load(c.Args[2], f.Kind, header, parts)
 	if failed.Kind != answer.None {
 		c.Answer(failed)
 		return

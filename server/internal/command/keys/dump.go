@@ -15,7 +15,7 @@ import (
 
 // dump is DUMP key.
 var dump = engine.Command{
-	Name: "dump", Arity: 2, Flags: traits.ReadOnly | traits.Heavy | traits.Outside, Keys: traits.OneKey(traits.KeyRO),
+	Name: "dump", Arity: 2, Flags: traits.ReadOnly | traits.Heavy | traits.Outside | traits.Contents, Keys: traits.OneKey(traits.KeyRO),
 	Categories: []string{"keyspace", "read", "slow"}, Group: traits.GroupGeneric, Since: "2.6.0",
 	Syntax: "key", Complexity: "O(n), n being the number of bytes", Summary: "Returns a key in Redis's own format.",
 	Cost: engine.ByBytes(2),

@@ -12,7 +12,7 @@ var memory = engine.Command{
 	Name: "memory", Arity: -2, Group: traits.GroupServer, Since: "4.0.0", Syntax: "subcommand", Summary: "Reports how much memory is used.",
 	Categories: []string{"slow"},
 	Subcommands: []engine.Command{{
-		Name: "usage", Arity: -3, Flags: traits.ReadOnly, Keys: traits.Keys{traits.KeyAt(2, traits.KeyRO)}, Categories: []string{"read", "slow"},
+		Name: "usage", Arity: -3, Flags: traits.ReadOnly | traits.Contents, Keys: traits.Keys{traits.KeyAt(2, traits.KeyRO)}, Categories: []string{"read", "slow"},
 		Syntax: "key [SAMPLES count]", Complexity: "O(1)", Summary: "Returns the bytes that a key takes.",
 		Cost: engine.ByKeys((*engine.Costs).Visit),
 		Run:  runMemoryUsage,

@@ -164,7 +164,7 @@ func (v *restoring) read(x *engine.Context, c *engine.Call) bool {
 		return true
 	}
 	var failed answer.Reply
-	if v.id, failed = x.Staging().Load(family.Kind, header, layers); failed.Kind != answer.None {
+	if v.id, failed = x.Staging().Load(c.Args[1], family.Kind, header, layers); failed.Kind != answer.None {
 		c.Answer(failed)
 		return false
 	}

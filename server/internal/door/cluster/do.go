@@ -152,6 +152,16 @@ func (d *Door) prepare(b *batch, ops []*door.Op, rides []ride, bytes []byte) []b
 		if op.Settled {
 			continue
 		}
+		if o, ok := op.Record.Body.(*store.Reveal); ok {
+			rides[i].after = d.partsOf(o.ID) // before it is looked at what they have
+			if err := d.state.Vouch(o); errors.Is(err, store.ErrElsewhere) {
+				refuse(ops[i:i+1], fmt.Errorf("%w: %w", door.ErrRefused, err))
+				continue
+			} else if err != nil {
+				answer(ops[i:i+1], err)
+				continue
+			}
+		}
 		from := len(bytes)
 		bytes = store.AppendRecord(bytes, &op.Record)
 		if len(bytes)-from > d.limit-headBytes {
@@ -161,9 +171,6 @@ func (d *Door) prepare(b *batch, ops []*door.Op, rides []ride, bytes []byte) []b
 		}
 		rides[i].batch, rides[i].lane, rides[i].op = b, l, op
 		rides[i].bytes = bytes[from:len(bytes):len(bytes)]
-		if o, ok := op.Record.Body.(*store.Reveal); ok {
-			rides[i].after = d.partsOf(o.ID)
-		}
 	}
 	return bytes
 }
