@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/bloomery/bloomery"
@@ -496,5 +497,37 @@ func TestGrowSegments(t *testing.T) {
 	segments, _, _ := quotient.Segments(g)
 	if said := g.GrowSegments(500); said > int(segments)*3/4 || grown < 20 {
 		t.Errorf("GrowSegments(500) = %d of %d segments, and %d have grown", said, segments, grown)
+	}
+}
+
+// TestForkAtOnce encodes forks while their filter is changed by another goroutine: for the race detector, and
+// to see that each is what the filter was.
+func TestForkAtOnce(t *testing.T) {
+	g := quotient.NewGrowing(10, 0.3)
+	r := rand.New(rand.NewPCG(14, 7))
+	var wg sync.WaitGroup
+	for range 20 {
+		want, fork := encoded(t, g), g.Fork()
+		wg.Go(func() {
+			if got, err := fork.MarshalBinary(); err != nil || !bytes.Equal(got, want) {
+				t.Errorf("a fork is another, %v", err)
+			}
+			if err := fork.InsertHash(1); err != nil || !fork.ContainsHash(1) {
+				t.Errorf("a fork takes no key: %v", err)
+			}
+		})
+		for range 3000 {
+			h := r.Uint64()
+			if err := g.InsertHash(h); err != nil {
+				t.Fatal(err)
+			}
+			if h%3 == 0 {
+				g.DeleteHash(h)
+			}
+		}
+	}
+	wg.Wait()
+	if err := quotient.CheckGrowing(g); err != nil {
+		t.Error(err)
 	}
 }
