@@ -455,13 +455,14 @@ function gaps(raw, code, rice) {
 function runs(raw, code) {
   let at = 0, from = 0;
   while (from < raw.length) {
+    const what = code[at] & 3;
     let x = 0;
-    for (let shift = 0; ; shift += 7) {
-      if (at >= code.length || shift > 14) return false; // 64 KiB are 8,192 words
-      x |= (code[at] & 127) << shift;
+    for (let unit = 1; ; unit *= 128) {
+      if (at >= code.length || unit > 2 ** 63) return false;
+      x += (code[at] & 127) * unit;
       if (code[at++] < 128) break;
     }
-    const to = from + 8 * (x >> 2), what = x & 3;
+    const to = from + 8 * Math.floor(x / 4);
     if (to === from || to > raw.length) return false;
     const literal = what === 2 ? to - from : what === 3 ? 8 : 0;
     if (at + literal > code.length) return false;

@@ -287,7 +287,7 @@ def _runs(n: int, code: bytes) -> Optional[bytes]:
     while len(raw) < n:
         x = shift = 0
         while True:
-            if at >= len(code) or shift > 14:  # 64 KiB are 8,192 words
+            if at >= len(code) or shift > 63:
                 return None
             x |= (code[at] & 127) << shift
             shift += 7

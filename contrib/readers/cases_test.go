@@ -87,6 +87,7 @@ func write(t *testing.T, dir string) {
 	w.golden()
 	w.made()
 	w.hostile()
+	w.crafted()
 	data, err := json.Marshal(w.m)
 	if err != nil {
 		t.Fatal(err)
@@ -298,19 +299,20 @@ func (w *writer) mutated(name string, data []byte, i int, random *rand.Rand) *ch
 	return c
 }
 
+func checksum(b []byte) uint32 { return crc32.Checksum(b, crc32.MakeTable(crc32.Castagnoli)) }
+
 // seal makes the checksums fit that a reader comes to, as far as the file has them where its header
 // says.
 func seal(data []byte, transport bool) {
-	sum := func(b []byte) uint32 { return crc32.Checksum(b, crc32.MakeTable(crc32.Castagnoli)) }
 	le := binary.LittleEndian
 	if transport {
 		data = data[16:]
 	}
-	le.PutUint32(data[60:], sum(data[:60]))
+	le.PutUint32(data[60:], checksum(data[:60]))
 	payload := le.Uint64(data[48:])
 	if transport || payload > uint64(len(data)) || payload == 0 || uint64(len(data)) != 64+payload+8 {
 		return
 	}
-	le.PutUint32(data[64+payload:], sum(data[64:64+payload]))
-	le.PutUint32(data[68+payload:], sum(data[64+payload:68+payload]))
+	le.PutUint32(data[64+payload:], checksum(data[64:64+payload]))
+	le.PutUint32(data[68+payload:], checksum(data[64+payload:68+payload]))
 }

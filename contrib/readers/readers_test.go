@@ -4,9 +4,13 @@
 package readers
 
 import (
+	"bytes"
+	"compress/gzip"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -67,5 +71,41 @@ func TestPython(t *testing.T) {
 	put(t, dir, "example.py", example(t, "../python/README.md", "python"))
 	if got := run(t, dir, python, "-B", "example.py"); !strings.HasPrefix(got, "True\nFalse\nbloom 100 1e-06 ") {
 		t.Errorf("the example of the README prints %q", got)
+	}
+}
+
+// TestScript holds the reader for JavaScript to its size, and its types to its names.
+func TestScript(t *testing.T) {
+	script, err := os.ReadFile("../js/bloomery.js")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var packed bytes.Buffer
+	w, err := gzip.NewWriterLevel(&packed, gzip.BestCompression)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Write(script); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if most := 12_000; packed.Len() > most {
+		t.Errorf("bloomery.js has %d bytes by gzip, want at most %d", packed.Len(), most)
+	}
+	types, err := os.ReadFile("../js/bloomery.d.ts")
+	if err != nil {
+		t.Fatal(err)
+	}
+	exported := func(text []byte) (names []string) {
+		for _, m := range regexp.MustCompile(`(?m)^export (?:class|function) (\w+)`).FindAllSubmatch(text, -1) {
+			names = append(names, string(m[1]))
+		}
+		slices.Sort(names)
+		return names
+	}
+	if got, want := exported(types), exported(script); !slices.Equal(got, want) || len(got) != 3 {
+		t.Errorf("bloomery.d.ts has types of %q, bloomery.js exports %q", got, want)
 	}
 }
