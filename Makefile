@@ -21,7 +21,7 @@ DESTDIR ?=
 SHARE    = $(DESTDIR)$(PREFIX)/share
 
 .DEFAULT_GOAL := help
-.PHONY: help run cluster torture build test stages check unit race purego tiers cross cross-vet vet-modules contrib contrib-figures narrow golden fuzz fuzz-short lint fmt generate clean-tree bench bench-compare bench-peers bench-lookups bench-hashes bench-cli bench-server bench-cluster bench-questions clients rules redis-cli dcso bench-test mutants scale soak gate chaos-debug ui screenshots bench-door promises install uninstall packages package-test reproduce
+.PHONY: help run cluster torture build test stages check unit race purego tiers cross cross-vet vet-modules contrib contrib-figures narrow golden fuzz fuzz-short lint fmt generate clean-tree bench bench-compare bench-peers bench-lookups bench-hashes bench-cli bench-readers bench-server bench-cluster bench-questions clients rules redis-cli dcso bench-test mutants scale soak gate chaos-debug ui screenshots bench-door promises install uninstall packages package-test reproduce
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -211,6 +211,10 @@ bench-hashes: ## time every hash, writes the table of docs/security.md
 
 bench-cli: ## measure the command line against sort, awk and DCSO's bloom, writes docs/evidence/benchmarks-cli.md
 	cd bench && go run ./cmd/cli -out ../docs/evidence/benchmarks-cli.md
+
+bench-readers: ## time the readers in Node.js, Chromium and Python, writes docs/evidence/benchmarks-readers.md
+	@scripts/need-chromium
+	cd bench && go run ./cmd/readers -out ../docs/evidence/benchmarks-readers.md
 
 bench-server: ## measure the server against Redis, and commit BASE if given, writes docs/evidence/benchmarks-server.md
 	@scripts/need-redis redis-server redis-cli redis-benchmark
