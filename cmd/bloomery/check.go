@@ -213,7 +213,7 @@ func (o *checkOptions) values(s *shell, values []string) (*lines.Input, error) {
 		return nil, err
 	}
 	s.hintFiles(values)
-	in.Stdin = strings.NewReader(strings.Join(values, separator) + separator)
+	in.Stdin, in.Arguments = strings.NewReader(strings.Join(values, separator)+separator), true
 	return in, nil
 }
 

@@ -104,7 +104,7 @@ func looksLike(name string, head []byte) (looks, hint string) {
 	if isText(head) {
 		return "it looks like text", "make a filter of its lines with: bloomery build -o F " + name
 	}
-	return fmt.Sprintf("it starts with %q", head[:min(len(head), 8)]), "filters of other systems are read by bloomery inspect, check, add and convert, and by no other command: see docs/formats.md"
+	return fmt.Sprintf("it starts with %q", head[:min(len(head), 8)]), "filters of other systems are read by bloomery inspect, check, add, merge and convert, and by no other command: see docs/formats.md"
 }
 
 // isText reports whether bytes are the beginning of a text in UTF-8.

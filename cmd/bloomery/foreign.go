@@ -264,6 +264,8 @@ func (o *formatFlag) openForeign(ctx context.Context, name string, key *foreignK
 		return nil, ctx.Err()
 	case f == nil && o.format == "":
 		return nil, nil
+	case f != nil && o.format != "":
+		f.bare = false // the user knows
 	}
 	return f, about(name, err)
 }

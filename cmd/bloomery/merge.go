@@ -19,6 +19,7 @@ import (
 type mergeOptions struct {
 	keyFlags
 	outputFlags
+	formatFlag
 	force  bool
 	of     func(bloomery.Hashed) operation
 	common bool // the result has what is in all
@@ -38,12 +39,19 @@ unless --force.
 Some kinds differ. Scalable filters need only have the same hash; the result has
 the layers of all, keys that are in several are held several times, and the
 false positive rates that were asked for add up. In counting, spectral and
-quotient filters the counts of a key add up. Filters of other systems are merged
-by Go programs only, see docs/formats.md.`,
-		Example: `  bloomery merge -o all.bf monday.bf tuesday.bf`,
-		Args:    between(2, -1, "two filters or more"),
+quotient filters the counts of a key add up.
+
+Filters of other systems are merged if all have one format, size and hash, and
+the result has the format of the first: see docs/formats.md.`,
+		Example: `  bloomery merge -o all.bf monday.bf tuesday.bf
+  bloomery build --format dcso -n 1e5 -o monday.bloom monday.txt
+  bloomery build --format dcso -n 1e5 -o tuesday.bloom tuesday.txt
+  bloomery merge -o all.bloom monday.bloom tuesday.bloom`,
+		Args: between(2, -1, "two filters or more"),
 	}
-	mergeCommand(cmd, &mergeOptions{of: unionOf})
+	o := &mergeOptions{of: unionOf}
+	mergeCommand(cmd, o)
+	o.bindFormat(cmd)
 	return cmd
 }
 
@@ -82,6 +90,15 @@ func (o *mergeOptions) run(ctx context.Context, s *shell, verb string, names []s
 	names, err = s.locatedAll(ctx, names)
 	if err != nil {
 		return err
+	}
+	if !o.common {
+		theirs, err := o.openForeignToAsk(ctx, names[0], &o.keyFlags)
+		if err != nil {
+			return err
+		}
+		if theirs != nil {
+			return o.mergeForeign(ctx, s, names, theirs, start)
+		}
 	}
 	f, err := openFilter(ctx, names[0], h)
 	if err != nil {

@@ -28,9 +28,10 @@ type Batch struct {
 	// one of a file that ends without.
 	Data []byte
 
-	buf     []byte   // what Data lies in
-	ends    []uint64 // marks of separators
-	located *Key     // Input.Named with the columns of this file
+	buf       []byte   // what Data lies in
+	ends      []uint64 // marks of separators
+	located   *Key     // Input.Named with the columns of this file
+	arguments bool     // records were given as arguments
 }
 
 // Located returns a key, Input.Named with its columns as they lie in the file of
@@ -66,6 +67,9 @@ func (b *Batch) Span(i, j int) []byte {
 
 // Where names a record for people: its file, and where it begins there.
 func (b *Batch) Where(i int) string {
+	if b.arguments {
+		return "an argument"
+	}
 	return fmt.Sprintf("%s: the line at byte %d", b.Name, b.Offset+int64(b.at(i)))
 }
 

@@ -34,6 +34,8 @@ type Input struct {
 	Files []string
 	// Stdin stands for standard input; nil means os.Stdin.
 	Stdin io.Reader
+	// Arguments says that Stdin has the arguments of a command.
+	Arguments bool
 	// Plain takes Stdin as it is: it is not compressed, whatever it begins with, and
 	// its errors are passed on as they are.
 	Plain bool

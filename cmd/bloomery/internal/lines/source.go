@@ -164,7 +164,7 @@ func (s *source) hand(b *Batch, buf []byte, n int) (err error) {
 	}
 	*b = Batch{
 		Name: s.name, First: s.first, Offset: s.offset + int64(from), Header: s.header, Records: b.Records, ends: b.ends,
-		Data: buf[from:n:n], buf: buf, located: s.located,
+		Data: buf[from:n:n], buf: buf, located: s.located, arguments: s.in.Arguments,
 	}
 	s.rest = buf[n:]
 	s.first = false
