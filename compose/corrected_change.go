@@ -43,7 +43,7 @@ func (c *Corrected) InsertHash(h uint64) error {
 func (c *Corrected) writable() error {
 	c.made()
 	if c.inserts == nil {
-		return fmt.Errorf("compose: insert: %w: a %T takes no keys", bloomery.ErrIncompatible, c.filter)
+		return fmt.Errorf("compose: insert: %w: a %s filter takes no keys", bloomery.ErrIncompatible, c.filter.Stats().Kind)
 	}
 	return nil
 }

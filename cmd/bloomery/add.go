@@ -126,7 +126,7 @@ type changeFlags struct {
 func (o *changeFlags) each(ctx context.Context, s *shell, verb string, f bloomery.Hashed, files []string, folder string,
 	change func(hs []uint64) (uint64, error),
 ) (lines, changed uint64, err error) {
-	kind, err := kindNamed(f.Stats().Kind)
+	kind, err := kindOf(f)
 	if err != nil {
 		return 0, 0, err
 	}

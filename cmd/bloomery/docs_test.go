@@ -328,6 +328,7 @@ var jsonObjects = map[string]any{
 	"build, create and add":   summaryJSON{},
 	"build --kind sliced":     slicedJSON{},
 	"remove":                  removedJSON{},
+	"correct":                 correctedJSON{},
 	"count":                   tallyJSON{},
 	"which":                   placesJSON{},
 	"patch and diff --patch":  patchedJSON{},

@@ -15,6 +15,7 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/codec"
 	"github.com/bloomery/bloomery/codec/file"
+	"github.com/bloomery/bloomery/compose"
 	"github.com/bloomery/bloomery/hashing"
 	"github.com/bloomery/bloomery/hashing/named"
 )
@@ -36,6 +37,14 @@ func kindNamed(name string) (codec.Kind, error) {
 		}
 	}
 	return codec.Kind{}, hinted{fmt.Errorf("unknown kind %q", name), "one of " + strings.Join(kindNames(), ", ")}
+}
+
+// kindOf returns the kind of a filter, of a corrected one that of what it corrects.
+func kindOf(f bloomery.Hashed) (codec.Kind, error) {
+	if c, ok := f.(*compose.Corrected); ok {
+		f = c.Filter()
+	}
+	return kindNamed(f.Stats().Kind)
 }
 
 // anyFuse stands for the smallest fuse kind with the rate asked.

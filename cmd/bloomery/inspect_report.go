@@ -13,6 +13,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/bloomery/bloomery/codec"
+	"github.com/bloomery/bloomery/compose"
 	"github.com/bloomery/bloomery/sizing"
 )
 
@@ -30,6 +31,7 @@ type inspectJSON struct {
 	Plain    uint64       `json:"plain_bytes"`
 	Identity string       `json:"checksum"`
 	Stats    *statsJSON   `json:"stats,omitempty"`
+	Reports  *uint64      `json:"reports,omitempty"`
 	Fill     []float64    `json:"fill,omitempty"`
 	Probe    *probeJSON   `json:"probe,omitempty"`
 	Damage   []damageJSON `json:"damage"`
@@ -149,6 +151,9 @@ func (r *inspected) printStats(s *shell, row func(name, format string, args ...a
 	}
 	row("array", "%s bits (%s)%s, %.4g%% in use", grouped(stats.Bits), bytesText(stats.Bytes), k, 100*stats.Saturation)
 	row("fill", "%s", s.shown(fillPicture(r.fill)))
+	if c := r.reports(); c != nil {
+		row("reports", "%s of %s", grouped(c.Held), grouped(c.Room))
+	}
 	row("false positive rate", "%s", ratesText(stats))
 	if r.probed > 0 {
 		rate, deviation := r.rates()
@@ -163,6 +168,16 @@ func ratesText(s statsJSON) string {
 		return now
 	}
 	return now + ", " + rateText(s.Asked) + " asked for"
+}
+
+// reports returns those of a corrected filter, nil for others.
+func (r *inspected) reports() *compose.CorrectedStats {
+	f, ok := r.filter.Hashed.(interface{ Counts() compose.CorrectedStats })
+	if !ok {
+		return nil
+	}
+	counts := f.Counts()
+	return &counts
 }
 
 // k returns the number of bits that a key sets, 0 for kinds where it sets none.
@@ -190,6 +205,9 @@ func (r *inspected) json() inspectJSON {
 	if r.filter.Hashed != nil {
 		stats := statsOf(r.filter.Hashed)
 		j.Stats = &stats
+	}
+	if c := r.reports(); c != nil {
+		j.Reports = &c.Held
 	}
 	if r.probed > 0 {
 		rate, deviation := r.rates()

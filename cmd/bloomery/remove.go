@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/compose"
 )
 
 // removeOptions are the flags of remove.
@@ -69,6 +70,9 @@ func (o *removeOptions) run(ctx context.Context, s *shell, name string, args []s
 	}
 	defer unlock()
 	from, ok := f.(bloomery.Deleter)
+	if c, corrected := f.(*compose.Corrected); corrected { // it can what its filter can
+		_, ok = c.Filter().(bloomery.Deleter)
+	}
 	if !ok {
 		return hinted{
 			fmt.Errorf("%s: %w: keys cannot be removed from a %s filter", name, bloomery.ErrIncompatible, f.Stats().Kind),

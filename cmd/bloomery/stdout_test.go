@@ -24,8 +24,8 @@ var unprinted = map[string]string{
 	"fold":   "as noise",
 	"grow":   "as noise",
 	"create": "as noise",
-	"remove": "as noise",
-	"merge":  "as noise",
+	"remove": "as noise", "correct": "as noise",
+	"merge": "as noise",
 
 	"intersect":      "as noise",
 	"patch":          "as noise",
