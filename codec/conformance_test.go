@@ -3,6 +3,7 @@ package codec_test
 import (
 	"errors"
 	"io"
+	"math"
 	"reflect"
 	"slices"
 	"testing"
@@ -193,7 +194,7 @@ func TestShortDst(t *testing.T) {
 	f := bloom.NewConcurrent(1000, 0.01)
 	f.AddString("alice")
 	filtertest.ShortDst(t, f)
-	for _, f := range []bloomery.Hashed{stripedFilter(t, hashing.Hasher{}), correctedFilter(t, hashing.Hasher{}), rotatingWindow(t, windowKey)} {
+	for _, f := range []bloomery.Hashed{stripedFilter(t, hashing.Hasher{}), correctedFilter(t, hashing.Hasher{}), layersFilter(t, hashing.Hasher{}), rotatingWindow(t, windowKey)} {
 		filtertest.ShortDst(t, f)
 	}
 }
@@ -278,6 +279,59 @@ func TestConformanceCorrected(t *testing.T) {
 		kind.MakeKeyed = func(h hashing.Hasher) (bloomery.Hashed, error) { return correct(filledKind(k, nil, 100, 0.01, h)) }
 		t.Run(k.Name, func(t *testing.T) { filtertest.Test(t, kind) })
 	}
+}
+
+// layersFilter returns Layers of a bloom.Filter and a cuckoo filter that hold some keys.
+func layersFilter(t testing.TB, h hashing.Hasher) *compose.Layers {
+	t.Helper()
+	first, err := bloom.Config{Capacity: 60, ErrorRate: 0.1, Hasher: h}.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	second, err := cuckoo.Config{Capacity: 60, ErrorRate: 0.1, Hasher: h}.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := compose.NewLayers(nil, first, second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.InsertHashes(hashes(50, 1)); err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+// TestConformanceLayers runs the suite for Layers of two quotient filters without an exact function.
+func TestConformanceLayers(t *testing.T) {
+	empty := func(n int, p float64, h hashing.Hasher) (*compose.Layers, error) {
+		each := quotient.Config{Capacity: n, ErrorRate: math.Sqrt(p), Hasher: h}
+		first, err := each.New()
+		if err != nil {
+			return nil, err
+		}
+		second, err := each.New()
+		if err != nil {
+			return nil, err
+		}
+		return compose.NewLayers(nil, first, second)
+	}
+	filtertest.Test(t, filtertest.Kind{
+		Name: "layers", Rates: []float64{1e-2, 1e-4}, Coarse: true,
+		Make: func(hs []uint64, n int, p float64) (bloomery.Hashed, error) {
+			l, err := empty(n, p, hashing.Hasher{})
+			if err == nil {
+				_, err = l.InsertHashes(hs)
+			}
+			return l, err
+		},
+		MakeKeyed: func(h hashing.Hasher) (bloomery.Hashed, error) { return empty(100, 0.01, h) },
+		Decode: func(data []byte, h hashing.Hasher) (bloomery.Hashed, error) {
+			return codec.Config{Hasher: h}.Open(data)
+		},
+		Read: func(r io.Reader) (bloomery.Hashed, error) { return codec.Read(r) },
+		View: codec.Config{}.View,
+	})
 }
 
 // windowKey is the secret of rotatingWindow.

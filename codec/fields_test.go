@@ -62,6 +62,7 @@ func TestConfigFields(t *testing.T) {
 	}, compose.QuorumConfig{})
 	fieldsOf(t, map[string]string{"New": "Capacity Stripes Make", "Decode": "Open"}, compose.StripedConfig{})
 	fieldsOf(t, map[string]string{"Decode": "Open", "View": "Open"}, compose.CorrectedConfig{})
+	fieldsOf(t, map[string]string{"Decode": "Open Exact", "View": "Open Exact"}, compose.LayersConfig{})
 	fieldsOf(t, map[string]string{
 		"Build": static + " Arity", "Stream": stream + " Arity", "Decode": opens, "Read": opens, "View": views, "At": views,
 	}, fuse.Config[uint8]{})

@@ -76,6 +76,8 @@ func kindSeeds(tb testing.TB) (seeds [][]byte) {
 	add(ribbon.Config{ErrorRate: 0.01, Width: 128, Shards: 2}.Build(context.Background(), slices.Clone(hs)))
 	add(stripedFilter(tb, hashing.Hasher{}), nil)
 	add(correctedFilter(tb, hashing.Hasher{}), nil)
+	add(layersFilter(tb, hashing.Hasher{}), nil)
+	add(corrected(tb, layersFilter(tb, hashing.Hasher{})), nil)
 	add(corrected(tb, stripedFilter(tb, hashing.Hasher{})), nil)
 	static, err := fuse.Config[uint8]{}.Build(context.Background(), slices.Clone(hs))
 	if err != nil {
@@ -91,7 +93,7 @@ func kindSeeds(tb testing.TB) (seeds [][]byte) {
 func reseal(data []byte) {
 	le, table := binary.LittleEndian, crc32.MakeTable(crc32.Castagnoli)
 	kind, payload := le.Uint16(data[10:]), data[64:len(data)-8]
-	if kind == envelope.KindQuorum || kind == envelope.KindStriped || kind == envelope.KindCorrected {
+	if kind == envelope.KindQuorum || kind == envelope.KindStriped || kind == envelope.KindCorrected || kind == envelope.KindLayers {
 		n := min(int(le.Uint32(data[56:])), len(payload)/8)
 		at := (8*n + 63) &^ 63
 		for i := range n {

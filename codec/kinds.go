@@ -113,11 +113,14 @@ func correctedTables(h envelope.Header) uint64 {
 	return (h.Payload - min(h.Payload, h.Size/8)) / 2 / shardBytes
 }
 
+// layers is another such: its families are those of its filters.
+var layers = Kind{Number: envelope.KindLayers, Name: "layers"}
+
 // Kinds returns a copy of the table of all kinds of filters, in the order of
-// their numbers. Three are not among them: a bloom.Sliced is many filters in one, and
-// answers with a set of columns; a compose.Striped and a compose.Corrected have the
-// abilities of the filters that they are made of, which are of these kinds. Open reads
-// the latter two.
+// their numbers. Four are not among them: a bloom.Sliced is many filters in one, and
+// answers with a set of columns; a compose.Striped, a compose.Corrected and
+// compose.Layers have the abilities of the filters that they are made of, which are of
+// these kinds. Open reads the latter three.
 func Kinds() []Kind { return slices.Clone(kinds) }
 
 // How the families are opened.
@@ -228,6 +231,8 @@ func kindOf(number uint16) (Kind, error) {
 		return striped, nil
 	case corrected.Number:
 		return corrected, nil
+	case layers.Number:
+		return layers, nil
 	}
 	for _, k := range kinds {
 		if k.Number == number {

@@ -96,6 +96,8 @@ func (c Config) decode(k Kind, data []byte) (bloomery.Hashed, error) {
 		return envelope.Hashed(compose.QuorumConfig{Open: c.member}.Decode(data))
 	case envelope.KindStriped:
 		return envelope.Hashed(compose.StripedConfig{Open: c.member}.Decode(data))
+	case envelope.KindLayers:
+		return envelope.Hashed(compose.LayersConfig{Open: c.member}.Decode(data))
 	case envelope.KindCorrected:
 		return envelope.Hashed(compose.CorrectedConfig{Open: c.correctedFilter}.Decode(data))
 	}
@@ -246,6 +248,8 @@ func (c Config) viewed(k Kind, data []byte) (bloomery.View, error) {
 	switch k.Number {
 	case envelope.KindQuorum:
 		return compose.QuorumConfig{Open: c.viewedMember}.View(data)
+	case envelope.KindLayers:
+		return compose.LayersConfig{Open: c.viewedMember}.View(data)
 	case envelope.KindCorrected:
 		return compose.CorrectedConfig{Open: c.viewedCorrected}.View(data)
 	case envelope.KindStriped:

@@ -51,6 +51,7 @@ func TestPrintsNoSecret(t *testing.T) {
 		"QuorumConfig":       compose.QuorumConfig{Hasher: h},
 		"Striped":            stripedFilter(t, h),
 		"Corrected":          correctedFilter(t, h),
+		"Layers":             layersFilter(t, h),
 		"rotating Window":    rotatingWindow(t, h),
 		"user's with Config": struct{ c bloom.Config }{bloom.Config{Hasher: h}},
 	}

@@ -3,7 +3,7 @@
 //   - Window holds the keys of the last span of time: it forgets by dropping
 //     whole generations.
 //   - Layers asks one filter after the other and then an exact set, and counts what
-//     each of them stopped.
+//     each of them stopped. Its filters are written into one file.
 //   - Quorum asks several independent filters and needs a number of them to agree.
 //   - Striped makes any family safe for many goroutines.
 //   - Corrected is told which answers of a filter of any family were wrong, and does not

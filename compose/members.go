@@ -103,7 +103,7 @@ func nested(m bloomery.Hashed) bool {
 		m = l.Hashed
 	}
 	switch m.(type) {
-	case *Quorum, *quorumView, *Striped, *Corrected, *correctedView:
+	case *Quorum, *quorumView, *Striped, *Corrected, *correctedView, *Layers, *layersView:
 		return true
 	}
 	return false
@@ -249,6 +249,34 @@ func decodeMembers(data []byte, kind uint16, most int, open opener, verify bool)
 		return sealed, nil, fmt.Errorf("%w: %w", bloomery.ErrCorrupt, err)
 	}
 	return sealed, members, nil
+}
+
+// verifyMembers checks the payload of members that are views.
+func verifyMembers(members []bloomery.Hashed) error {
+	for i, m := range members {
+		if v, ok := m.(bloomery.View); ok {
+			if err := v.Verify(); err != nil {
+				return fmt.Errorf("member %d: %w", i, err)
+			}
+		}
+	}
+	return nil
+}
+
+// cloneMembers returns clones of members that are views.
+func cloneMembers(members []bloomery.Hashed) ([]bloomery.Hashed, error) {
+	clones := make([]bloomery.Hashed, len(members))
+	for i, m := range members {
+		v, ok := m.(bloomery.View)
+		if !ok {
+			return nil, fmt.Errorf("%w: member %d is a %T, not a view", bloomery.ErrIncompatible, i, m)
+		}
+		var err error
+		if clones[i], err = v.Clone(); err != nil {
+			return nil, fmt.Errorf("member %d: %w", i, err)
+		}
+	}
+	return clones, nil
 }
 
 // hasherOf returns the hasher of a member, which all families show.

@@ -443,30 +443,14 @@ func (c QuorumConfig) View(data []byte) (bloomery.View, error) {
 
 // Verify checks the payload, that of members that are views included.
 func (q *quorumView) Verify() error {
-	return q.VerifyAnd(func() error {
-		for i, m := range q.members {
-			if v, ok := m.(bloomery.View); ok {
-				if err := v.Verify(); err != nil {
-					return fmt.Errorf("member %d: %w", i, err)
-				}
-			}
-		}
-		return nil
-	})
+	return q.VerifyAnd(func() error { return verifyMembers(q.members) })
 }
 
 // Clone returns a Quorum, see bloomery.View.
 func (q *quorumView) Clone() (bloomery.Hashed, error) {
-	members := make([]bloomery.Hashed, len(q.members))
-	for i, m := range q.members {
-		v, ok := m.(bloomery.View)
-		if !ok {
-			return nil, fmt.Errorf("compose: clone quorum: %w: member %d is a %T, not a view", bloomery.ErrIncompatible, i, m)
-		}
-		var err error
-		if members[i], err = v.Clone(); err != nil {
-			return nil, fmt.Errorf("compose: clone quorum: member %d: %w", i, err)
-		}
+	members, err := cloneMembers(q.members)
+	if err != nil {
+		return nil, fmt.Errorf("compose: clone quorum: %w", err)
 	}
 	return envelope.Hashed(NewQuorum(q.need, members...))
 }

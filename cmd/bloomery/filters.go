@@ -44,6 +44,9 @@ func kindOf(f bloomery.Hashed) (codec.Kind, error) {
 	if c, ok := f.(*compose.Corrected); ok {
 		f = c.Filter()
 	}
+	if _, ok := f.(*compose.Layers); ok { // which no table has
+		return codec.Kind{Name: f.Stats().Kind, Features: codec.Features{Insert: true, Delete: true}}, nil
+	}
 	return kindNamed(f.Stats().Kind)
 }
 

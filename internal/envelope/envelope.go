@@ -44,6 +44,7 @@ const (
 	KindMap         = 20
 	KindExact       = 21
 	KindCorrected   = 22
+	KindLayers      = 23
 )
 
 const (

@@ -58,7 +58,7 @@ func TestKindNumbers(t *testing.T) {
 	kinds := []int{
 		KindBloom, KindStandard, KindPartitioned, KindSplit, KindScalable, KindSliced, KindCounting, KindSpectral, KindStable,
 		KindCuckoo, KindQuotient, KindFuse8, KindFuse16, KindFuse32, KindRibbon,
-		KindGrowing, KindWindow, KindQuorum, KindStriped, KindMap, KindExact, KindCorrected,
+		KindGrowing, KindWindow, KindQuorum, KindStriped, KindMap, KindExact, KindCorrected, KindLayers,
 	}
 	for i, kind := range kinds {
 		if kind != i+1 {

@@ -16,7 +16,7 @@ var kindNames = [...]string{
 	KindQuotient: "quotient", KindFuse8: "fuse8", KindFuse16: "fuse16", KindFuse32: "fuse32", KindRibbon: "ribbon",
 	KindGrowing: "growing", KindWindow: "window", KindQuorum: "quorum", KindStriped: "striped",
 	KindMap: "map", KindExact: "exact",
-	KindCorrected: "corrected",
+	KindCorrected: "corrected", KindLayers: "layers",
 }
 
 // KindName returns the name of a kind, or its number if that is not known here.
