@@ -383,7 +383,7 @@ function header(b, i) {
   if (h.hash > 2) fail("version", `hash ${h.hash} is not known to this reader`);
   if (h.payload % 8 || h.payload >= 2 ** 62) corrupt(`payload of ${h.payload} bytes`);
   if (!(h.rate >= 0 && h.rate < 1) || Object.is(h.rate, -0)) corrupt(`error rate ${h.rate}`);
-  if (!Object.hasOwn(OPENERS, h.kind ?? "")) fail("unsupported", `kind ${h.kind || kind} is not supported by this reader`);
+  if (!Object.hasOwn(OPENERS, h.kind ?? "")) fail("unsupported", `kind ${h.kind || kind} is not supported by this reader, which takes ${Object.keys(OPENERS).join(", ")}`);
   return h;
 }
 

@@ -157,7 +157,7 @@ class _Header:
             raise _corrupt(f"error rate {self.rate}")
         self.kind = _KINDS[kind] if 0 < kind < len(_KINDS) else str(kind)
         if self.kind not in _OPENERS:
-            raise FilterError("unsupported", f"kind {self.kind} is not supported by this reader")
+            raise FilterError("unsupported", f"kind {self.kind} is not supported by this reader, which takes {', '.join(_OPENERS)}")
 
 
 # CRC-32C takes two bytes at a step: one for each step would be half as fast.

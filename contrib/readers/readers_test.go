@@ -51,7 +51,8 @@ func TestNode(t *testing.T) {
 	if err != nil {
 		t.Skip("there is no node (Debian: nodejs)")
 	}
-	dir := copied(t, "../js/bloomery.js", "testdata/check.js", "testdata/check-node.mjs")
+	// Node.js before 20.19 needs package.json to know what bloomery.js is.
+	dir := copied(t, "../js/bloomery.js", "../js/package.json", "testdata/check.js", "testdata/check-node.mjs")
 	run(t, dir, node, "check-node.mjs")
 	putWords(t, dir)
 	put(t, dir, "example.mjs", example(t, "../js/README.md", "js"))

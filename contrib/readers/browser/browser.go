@@ -53,7 +53,7 @@ func Ask(ctx context.Context, program, dir, page string) ([]byte, error) {
 		}
 	})}
 	go func() { _ = server.Serve(listener) }() // ends with Close
-	defer server.Close()
+	defer func() { _ = server.Close() }()
 	return visit(ctx, program, "http://"+listener.Addr().String()+"/"+page, answer)
 }
 
@@ -63,7 +63,7 @@ func visit(ctx context.Context, program, url string, answer <-chan []byte) ([]by
 	if err != nil {
 		return nil, err
 	}
-	defer os.RemoveAll(profile)
+	defer func() { _ = os.RemoveAll(profile) }() // what the browser still writes may stay
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	cmd := exec.CommandContext(ctx, program, "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-component-update", "--disable-background-networking",
