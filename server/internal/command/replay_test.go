@@ -138,6 +138,7 @@ var moves = []struct {
 	{2, fixed("FILTER.UNION", "k", "other", "other")},
 	{1, fixed("FILTER.INTERSECT", "k", "other", "other")},
 	{1, fixed("FILTER.FOLD", "k")},
+	{1, fixed("FILTER.FOLD", "k", "FIT")},
 	{1, fixed("FILTER.GROW", "k")},
 	{6, func(h *history, k, _ string) []string { return h.rebuild(k) }},
 }
