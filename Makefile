@@ -244,6 +244,7 @@ soak: ## rates measured exactly; power cuts, kills, chaos, memory and replays at
 	go test ./codec -count=1 -run 'TestConformance/.*/KeepsRate' -filtertest.long -timeout 60m
 	go test ./hashing/named -count=1 -run TestFNVTable -table
 	go test ./ribbon -count=1 -run TestSize -all-sizes
+	go test ./contrib/readers -count=1 -run 'Node|Python' -mutations 1000 -timeout 30m
 	go test -tags bloomerydebug ./server/internal/command -count=1 -run HoldLocksShortly -whole-size -timeout 30m
 	go test -tags bloomerydebug ./server/internal/engine -count=1 -run HoldLocksShortly -largest 256 -timeout 30m
 	go test ./internal/redisbloom -count=1 -run TestCuckooChangesBetweenPieces -compactions 200 -timeout 30m
