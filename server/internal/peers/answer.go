@@ -215,7 +215,7 @@ func (a *answerer) cancel(h header) {
 }
 
 // close answers what is being answered, and ends the line.
-func (a *answerer) close(within time.Duration) {
+func (a *answerer) close() {
 	a.mu.Lock()
 	a.closing = true
 	for _, q := range a.asked {
@@ -223,5 +223,5 @@ func (a *answerer) close(within time.Duration) {
 	}
 	a.mu.Unlock()
 	a.running.Wait()
-	a.drain(within)
+	a.drain()
 }

@@ -74,7 +74,7 @@ func (n *Node) appendProof(b []byte, what string, parts ...[]byte) []byte {
 }
 
 // secure puts TLS on a connection, and returns what both of its ends know and nobody else.
-func (n *Node) secure(ctx context.Context, conn net.Conn, nonce []byte, with func(net.Conn, *tls.Config) *tls.Conn, c *tls.Config) (net.Conn, []byte, error) {
+func secure(ctx context.Context, conn net.Conn, nonce []byte, with func(net.Conn, *tls.Config) *tls.Conn, c *tls.Config) (net.Conn, []byte, error) {
 	if c == nil {
 		return conn, nonce, nil
 	}
@@ -101,7 +101,7 @@ func (n *Node) greet(ctx context.Context, conn net.Conn, host string, node uint3
 		config = config.Clone()
 		config.ServerName = host
 	}
-	conn, bound, err := n.secure(ctx, conn, nonce, tls.Client, config)
+	conn, bound, err := secure(ctx, conn, nonce, tls.Client, config)
 	if err != nil {
 		return nil, hungUp(err)
 	}
@@ -153,7 +153,7 @@ func (n *Node) meet(ctx context.Context, conn net.Conn) (secured net.Conn, from 
 	if !hmac.Equal(knock, want) {
 		return nil, 0, errStranger
 	}
-	conn, bound, err := n.secure(ctx, conn, nonce, tls.Server, n.config.TLS)
+	conn, bound, err := secure(ctx, conn, nonce, tls.Server, n.config.TLS)
 	if err != nil {
 		return nil, 0, err
 	}

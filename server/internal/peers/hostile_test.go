@@ -8,8 +8,11 @@ import (
 	"encoding/binary"
 	"errors"
 	"io"
+	"maps"
 	"net"
+	"os"
 	"runtime"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -49,7 +52,7 @@ func impostor(t *testing.T, c Config, number uint32, use func(conn net.Conn)) (a
 			}
 			go func() {
 				defer raw.Close()
-				if conn, _, err := n.meet(context.Background(), raw); err == nil {
+				if conn, _, err := n.meet(t.Context(), raw); err == nil {
 					use(conn)
 				}
 			}()
@@ -71,7 +74,11 @@ func TestStrangers(t *testing.T) {
 		defer raw.Close()
 		_ = raw.SetDeadline(time.Now().Add(long))
 		c.Addr = ""
-		_, err = open(t, c, 1, echo).greet(t.Context(), raw, "127.0.0.1", number)
+		heard := &recorder{Conn: raw}
+		_, err = open(t, c, 1, echo).greet(t.Context(), heard, "127.0.0.1", number)
+		if (c.Secret != good.Secret || c.Cluster != good.Cluster) && heard.read > 0 {
+			t.Errorf("a stranger hears %d bytes", heard.read)
+		}
 		return err
 	}
 	if err := greet(good, 2); err != nil {
@@ -111,7 +118,7 @@ func TestStrangers(t *testing.T) {
 		_ = raw.(*net.TCPConn).CloseWrite()
 		_ = raw.SetDeadline(time.Now().Add(long))
 		got, err := io.ReadAll(raw)
-		if len(got) > 0 || errors.Is(err, context.DeadlineExceeded) {
+		if len(got) > 0 || errors.Is(err, os.ErrDeadlineExceeded) {
 			t.Errorf("%s: it is answered %q, %v", name, got, err)
 		}
 		_ = raw.Close()
@@ -133,16 +140,28 @@ func TestVersions(t *testing.T) {
 			t.Errorf("%+v: %d, %d, %d", c, verdict, version, number)
 		}
 	}
+	if verdict, _, _ := n.judge(1, 1, 3); verdict != otherNode {
+		t.Errorf("another node is wanted: %d", verdict)
+	}
 	if verdict, _, _ := open(t, plain, 0, nil).judge(1, 1, 0); verdict != otherNode {
 		t.Errorf("a node that has no number yet: %d", verdict)
 	}
 }
 
-// recorder keeps what is written.
+// recorder keeps what is written, and counts what is read.
 type recorder struct {
 	net.Conn
 	mu   sync.Mutex
 	said []byte
+	read int
+}
+
+func (r *recorder) Read(b []byte) (int, error) {
+	n, err := r.Conn.Read(b)
+	r.mu.Lock()
+	r.read += n
+	r.mu.Unlock()
+	return n, err
 }
 
 func (r *recorder) Write(b []byte) (int, error) {
@@ -175,7 +194,7 @@ func TestReplay(t *testing.T) {
 	defer again.Close()
 	_ = again.SetDeadline(time.Now().Add(long))
 	_, _ = again.Write(r.said)
-	if _, err := io.Copy(io.Discard, again); errors.Is(err, context.DeadlineExceeded) {
+	if _, err := io.Copy(io.Discard, again); errors.Is(err, os.ErrDeadlineExceeded) {
 		t.Error("it is not refused")
 	}
 	if s := b.Stats(); s.Answered != 1 || s.Lines != 1 {
@@ -282,6 +301,36 @@ func TestIdleStrangers(t *testing.T) {
 	eventually(t, "handshakes are bounded", func() bool { return runtime.NumGoroutine() < before+mostGreeting+20 })
 }
 
+// TestOldestHandshakeEnds has one handshake more than there may be.
+func TestOldestHandshakeEnds(t *testing.T) {
+	n := open(t, Config{}, 1, echo)
+	var ours []net.Conn
+	for range mostGreeting + 1 {
+		mine, theirs := net.Pipe()
+		_ = mine.SetDeadline(time.Now()) // what is open is not read
+		ours = append(ours, mine)
+		if _, ok := n.begin(theirs); !ok {
+			t.Fatal("refused")
+		}
+	}
+	for i, c := range ours {
+		if _, err := c.Write([]byte{0}); errors.Is(err, io.ErrClosedPipe) != (i == 0) {
+			t.Errorf("handshake %d: %v", i, err)
+		}
+	}
+}
+
+// TestPingsUnread bounds the answers to pings of a node that does not read.
+func TestPingsUnread(t *testing.T) {
+	a := newAnswerer(1, echo)
+	a.some.L = &a.mu
+	for err := error(nil); err == nil; err = a.pong(header{kind: kindPing}) {
+		if len(a.out) > 3*slots*slotBytes {
+			t.Fatal("there is no bound")
+		}
+	}
+}
+
 // TestHostileAskers misuses the connection of a node that knows the secret. It is closed.
 func TestHostileAskers(t *testing.T) {
 	block := make(chan struct{})
@@ -315,7 +364,7 @@ func TestHostileAskers(t *testing.T) {
 		if _, err := conn.Write(said); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
-		if got, err := io.ReadAll(conn); len(got) > 0 || errors.Is(err, context.DeadlineExceeded) {
+		if got, err := io.ReadAll(conn); len(got) > 0 || errors.Is(err, os.ErrDeadlineExceeded) {
 			t.Errorf("%s: %q, %v", name, got, err)
 		}
 	}
@@ -472,9 +521,7 @@ func TestAskerDoesNotRead(t *testing.T) {
 	}
 	eventually(t, "all is answered", func() bool { return b.Stats().Answered == slots })
 	b.mu.Lock()
-	var line *answerer
-	for line = range b.lines {
-	}
+	line := slices.Collect(maps.Keys(b.lines))[0]
 	b.mu.Unlock()
 	line.running.Wait() // nobody who answers waits for the one who does not read
 	eventually(t, "the line is given up", func() bool { line.tick(); return line.dead() })
@@ -566,5 +613,22 @@ func TestSilence(t *testing.T) {
 	}
 	if !line.dead() {
 		t.Error("a silent line is kept")
+	}
+}
+
+// TestStuckWrite gives up a line whose other end sends, and does not read.
+func TestStuckWrite(t *testing.T) {
+	ours, _ := net.Pipe()
+	a := newAsker(2)
+	a.init(ours, ours, new(counters))
+	go a.write()
+	a.ping()
+	eventually(t, "the ping is being written", func() bool { return a.writes.Load() == 1 })
+	for range patientTicks + 2 {
+		a.heard.Store(true)
+		a.tick()
+	}
+	if !a.dead() {
+		t.Error("a line that nobody reads is kept")
 	}
 }

@@ -175,15 +175,18 @@ func (l *line) still() bool {
 	return t.silent > patientTicks || t.stuck > patientTicks
 }
 
+// drainIn bounds how long what waits may take to be written when a node is closed.
+const drainIn = time.Second
+
 // drain has the line end when all that waits was written, or after a while.
-func (l *line) drain(within time.Duration) {
+func (l *line) drain() {
 	l.mu.Lock()
 	l.last = true
 	l.some.Signal()
 	l.mu.Unlock()
 	select {
 	case <-l.gone:
-	case <-time.After(within):
+	case <-time.After(drainIn):
 		l.end(errClosed)
 	}
 }

@@ -236,9 +236,6 @@ func (n *Node) tick() {
 	}
 }
 
-// drainIn bounds how long answers may take to be sent when a node is closed.
-const drainIn = time.Second
-
 // Close answers what others have asked, lets go of all connections, and returns when nothing of
 // this node is left. Questions of this node that are on their way fail.
 func (n *Node) Close() error {
@@ -263,7 +260,7 @@ func (n *Node) Close() error {
 	}
 	var closing sync.WaitGroup
 	for a := range lines {
-		closing.Go(func() { a.close(drainIn) })
+		closing.Go(a.close)
 	}
 	closing.Wait()
 	n.tasks.Wait()
