@@ -21,7 +21,7 @@ import (
 )
 
 // farKinds are the kinds that can be asked where they lie.
-var farKinds = []string{"bloom", "standard", "partitioned", "split", "fuse8", "fuse16", "fuse32", "ribbon"}
+var farKinds = []string{"bloom", "standard", "partitioned", "split", "fuse8", "fuse16", "fuse32", "ribbon", "map"}
 
 // farSets are filters of n keys of all kinds that can be asked where they lie, also in the
 // shapes that are not the default.

@@ -143,7 +143,7 @@ func TestKindsTable(t *testing.T) {
 			t.Errorf("%s: the table says that it forgets, overfull it is %+v", k.Name, full)
 		}
 	}
-	if want := []string{"bloom", "standard", "partitioned", "split", "scalable", "counting", "spectral", "stable", "cuckoo", "quotient", "fuse8", "fuse16", "fuse32", "ribbon", "growing", "window", "quorum"}; !slices.Equal(names, want) {
+	if want := []string{"bloom", "standard", "partitioned", "split", "scalable", "counting", "spectral", "stable", "cuckoo", "quotient", "fuse8", "fuse16", "fuse32", "ribbon", "growing", "window", "quorum", "map", "exact"}; !slices.Equal(names, want) {
 		t.Errorf("the table has %v, want %v", names, want)
 	}
 }

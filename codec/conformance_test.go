@@ -14,6 +14,7 @@ import (
 	"github.com/bloomery/bloomery/compose"
 	"github.com/bloomery/bloomery/counting"
 	"github.com/bloomery/bloomery/cuckoo"
+	"github.com/bloomery/bloomery/exact"
 	"github.com/bloomery/bloomery/filtertest"
 	"github.com/bloomery/bloomery/fuse"
 	"github.com/bloomery/bloomery/hashing"
@@ -162,6 +163,7 @@ var zeros = []struct {
 	{new(fuse.Filter[uint8]), ""},
 	{new(ribbon.Filter), ""},
 	{new(ribbon.Map), ""},
+	{new(exact.Filter), ""},
 	{new(compose.Window), "NewWindow"},
 	{new(compose.Quorum), "NewQuorum"},
 	{new(compose.Striped), "StripedConfig.New"},

@@ -17,6 +17,7 @@ import (
 	"github.com/bloomery/bloomery/compose"
 	"github.com/bloomery/bloomery/counting"
 	"github.com/bloomery/bloomery/cuckoo"
+	"github.com/bloomery/bloomery/exact"
 	"github.com/bloomery/bloomery/fuse"
 	"github.com/bloomery/bloomery/hashing"
 	"github.com/bloomery/bloomery/quotient"
@@ -70,6 +71,10 @@ func TestConfigFields(t *testing.T) {
 		"Build": static + " Width", "Stream": stream + " Width", "Decode": opens, "Read": opens, "View": views, "At": views,
 		"BuildMap": static + " Width ValueBits Largest", "StreamMap": stream + " Width ValueBits Largest", "DecodeMap": opens, "ReadMap": opens,
 	}, ribbon.Config{})
+	const universe = static + " Width Overlap"
+	fieldsOf(t, map[string]string{
+		"Build": universe, "BuildGroups": universe, "BuildFrom": stream + " Width Overlap Alloc", "Decode": opens, "Read": opens, "View": views,
+	}, exact.Config{})
 }
 
 // fieldsOf tests the constructors of a Config, all of them, by the fields that

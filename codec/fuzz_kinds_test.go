@@ -15,6 +15,7 @@ import (
 	"github.com/bloomery/bloomery/codec"
 	"github.com/bloomery/bloomery/compose"
 	"github.com/bloomery/bloomery/counting"
+	"github.com/bloomery/bloomery/exact"
 	"github.com/bloomery/bloomery/fuse"
 	"github.com/bloomery/bloomery/hashing"
 	"github.com/bloomery/bloomery/internal/envelope"
@@ -74,6 +75,7 @@ func kindSeeds(tb testing.TB) (seeds [][]byte) {
 		add(c.Build(context.Background(), slices.Clone(hs)))
 	}
 	add(ribbon.Config{ErrorRate: 0.01, Width: 128, Shards: 2}.Build(context.Background(), slices.Clone(hs)))
+	add(exact.Build(hs[:len(hs)/4], hs[len(hs)/4:]))
 	add(stripedFilter(tb, hashing.Hasher{}), nil)
 	add(correctedFilter(tb, hashing.Hasher{}), nil)
 	add(layersFilter(tb, hashing.Hasher{}), nil)

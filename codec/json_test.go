@@ -13,6 +13,7 @@ import (
 	"github.com/bloomery/bloomery/compose"
 	"github.com/bloomery/bloomery/counting"
 	"github.com/bloomery/bloomery/cuckoo"
+	"github.com/bloomery/bloomery/exact"
 	"github.com/bloomery/bloomery/foreign/redisbloom"
 	"github.com/bloomery/bloomery/fuse"
 	"github.com/bloomery/bloomery/quotient"
@@ -29,7 +30,7 @@ func TestNoJSON(t *testing.T) {
 		new(bloom.Concurrent), new(bloom.Sliced),
 		new(counting.Filter), new(counting.Spectral), new(counting.Stable),
 		new(cuckoo.Filter), new(quotient.Filter), new(quotient.Growing),
-		new(fuse.Filter[uint8]), new(ribbon.Filter), new(ribbon.Map),
+		new(fuse.Filter[uint8]), new(ribbon.Filter), new(ribbon.Map), new(exact.Filter),
 		new(compose.Window), new(compose.Quorum), new(compose.Striped), new(compose.Corrected), new(compose.Layers),
 		new(redisbloom.Bloom), new(redisbloom.Cuckoo), new(redisbloom.CountMin), new(redisbloom.TopK), new(redisbloom.TDigest),
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/bloomery/bloomery/compose"
 	"github.com/bloomery/bloomery/counting"
 	"github.com/bloomery/bloomery/cuckoo"
+	"github.com/bloomery/bloomery/exact"
 	"github.com/bloomery/bloomery/fuse"
 	"github.com/bloomery/bloomery/hashing"
 	"github.com/bloomery/bloomery/internal/envelope"
@@ -36,7 +37,8 @@ type Kind struct {
 	New func(n int, p float64, h hashing.Hasher) (bloomery.Hashed, error)
 	// Build returns a filter with false positive rate p that holds the keys
 	// with these hashes, which it may reorder. It is nil for kinds that are not
-	// static. Errors are those of New.
+	// static. Errors are those of New. A map gets the value 0 for every key, and of
+	// an exact filter no key is out: ribbon.BuildMap and exact.Build take more.
 	Build func(hashes []uint64, p float64, h hashing.Hasher) (bloomery.Hashed, error)
 
 	// How it is opened, nil for a kind that has members, see Config.decode.
@@ -61,6 +63,8 @@ type Features struct {
 	Grow   bool // keeps its false positive rate past its capacity by taking more memory
 	Forget bool // keeps its false positive rate past its capacity by forgetting the oldest keys
 	Expire bool // forgets keys by age, when it is advanced
+	Get    bool // is a Getter: keys have values, see Kind.Build
+	Out    bool // is built from keys that are out, too, see Kind.Build
 }
 
 // kinds is the table of all kinds, in the order of their numbers. A new kind is
@@ -98,6 +102,14 @@ var kinds = []Kind{
 	opened(Kind{Number: envelope.KindWindow, Name: "window", Features: Features{Add: true, Expire: true}, New: newWindow},
 		asWindow, compose.WindowConfig.Decode, compose.WindowConfig.Read, compose.WindowConfig.View),
 	{Number: envelope.KindQuorum, Name: "quorum", Features: Features{Insert: true}, New: newQuorum},
+	asked(opened(Kind{
+		Number: envelope.KindMap, Name: "map", Features: Features{Static: true, Get: true}, Build: buildMap,
+		shards: func(h envelope.Header) uint64 { return 1 << min(h.Extra>>8&0xff, 63) },
+	}, asRibbon, ribbon.Config.DecodeMap, ribbon.Config.ReadMap, ribbon.Config.View), asRibbon, ribbon.Config.At),
+	opened(Kind{
+		Number: envelope.KindExact, Name: "exact", Features: Features{Static: true, Out: true}, Build: buildExact,
+		shards: func(h envelope.Header) uint64 { return 1 << min(h.Extra>>8, 63) },
+	}, asExact, exact.Config.Decode, exact.Config.Read, exact.Config.View),
 }
 
 // striped is opened like the kinds of the table and is not one of them: its family
@@ -129,6 +141,7 @@ func asCounters(c Config) counting.Config  { return counting.Config{Hasher: c.Ha
 func asSlots(c Config) cuckoo.Config       { return cuckoo.Config{Hasher: c.Hasher, Alloc: c.Alloc} }
 func asQuotients(c Config) quotient.Config { return quotient.Config{Hasher: c.Hasher, Alloc: c.Alloc} }
 func asRibbon(c Config) ribbon.Config      { return ribbon.Config{Hasher: c.Hasher, Alloc: c.Alloc} }
+func asExact(c Config) exact.Config        { return exact.Config{Hasher: c.Hasher, Alloc: c.Alloc} }
 func asWindow(c Config) compose.WindowConfig {
 	return compose.WindowConfig{Hasher: c.Hasher, Alloc: c.Alloc}
 }
@@ -190,6 +203,20 @@ func newGrowing(n int, p float64, h hashing.Hasher) (bloomery.Hashed, error) {
 
 func buildRibbon(hashes []uint64, p float64, h hashing.Hasher) (bloomery.Hashed, error) {
 	return envelope.Hashed(ribbon.Config{ErrorRate: p, Hasher: h}.Build(context.Background(), hashes))
+}
+
+func buildMap(hashes []uint64, p float64, h hashing.Hasher) (bloomery.Hashed, error) {
+	if p == 1 { // which maps of nothing but values have
+		return nil, fmt.Errorf("codec: build: %w: error rate 1", bloomery.ErrParameter)
+	}
+	return envelope.Hashed(ribbon.Config{ErrorRate: p, ValueBits: 1, Hasher: h}.BuildMap(context.Background(), hashes, make([]uint32, len(hashes))))
+}
+
+func buildExact(hashes []uint64, p float64, h hashing.Hasher) (bloomery.Hashed, error) {
+	if p == 0 { // which is the default of a Config
+		return nil, fmt.Errorf("codec: build: %w: error rate 0", bloomery.ErrParameter)
+	}
+	return envelope.Hashed(exact.Config{ErrorRate: p, Hasher: h}.Build(context.Background(), hashes, nil))
 }
 
 // fused returns the entry of a kind of package fuse.

@@ -18,6 +18,7 @@ import (
 	"github.com/bloomery/bloomery/compose"
 	"github.com/bloomery/bloomery/counting"
 	"github.com/bloomery/bloomery/cuckoo"
+	"github.com/bloomery/bloomery/exact"
 	"github.com/bloomery/bloomery/fuse"
 	"github.com/bloomery/bloomery/hashing"
 	"github.com/bloomery/bloomery/quotient"
@@ -46,6 +47,7 @@ func TestPrintsNoSecret(t *testing.T) {
 		"quotient.Config":    quotient.Config{Hasher: h},
 		"fuse.Config":        fuse.Config[uint8]{Hasher: h},
 		"ribbon.Config":      ribbon.Config{Hasher: h},
+		"exact.Config":       exact.Config{Hasher: h},
 		"codec.Config":       codec.Config{Hasher: h},
 		"WindowConfig":       compose.WindowConfig{Hasher: h, Rotate: true},
 		"QuorumConfig":       compose.QuorumConfig{Hasher: h},

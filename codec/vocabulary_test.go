@@ -17,6 +17,7 @@ import (
 	"github.com/bloomery/bloomery/compose"
 	"github.com/bloomery/bloomery/counting"
 	"github.com/bloomery/bloomery/cuckoo"
+	"github.com/bloomery/bloomery/exact"
 	"github.com/bloomery/bloomery/fuse"
 	"github.com/bloomery/bloomery/hashing"
 	"github.com/bloomery/bloomery/quotient"
@@ -110,6 +111,7 @@ var speakers = []struct {
 	{new(fuse.Filter[uint8]), nil, "Shards"},
 	{new(ribbon.Filter), nil, "Shards"},
 	{new(ribbon.Map), nil, "Shards"},
+	{new(exact.Filter), nil, "Groups"},
 	{new(compose.Window), new(compose.Window), "Shape"},
 	{new(compose.Quorum), nil, "Members"},
 	{new(compose.Striped), nil, "Members"},

@@ -68,7 +68,7 @@ func (f *scattered) locate(front []uint64, words uint64) error {
 	for i := range f.parts {
 		s := &f.parts[i]
 		s.at = at
-		n := s.size(&f.table)
+		n := lines(s.size(&f.table))
 		if at > words || n > words-at {
 			return fmt.Errorf("%w: shard %d takes %d words of %d", bloomery.ErrCorrupt, i, n, words)
 		}

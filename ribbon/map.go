@@ -151,7 +151,7 @@ func mapContains[K []byte | string](m *mapping, dst []bool, keys []K) {
 // AppendBinary appends the encoding of the map to dst. The error is nil but for a
 // zero Map.
 func (m *Map) AppendBinary(dst []byte) ([]byte, error) {
-	if m.w == nil {
+	if m.words == nil {
 		return dst, errZero("marshal")
 	}
 	return envelope.Append(dst, m.header(), m.words), nil
@@ -163,7 +163,7 @@ func (m *Map) MarshalBinary() ([]byte, error) { return m.AppendBinary(nil) }
 
 // WriteTo writes the encoding of the map to w.
 func (m *Map) WriteTo(w io.Writer) (int64, error) {
-	if m.w == nil {
+	if m.words == nil {
 		return 0, errZero("write")
 	}
 	return envelope.WriteTo(w, m.header(), m.words)

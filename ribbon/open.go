@@ -110,29 +110,39 @@ func (f *table) attach(words []uint64) error {
 			return fmt.Errorf("%w: shard %d: %w", bloomery.ErrCorrupt, i, err)
 		}
 	}
-	rest := words[lines(len(words)-len(dir)):]
-	f.shards = make([]shard, len(all))
-	for i := range all {
-		n := all[i].size(f)
-		if n > uint64(len(rest)) {
-			return fmt.Errorf("%w: shard %d takes %d words, %d are left", bloomery.ErrCorrupt, i, n, len(rest))
-		}
-		all[i].words, rest = rest[:n:n], rest[n:]
-		f.shards[i] = all[i].open(f)
-		if !slices.IsSorted(f.shards[i].list) {
-			return fmt.Errorf("%w: shard %d: the list is not sorted", bloomery.ErrCorrupt, i)
-		}
-		for _, v := range f.shards[i].values {
-			if v>>f.field.bits != 0 {
-				return fmt.Errorf("%w: shard %d: a listed value of more than %d bits", bloomery.ErrCorrupt, i, f.field.bits)
-			}
-		}
+	rest, err := f.locateIn(all, words[lines(len(words)-len(dir)):], lineWords)
+	if err != nil {
+		return err
 	}
 	if len(rest) > 0 {
 		return fmt.Errorf("%w: %d words behind the last shard", bloomery.ErrCorrupt, len(rest))
 	}
 	f.weigh()
 	return nil
+}
+
+// locateIn finds the shards in words, each of a multiple of pad words, and returns
+// what is behind them.
+func (f *table) locateIn(all []built, words []uint64, pad uint64) ([]uint64, error) {
+	f.shards = make([]shard, len(all))
+	for i := range all {
+		n := (all[i].size(f) + pad - 1) / pad * pad
+		if n > uint64(len(words)) {
+			return nil, fmt.Errorf("%w: shard %d takes %d words, %d are left", bloomery.ErrCorrupt, i, n, len(words))
+		}
+		all[i].words, words = words[:n:n], words[n:]
+		s := all[i].open(f)
+		f.shards[i] = s
+		if !slices.IsSorted(s.list) {
+			return nil, fmt.Errorf("%w: shard %d: the list is not sorted", bloomery.ErrCorrupt, i)
+		}
+		for _, v := range s.values {
+			if v>>f.field.bits != 0 {
+				return nil, fmt.Errorf("%w: shard %d: a listed value of more than %d bits", bloomery.ErrCorrupt, i, f.field.bits)
+			}
+		}
+	}
+	return words, nil
 }
 
 // parse reads the shard's entry from the start of dir, which it shortens. No

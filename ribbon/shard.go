@@ -92,13 +92,13 @@ func (b *built) appendTo(dir []uint64) []uint64 {
 	return dir
 }
 
-// size returns how many words the shard takes, as whole lines.
+// size returns how many words the shard takes, without padding.
 func (b *built) size(f *table) uint64 {
 	n := uint64(b.list) * uint64(f.field.listWords())
 	for _, s := range b.shapes {
 		n += uint64(s.words(f.w, f.r))
 	}
-	return lines(n)
+	return n
 }
 
 // open returns the shard that is stored in words.

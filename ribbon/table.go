@@ -149,7 +149,7 @@ func (f *table) header() envelope.Header {
 // AppendBinary appends the encoding of the filter to dst. The error is nil but
 // for a zero filter.
 func (f *Filter) AppendBinary(dst []byte) ([]byte, error) {
-	if f.w == nil {
+	if f.words == nil {
 		return dst, errZero("marshal")
 	}
 	return envelope.Append(dst, f.header(), f.words), nil
@@ -161,7 +161,7 @@ func (f *Filter) MarshalBinary() ([]byte, error) { return f.AppendBinary(nil) }
 
 // WriteTo writes the encoding of the filter to w.
 func (f *Filter) WriteTo(w io.Writer) (int64, error) {
-	if f.w == nil {
+	if f.words == nil {
 		return 0, errZero("write")
 	}
 	return envelope.WriteTo(w, f.header(), f.words)
