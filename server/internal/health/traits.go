@@ -53,6 +53,8 @@ var kinds = map[string]traits{
 	"fuse16":      {symptoms: modelled, flat: true},
 	"fuse32":      {symptoms: modelled, flat: true},
 	"ribbon":      {symptoms: modelled, flat: true},
+	"map":         {symptoms: always, flat: true},
+	"exact":       {symptoms: always, flat: true},
 	"bf":          {symptoms: bounded &^ setOf(wrongKind, skewed), flat: true},
 	"cf":          {symptoms: bounded &^ setOf(wrongKind, skewed), flat: true},
 }

@@ -258,7 +258,7 @@ func (s *State) redraft(p Plan, in *decoder) (Contents, error) {
 // staticPlan reads kind and hash of a static filter that is not built yet.
 func (s *State) staticPlan(p Plan, in *decoder) (*shared, error) {
 	v, err := s.readHash(p, in)
-	if err == nil && v.kind.Build == nil {
+	if err == nil && (v.kind.Build == nil || v.kind.Features.Get || v.kind.Features.Out) {
 		return nil, fmt.Errorf("store: draft: %w: kind %s is not one that is built", bloomery.ErrVersion, v.kind.Name)
 	}
 	return v, err

@@ -51,8 +51,13 @@ func CheckLevel(data []byte, level uint64) error {
 	if level >= LevelShares || len(data) < ruleAt+8 {
 		return nil
 	}
-	if h, err := codec.Peek(data); err != nil || h.Kind.Name != "scalable" || [8]byte(data[ruleAt:]) == [8]byte{} {
+	h, err := codec.Peek(data)
+	switch {
+	case err != nil:
 		return nil //nolint:nilerr // what is wrong with it is said where it is read
+	case h.Kind.Features.Get || h.Kind.Features.Out: // kinds that came with LevelShares
+	case h.Kind.Name != "scalable" || [8]byte(data[ruleAt:]) == [8]byte{}:
+		return nil
 	}
 	return fmt.Errorf("%w: nodes of an older release cannot read this filter: bloomery cluster upgrade first", bloomery.ErrVersion)
 }

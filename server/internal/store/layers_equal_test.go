@@ -9,6 +9,7 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/bloom"
 	"github.com/bloomery/bloomery/codec"
+	"github.com/bloomery/bloomery/ribbon"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
@@ -64,12 +65,19 @@ func TestCheckLevel(t *testing.T) {
 		t.Fatal(err)
 	}
 	other, _ := bloom.New(100, 0.01).MarshalBinary()
+	values, err := ribbon.BuildMap([]uint64{1}, []uint32{1}, 1, 0.5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	newer, _ := values.MarshalBinary()
 	for _, c := range []struct {
 		name  string
 		data  []byte
 		level uint64
 		want  error
 	}{
+		{"map", newer, 1, bloomery.ErrVersion},
+		{"map", newer, store.LevelShares, nil},
 		{"flat shares", flat, 1, bloomery.ErrVersion},
 		{"flat shares", flat, store.LevelShares, nil},
 		{"equal shares", equal, 1, nil},

@@ -1,6 +1,6 @@
 package filter
 
-// FILTER.ADD, HAS, DEL and COUNT, by item and by hash.
+// FILTER.ADD, HAS, DEL, COUNT and GET, by item and by hash.
 
 import (
 	"slices"
@@ -127,12 +127,34 @@ var count = engine.Command{
 	Syntax: "key item [item ...]", Complexity: "O(n), n being the number of items",
 	Summary: "Returns for each item how often it was added. The count may be too high, never too low.",
 	Cost:    engine.ByItems,
-	Run:     runCount,
+	Run: func(x *engine.Context, c *engine.Call) {
+		runLook(x, c, func(f codec.Features) bool { return f.Count }, func(f bloomery.Hashed, h uint64) answer.Reply {
+			return answer.Integer(int64(f.(bloomery.Counter).CountHash(h)))
+		})
+	},
 }
 
-// runCount hashes outside the gate, since an item may be very long, and counts in pieces
-// inside it.
-func runCount(x *engine.Context, c *engine.Call) {
+// get is FILTER.GET key item [item ...].
+var get = engine.Command{
+	Name: "filter.get", Arity: -3, Flags: traits.ReadOnly | traits.Fast | traits.Outside, Keys: traits.OneKey(traits.KeyRO),
+	Categories: []string{"read", "filter", "fast"}, Group: traits.GroupFilter, Since: "0.3.0",
+	Syntax: "key item [item ...]", Complexity: "O(n), n being the number of items",
+	Summary: "Returns for each item its value in a map, or nil if it is certainly absent. An absent item gets some value with the false positive rate of the map.",
+	Cost:    engine.ByItems,
+	Run: func(x *engine.Context, c *engine.Call) {
+		runLook(x, c, func(f codec.Features) bool { return f.Get }, func(f bloomery.Hashed, h uint64) answer.Reply {
+			v, ok := f.(bloomery.Getter).GetHash(h)
+			if !ok {
+				return answer.Nil()
+			}
+			return answer.Integer(int64(v))
+		})
+	},
+}
+
+// runLook answers for each item what ask finds, on kinds that are able to. It hashes
+// outside the gate, since an item may be very long, and looks in pieces inside it.
+func runLook(x *engine.Context, c *engine.Call, able func(codec.Features) bool, ask func(bloomery.Hashed, uint64) answer.Reply) {
 	entry := look(x, c)
 	if entry == nil {
 		return
@@ -143,15 +165,15 @@ func runCount(x *engine.Context, c *engine.Call) {
 	case !usable:
 		c.Fail(missingKey(p.Plan()))
 		return
-	case !row.Features.Count:
-		c.Fail(unable(c, row, func(f codec.Features) bool { return f.Count }))
+	case !able(row.Features):
+		c.Fail(unable(c, row, able))
 		return
 	}
 	if !x.Hold(16 * len(c.Args)) {
 		c.Fail(answer.TextOOM)
 		return
 	}
-	counts, ok := make([]answer.Reply, 0, len(c.Args)-2), true
+	found, ok := make([]answer.Reply, 0, len(c.Args)-2), true
 	var hashes [256]uint64
 	for items := range slices.Chunk(c.Args[2:], len(hashes)) {
 		if x.GaveUp(c) {
@@ -160,12 +182,12 @@ func runCount(x *engine.Context, c *engine.Call) {
 		hasher.HashKeys(hashes[:], items)
 		x.Look(func() {
 			for _, h := range hashes[:len(items)] {
-				var n uint64
-				n, ok = countOne(store.PartAt(entry, uint32(bloomery.Route(h, uint(p.Plan().Parts)))), h)
+				var r answer.Reply
+				r, ok = lookOne(store.PartAt(entry, uint32(bloomery.Route(h, uint(p.Plan().Parts)))), h, ask)
 				if !ok {
 					return
 				}
-				counts = append(counts, answer.Integer(int64(n)))
+				found = append(found, r)
 			}
 		})
 		if !ok {
@@ -173,16 +195,16 @@ func runCount(x *engine.Context, c *engine.Call) {
 			return
 		}
 	}
-	c.Answer(answer.List(counts...))
+	c.Answer(answer.List(found...))
 }
 
-func countOne(p *store.Part, h uint64) (uint64, bool) {
+func lookOne(p *store.Part, h uint64, ask func(bloomery.Hashed, uint64) answer.Reply) (answer.Reply, bool) {
 	p.RLock()
 	defer p.RUnlock()
 	if p.Gone() {
-		return 0, false
+		return answer.Reply{}, false
 	}
-	return p.Filter().(bloomery.Counter).CountHash(h), true
+	return ask(p.Filter(), h), true
 }
 
 func addition(m *store.Scratch, _ bundle.Terms) store.Items {

@@ -265,17 +265,23 @@ func kindNamed(name string, static bool) (codec.Kind, string) {
 	var names []string
 	for _, k := range codec.Kinds() {
 		if strings.EqualFold(k.Name, name) {
+			if needsMore(k) {
+				return k, "ERR kind " + k.Name + " is built from more than its keys: bloomery build makes one, FILTER.LOAD takes it"
+			}
 			if k.Features.Static && !static {
 				return k, "ERR kind " + k.Name + " is built from all its keys at once: FILTER.REBUILD builds one, FILTER.LOAD takes one that was built"
 			}
 			return k, ""
 		}
-		if !k.Features.Static || static {
+		if !needsMore(k) && (!k.Features.Static || static) {
 			names = append(names, k.Name)
 		}
 	}
 	return codec.Kind{}, "ERR unknown kind '" + clip([]byte(name)) + "'; there are " + strings.Join(names, ", ")
 }
+
+// needsMore reports whether a kind is built from values or from keys that are out, too.
+func needsMore(k codec.Kind) bool { return k.Features.Get || k.Features.Out }
 
 // logOf returns the logarithm of a power of two.
 func logOf(n uint64) uint8 { return uint8(bits.TrailingZeros64(n)) }
