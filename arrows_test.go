@@ -145,7 +145,7 @@ var rooms = map[string][]string{
 	"cmd/bloomery/internal/dedupe": {"", "hashing", "bloom", "compose", "sizing", "internal/kernel", "internal/memory", "cmd/bloomery/internal/lines"},
 	"cmd/bloomery": {
 		"foreign", "foreign/bip158", "foreign/bip37", "foreign/bitsandblooms", "foreign/cassandra", "foreign/dcso", "foreign/guava", "foreign/leveldb", "foreign/parquet", "foreign/rocksdb",
-		"", "hashing", "hashing/named", "sizing", "bloom", "quotient", "fuse", "ribbon", "compose", "codec", "codec/file", "follow",
+		"", "hashing", "hashing/named", "sizing", "bloom", "quotient", "fuse", "ribbon", "exact", "compose", "codec", "codec/file", "follow",
 		"internal/figures", "internal/question", "internal/memory", "internal/shards", "internal/resp", "server", "server/datadir", "cmd/bloomery/internal/lines", "cmd/bloomery/internal/dedupe",
 	},
 	"examples/attack":   {"hashing", "bloom", "counting", "compose"},

@@ -51,6 +51,11 @@ type buildOptions struct {
 	multiset  bool
 	force     bool
 	maxMemory number[int64]
+	outs      []string // files of the keys that are out, for --kind exact
+	overlap   bool
+	value     string // the column of values, for --kind map
+	valueBits int
+	largest   bool
 	existing  string // the file of a filter that gets more keys; empty for a new one
 	merging   bool   // it gets those of other filters
 }
@@ -104,6 +109,10 @@ the header: -k email. --header leaves the header of each file out.
 as large as that system makes it for -n and -p. See docs/formats.md.
 
 --kind sliced makes a filter of each file, all in one, for bloomery which.
+--kind exact makes a filter that finds all lines and none of those of --out, in
+little more space than any such filter needs; other keys are found at a rate
+that it prints, and that -p bounds. --kind map keeps a small number for each
+key, from another column, for bloomery get.
 --kind window holds all lines in its present generation, and is sized for that.
 
 ` + kindList() + `
@@ -113,6 +122,8 @@ bloomery plan compares the kinds.`,
   bloomery build --csv -k mail -o mails.bf users.csv
   bloomery build --format dcso -n 1e6 -o words.bloom words.txt
   cat words.txt | bloomery build --max 1e7 -o piped.bf
+  bloomery build --kind exact --out valid.txt -o revoked.bx revoked.txt
+  bloomery build --kind map -k 1 --value 2 -p 1in256 -o blocks.bm blocks.tsv
   bloomery build --hashed hex --kind ribbon -p 1in256 -o leaked.bf sums.txt
   bloomery build -n 1e5 -o monday.bf monday.txt
   bloomery build -n 1e5 -o tuesday.bf tuesday.txt`,
@@ -121,6 +132,11 @@ bloomery plan compares the kinds.`,
 	newShell(cmd, func(ctx context.Context, s *shell, args []string) error { return o.run(ctx, s, args) }).bindSummary(cmd)
 	o.flags(cmd, isWritten)
 	cmd.Flags().Var(&o.most, "max", "the most different keys that can come, instead of -n: one pass, and no temporary file")
+	cmd.Flags().StringArrayVar(&o.outs, "out", nil, "for --kind exact: `FILE` of the keys that must never be found; may be repeated")
+	cmd.Flags().BoolVar(&o.overlap, "overlap", false, "for --kind exact: keys of --out that are among the others are in")
+	cmd.Flags().StringVar(&o.value, "value", "2", "for --kind map: the `COLUMN` of the values, whole numbers; keys are those of -k, column 1 by default")
+	cmd.Flags().IntVar(&o.valueBits, "value-bits", 0, "for --kind map: `BITS` of a value, 1 to 32; by default what the largest value needs")
+	cmd.Flags().BoolVar(&o.largest, "largest", false, "for --kind map: a key with several values gets the largest, which is else an error")
 	cmd.Flags().BoolVar(&o.estimate, "estimate", false, "count the keys first and make the filter as large as they need")
 	bindMultiset(cmd.Flags(), &o.multiset)
 	o.inputFlags.bind(cmd.Flags())
@@ -233,8 +249,16 @@ func (o *buildOptions) run(ctx context.Context, s *shell, args []string) error {
 	if o.format != "" {
 		return o.buildForeign(ctx, s, args)
 	}
-	if o.kind == slicedKind {
+	if err := o.checkOwn(); err != nil {
+		return err
+	}
+	switch o.kind {
+	case slicedKind:
 		return o.buildSliced(ctx, s, args)
+	case exactKind:
+		return o.buildExact(ctx, s, args)
+	case mapKind:
+		return o.buildMap(ctx, s, args)
 	}
 	kind, err := kindFor(o.kind, o.rate.value)
 	if err != nil {
@@ -318,6 +342,16 @@ func (o *buildOptions) run(ctx context.Context, s *shell, args []string) error {
 		return s.summary(o.output, f, b.lines, b.added, o.word(), start)
 	}
 	return o.streamed(ctx, s, &b, start)
+}
+
+// checkOwn refuses flags that are for one kind with another.
+func (o *buildOptions) checkOwn() error {
+	for _, own := range [][2]string{{"out", exactKind}, {"overlap", exactKind}, {"value", mapKind}, {"value-bits", mapKind}, {"largest", mapKind}} {
+		if o.kind != own[1] && o.changed(own[0]) {
+			return fmt.Errorf("--%s is for --kind %s", own[0], own[1])
+		}
+	}
+	return nil
 }
 
 // streamed reports a filter that was never in memory.

@@ -269,7 +269,7 @@ func adderOf(f bloomery.Hashed) (func(hs []uint64) (uint64, error), error) {
 			return uint64(len(hs)), nil
 		}, nil
 	}
-	return nil, fmt.Errorf("a %s filter never changes: build it again from all keys", f.Stats().Kind)
+	return nil, fmt.Errorf("%s filter never changes: build it again from all keys", aKind(f.Stats().Kind))
 }
 
 // full adds what to do about a filter that has no more room.

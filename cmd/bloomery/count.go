@@ -34,7 +34,15 @@ The exit code is 0 if a number is above 0, else 1.`,
   bloomery count --json seen.cf < words2.txt`,
 		Args: between(1, -1, "a filter, and values if they are not on standard input"),
 	}
-	newShell(cmd, func(ctx context.Context, s *shell, args []string) error { return o.run(ctx, s, args[0], args[1:]) })
+	newShell(cmd, func(ctx context.Context, s *shell, args []string) error {
+		return o.run(ctx, s, "count", args[0], args[1:], countsOf)
+	})
+	o.flags(cmd)
+	return cmd
+}
+
+// flags adds the flags of commands that print a number for each value.
+func (o *countOptions) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringArrayVarP(&o.files, "file", "f", nil, "read the values from the lines of `FILE`, - is standard input; may be repeated")
 	f.BoolVar(&o.noVerify, "no-verify", false, "do not verify the checksums of the filter")
@@ -42,10 +50,35 @@ The exit code is 0 if a number is above 0, else 1.`,
 	o.keyFlags.bind(f)
 	o.digestFlags.bind(cmd)
 	cmd.ValidArgsFunction = firstIsFile
-	return cmd
 }
 
-func (o *countOptions) run(ctx context.Context, s *shell, name string, values []string) error {
+// tally is how a number of a value is found and printed.
+type tally struct {
+	ask    func(h uint64) (n uint64, ok bool) // ok if there is one
+	absent string                             // instead of a number that is not there
+	object func(text *string, raw []byte, n uint64, ok bool) any
+}
+
+// countsOf counts values in a filter.
+func countsOf(name string, f bloomery.Hashed) (tally, error) {
+	counter, ok := f.(bloomery.Counter)
+	if !ok {
+		return tally{}, hinted{
+			fmt.Errorf("%s: %w: %s filter does not count", name, bloomery.ErrIncompatible, aKind(f.Stats().Kind)),
+			"build one of the kinds counting, spectral, cuckoo, quotient or growing",
+		}
+	}
+	return tally{
+		ask: func(h uint64) (uint64, bool) {
+			n := counter.CountHash(h)
+			return n, n > 0
+		},
+		absent: "0",
+		object: func(text *string, raw []byte, n uint64, _ bool) any { return tallyJSON{text, raw, n} },
+	}, nil
+}
+
+func (o *countOptions) run(ctx context.Context, s *shell, verb, name string, values []string, open func(string, bloomery.Hashed) (tally, error)) error {
 	h, err := o.hasher()
 	if err != nil {
 		return err
@@ -63,19 +96,16 @@ func (o *countOptions) run(ctx context.Context, s *shell, name string, values []
 		return err
 	}
 	defer f.close()
-	counter, ok := f.Hashed.(bloomery.Counter)
-	if !ok {
-		return hinted{
-			fmt.Errorf("%s: %w: a %s filter does not count", name, bloomery.ErrIncompatible, f.Stats().Kind),
-			"build one of the kinds counting, spectral, cuckoo, quotient or growing",
-		}
+	found, err := open(name, f.Hashed)
+	if err != nil {
+		return err
 	}
 	hashes, err := o.hashesOf(name, f.Hashed)
 	if err != nil {
 		return err
 	}
-	c := tallier{hashes: hashes, key: o.compared, count: counter.CountHash, separator: o.separator(), asJSON: s.asJSON}
-	return answerLines(ctx, s, &o.inputFlags, "count", in, c.work, func(t *tallies) *tallies { return t })
+	c := tallier{tally: found, hashes: hashes, key: o.compared, separator: o.separator(), asJSON: s.asJSON}
+	return answerLines(ctx, s, &o.inputFlags, verb, in, c.work, func(t *tallies) *tallies { return t })
 }
 
 // answerLines writes what work makes of all lines, in their order. of is where that is.
@@ -103,11 +133,11 @@ func answerLines[T any](ctx context.Context, s *shell, o *inputFlags, label stri
 	return err
 }
 
-// tallier counts batches of lines.
+// tallier looks batches of lines up.
 type tallier struct {
+	tally
 	hashes    hashFunc
 	key       lines.Key
-	count     func(h uint64) uint64
 	separator byte
 	asJSON    bool
 }
@@ -126,23 +156,26 @@ type tallyJSON struct {
 	Count  uint64  `json:"count"`
 }
 
-// work counts a batch.
+// work looks a batch up.
 func (c *tallier) work(b *lines.Batch, t *tallies) error {
 	t.text, t.found = t.text[:0], false
 	if err := t.of(b, &c.key, c.hashes); err != nil {
 		return err
 	}
 	for i, r := range b.Records {
-		count := c.count(t.hashes[i])
-		t.found = t.found || count > 0
+		n, ok := c.ask(t.hashes[i])
+		t.found = t.found || ok
 		if !c.asJSON {
-			t.text = strconv.AppendUint(t.text, count, 10)
+			if ok {
+				t.text = strconv.AppendUint(t.text, n, 10)
+			} else {
+				t.text = append(t.text, c.absent...)
+			}
 			t.text = append(append(append(t.text, '\t'), r...), c.separator)
 			continue
 		}
-		j := tallyJSON{Count: count}
-		j.Value, j.Base64 = textOrBytes(r)
-		line, err := json.Marshal(j)
+		text, raw := textOrBytes(r)
+		line, err := json.Marshal(c.object(text, raw, n, ok))
 		if err != nil {
 			return err
 		}

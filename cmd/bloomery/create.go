@@ -48,7 +48,7 @@ func (o *buildOptions) create(ctx context.Context, s *shell, name string) error 
 	}
 	switch {
 	case kind.New == nil:
-		return hinted{errors.New("a " + kind.Name + " filter never changes"), "build it from all keys: bloomery build --kind " + kind.Name}
+		return hinted{errors.New(aKind(kind.Name) + " filter never changes"), "build it from all keys: bloomery build --kind " + kind.Name}
 	case o.keys.text == "" && !kind.Features.Grow:
 		return errors.New("give the number of keys with -n")
 	case name == "-" && s.jsonToStdout():

@@ -123,7 +123,7 @@ func hintOf(err error) string {
 
 // packages are those whose errors begin with their name and an operation, which
 // mean nothing to a reader at a terminal.
-var packages = []string{"file", "codec", "bloom", "counting", "cuckoo", "quotient", "fuse", "ribbon", "compose", "sizing", "shards", "dedupe", "local",
+var packages = []string{"file", "codec", "bloom", "counting", "cuckoo", "quotient", "fuse", "ribbon", "exact", "compose", "sizing", "shards", "dedupe", "local",
 	"foreign", "guava", "dcso", "bitsandblooms", "parquet", "cassandra", "rocksdb", "leveldb", "bip37", "bip158"}
 
 // about returns err for people: with the name of the file in front, once, and

@@ -50,6 +50,14 @@ func kindOf(f bloomery.Hashed) (codec.Kind, error) {
 	return kindNamed(f.Stats().Kind)
 }
 
+// aKind returns the name of a kind with its article.
+func aKind(name string) string {
+	if name == exactKind {
+		return "an " + name
+	}
+	return "a " + name
+}
+
 // anyFuse stands for the smallest fuse kind with the rate asked.
 const anyFuse = "fuse"
 

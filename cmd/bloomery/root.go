@@ -57,7 +57,7 @@ func newRoot(out io.Writer) *cobra.Command {
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), "FlagUsages", fmt.Sprintf("FlagUsagesWrapped %d", defaultWidth)))
 	addGroup(root, "start", "Start with:", newPlan(), newBuild(), newCheck(), newDedupe(), newServe())
-	addGroup(root, "ask", "Look into filters:", newCount(), newWhich(), newInspect(), newDiff())
+	addGroup(root, "ask", "Look into filters:", newCount(), newGet(), newWhich(), newInspect(), newDiff())
 	addGroup(root, "make", "Make and change filters:", newCreate(), newAdd(), newRemove(), newCorrect(), newMerge(), newIntersect(), newPatch(),
 		newFold(), newGrow(), newNoise(), newConvert())
 	addGroup(root, "copies", "Keep copies up to date:", newPublish(), newFollow())

@@ -61,9 +61,14 @@ func (s *shell) summaryOf(name, what string, stats statsJSON, lines, added uint6
 	}
 	s.say("%s: %s, %s, %s %s, %s, false positive rate %s", name, what, plural(lines, "line"), grouped(added), word,
 		bytesText(stats.Bytes), rateText(stats.Predicted))
+	s.took(lines, start)
+	return nil
+}
+
+// took says how long it took, if anybody wants to know.
+func (s *shell) took(lines uint64, start time.Time) {
 	if s.verbose {
 		took := time.Since(start)
 		s.say("took %s, %s lines/s", took.Round(time.Millisecond), grouped(uint64(float64(lines)/took.Seconds())))
 	}
-	return nil
 }

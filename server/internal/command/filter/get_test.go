@@ -1,4 +1,4 @@
-package command_test
+package filter_test
 
 import (
 	"encoding"
@@ -31,7 +31,7 @@ func TestFilterGet(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := b.do("FILTER.LOAD", key, "1", string(data)); got != "+OK" {
+		if got := b.Do("FILTER.LOAD", key, "1", string(data)); got != "+OK" {
 			t.Fatalf("FILTER.LOAD %s = %s", key, got)
 		}
 	}
@@ -51,21 +51,21 @@ func TestFilterGet(t *testing.T) {
 		{"FILTER.REBUILD copy BEGIN ribbon CAPACITY 10", "+OK"},
 		{"FILTER.REBUILD copy ABORT", "+OK"},
 	} {
-		if got := b.line(c[0]); got != c[1] {
+		if got := b.Line(c[0]); got != c[1] {
 			t.Errorf("%s = %s, want %s", c[0], got, c[1])
 		}
 	}
 	for _, key := range []string{"m", "x"} {
 		for _, p := range piecesOf(t, b, key) {
-			if got := b.do(append([]string{"FILTER.LOAD", "again" + key}, p...)...); got != "+OK" {
+			if got := b.Do(append([]string{"FILTER.LOAD", "again" + key}, p...)...); got != "+OK" {
 				t.Errorf("FILTER.LOAD of the dump of %s = %s", key, got)
 			}
 		}
 	}
-	if got := b.line("FILTER.GET againm a"); got != "[:7]" {
+	if got := b.Line("FILTER.GET againm a"); got != "[:7]" {
 		t.Errorf("FILTER.GET of a map that was dumped and loaded = %s", got)
 	}
-	if got := b.line("FILTER.HAS againx a c"); got != "[true false]" {
+	if got := b.Line("FILTER.HAS againx a c"); got != "[true false]" {
 		t.Errorf("FILTER.HAS of a filter that was dumped and loaded = %s", got)
 	}
 }
