@@ -13,6 +13,7 @@ import (
 	"github.com/bloomery/bloomery/internal/fields"
 	"github.com/bloomery/bloomery/internal/shards"
 	"github.com/bloomery/bloomery/ribbon"
+	"github.com/bloomery/bloomery/sizing"
 )
 
 // ErrBoth means that a key is both in and out. It wraps ErrParameter.
@@ -221,7 +222,7 @@ func (b *build) classes(counts []count) (classes []byte, rates []float64) {
 		if b.Overlap { // most likely all that are in have come as out, too
 			c.out -= min(c.out, c.in)
 		}
-		rate := b.rate(c.in, c.out)
+		rate := sizing.ExactRate(c.in, c.out, b.ErrorRate)
 		switch {
 		case c.in == 0:
 			classes[g] = noneIn

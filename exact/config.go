@@ -3,7 +3,6 @@ package exact
 import (
 	"fmt"
 	"io"
-	"math"
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/hashing"
@@ -103,25 +102,6 @@ func (c Config) width() int {
 // own hasher is not used.
 func (c Config) stage(rate float64) ribbon.Config {
 	return ribbon.Config{ErrorRate: rate, Width: c.width(), Shards: c.Shards, Workers: c.Workers, Scratch: c.Scratch, Memory: c.Memory}
-}
-
-// rate returns the rate of the filter of a group with so many keys that are in and
-// out, noRate if it is better without one. n·r + m·2^-r bits are least where r is a
-// whole number: rates between take a mix of the two beside them, and the best of a
-// line is one of its ends.
-func (c Config) rate(in, out uint64) float64 {
-	best, least := 0, float64(out)
-	for r := 1; r <= maxBits; r++ {
-		if bits := float64(in)*float64(r) + math.Ldexp(float64(out), -r); bits < least {
-			best, least = r, bits
-		}
-	}
-	rate := math.Ldexp(1, -best)
-	// A key that is neither passes the second stage in half of cases.
-	if c.ErrorRate > 0 {
-		rate = min(rate, 2*c.ErrorRate)
-	}
-	return rate
 }
 
 // opening returns the part of c that opens filters.

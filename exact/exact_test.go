@@ -19,6 +19,7 @@ import (
 	"github.com/bloomery/bloomery/exact"
 	"github.com/bloomery/bloomery/hashing"
 	"github.com/bloomery/bloomery/internal/golden"
+	"github.com/bloomery/bloomery/sizing"
 )
 
 // hashes returns n hashes; different seeds give different ones.
@@ -191,6 +192,13 @@ func TestSize(t *testing.T) {
 		least := log2Choose(universe, float64(n))
 		if over := float64(f.Stats().Bits) / least; over > limit {
 			t.Errorf("share %v: %v of the least possible size, want %v at most", share, over, limit)
+		}
+		planned, err := sizing.ExactBits(uint64(n), uint64(universe-n), 0, 128)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := float64(f.Stats().Bits); math.Abs(got/float64(planned)-1) > 0.01 {
+			t.Errorf("share %v: %v bits, %d were planned", share, got, planned)
 		}
 		p := f.Stats().Predicted
 		got := float64(wrong(f, absent, false)) / float64(len(absent))

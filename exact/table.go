@@ -28,6 +28,7 @@ type table struct {
 	special   special          // what groups do without one
 	filters   []*ribbon.Filter // the first stage, one for each rate
 	bits      *ribbon.Map      // the second stage; nil if no group has one
+	first     *ribbon.Filter   // of the one group that there is, if it has one
 	words     []uint64         // the payload
 }
 
@@ -83,6 +84,9 @@ func (f *table) ContainsString(key string) bool { return f.ContainsHash(f.hasher
 // reports whether it may be in one of them: for keys that are out ContainsIn is
 // exact, and this is not.
 func (f *table) ContainsHash(h uint64) bool {
+	if f.first != nil {
+		return f.first.ContainsHash(h) && f.bit(h)
+	}
 	if len(f.classes) == 1 {
 		return f.has(f.classes[0], h)
 	}
@@ -127,16 +131,15 @@ func (f *table) bit(h uint64) bool {
 // than hs.
 func (f *table) ContainsHashes(dst []bool, hs []uint64) {
 	dst = dst[:len(hs):len(dst)]
-	if len(f.classes) != 1 || int(f.classes[0]) >= len(f.filters) {
+	if f.first == nil {
 		for i, h := range hs {
 			dst[i] = f.ContainsHash(h)
 		}
 		return
 	}
-	first := f.filters[f.classes[0]]
 	for len(hs) > 0 {
 		n := min(batch, len(hs))
-		first.ContainsHashes(dst[:n], hs[:n])
+		f.first.ContainsHashes(dst[:n], hs[:n])
 		f.decide(dst[:n], hs[:n])
 		dst, hs = dst[n:], hs[n:]
 	}
@@ -202,7 +205,10 @@ func (f *table) Stats() bloomery.Stats {
 
 // weigh sets what follows from the classes of the groups.
 func (f *table) weigh() {
-	f.kinds, f.special = 0, special{}
+	f.kinds, f.special, f.first = 0, special{}, nil
+	if len(f.classes) == 1 && int(f.classes[0]) < len(f.filters) {
+		f.first = f.filters[f.classes[0]]
+	}
 	for _, class := range f.classes {
 		switch class {
 		case noneIn:

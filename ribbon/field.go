@@ -66,6 +66,21 @@ func (f field) get64(l *layer, h, start uint64, r int) (value uint32, ok bool) {
 	return value, d&1 == 0
 }
 
+// bit returns the one bit that a key has whose row begins at start, in a map of
+// nothing but bits. All blocks that the row lies over are narrow.
+func (l *layer) bit(w *width, h, start uint64) uint32 {
+	block, off := start/blockSlots, start%blockSlots
+	if w.bits == 64 {
+		x := row64(h)
+		cols := l.cols[block:][:2]
+		return uint32(bits.OnesCount64(cols[0]&(x.lo<<(off&63))^cols[1]&(x.lo>>1>>(63-off&63)))) & 1
+	}
+	x := row128(h)
+	cols := l.cols[block:][:3]
+	mid := x.hi<<(off&63) | x.lo>>1>>(63-off&63)
+	return uint32(bits.OnesCount64(cols[0]&(x.lo<<(off&63))^cols[1]&mid^cols[2]&(x.hi>>1>>(63-off&63)))) & 1
+}
+
 // get128 is get64 for rows of 128 coefficients, which reach over three blocks.
 func (f field) get128(l *layer, h, start uint64, r int) (value uint32, ok bool) {
 	x := row128(h)

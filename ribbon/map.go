@@ -70,6 +70,9 @@ func (m *mapping) getFrom(s *shard, first int, h uint64) (value uint32, ok bool)
 
 // getAt is getFrom in a layer that keeps the key.
 func (m *mapping) getAt(l *layer, h, start uint64) (value uint32, ok bool) {
+	if m.r == 1 && int(start/blockSlots)+m.w.words() < l.narrow {
+		return l.bit(m.w, h, start), true
+	}
 	if m.w.bits == 64 {
 		return m.field.get64(l, h, start, m.r)
 	}

@@ -85,7 +85,7 @@ func Advise(needs Needs) (Advice, error) {
 
 // offer prices a kind, or returns the reason why it does not serve.
 func (q Needs) offer(k *kind) (Choice, string) {
-	if missing := q.features() &^ k.has; missing != 0 {
+	if missing := q.features() &^ k.can(q); missing != 0 {
 		return Choice{}, "it cannot " + missing.String()
 	}
 	if k.has&expires != 0 && !q.Expiry {
@@ -93,6 +93,12 @@ func (q Needs) offer(k *kind) (Choice, string) {
 	}
 	if k.static && !q.Immutable {
 		return Choice{}, "it is built from all keys at once and never changes"
+	}
+	if k.has&values != 0 && q.ValueBits == 0 {
+		return Choice{}, "it keeps a value for each key"
+	}
+	if k.has&exact != 0 && (q.Universe == 0 || q.Capacity == 0) {
+		return Choice{}, "it is built from all keys that are asked for, also those that are not in the set"
 	}
 	if k.bounded && q.Capacity == 0 && !q.Deletes && !q.Counts {
 		return Choice{}, "how far it can grow is fixed when it is made"
@@ -133,6 +139,9 @@ func (q Needs) offer(k *kind) (Choice, string) {
 
 // planOf plans one set, a grown one if nobody knows its size.
 func (q Needs) planOf(k *kind) (plan, error) {
+	if k.of != nil {
+		return k.of(q)
+	}
 	if q.Keys > 0 && q.uncertain() && k.endless() {
 		return k.grown(min(firstKeys, q.Keys), q.Keys, q.ErrorRate)
 	}

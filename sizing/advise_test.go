@@ -104,7 +104,7 @@ func TestAdviseFirst(t *testing.T) {
 		if got := names(a.Exact); !slices.Equal(got, []string{"go map", "sorted array", "redis set"}) {
 			t.Errorf("%s: exact sets %v", c.what, got)
 		}
-		if n := len(a.Kinds) + len(a.Others) + len(a.Refused); n != 17 {
+		if n := len(a.Kinds) + len(a.Others) + len(a.Refused); n != 19 {
 			t.Errorf("%s: %d kinds in all, want 17", c.what, n)
 		}
 	}

@@ -16,6 +16,7 @@ const (
 	writers
 	parquet
 	exact
+	values
 )
 
 // featureTexts are in the order of the constants.
@@ -27,6 +28,7 @@ var featureTexts = [...]string{
 	"be written by several goroutines",
 	"have the bytes of Parquet",
 	"be free of false positives",
+	"keep a value for each key",
 }
 
 // String lists the features of f in plain words.
@@ -48,6 +50,7 @@ type kind struct {
 	has      feature
 	reason   string // when it is the one to take
 	plan     func(n uint64, p float64) (plan, error)
+	of       func(q Needs) (plan, error)                    // instead, if it depends on more
 	grown    func(first, n uint64, p float64) (plan, error) // after a start with few keys, if it grows
 	manySets bool                                           // one array for all sets, see Needs.Sets
 	static   bool                                           // built from all keys at once
@@ -55,6 +58,15 @@ type kind struct {
 	refuses  bool                                           // takes no keys past its capacity
 	fewTimes bool                                           // counts a key a few times only
 	spans    bool                                           // keeps every key for a span of time, and then no longer
+}
+
+// can returns what a kind can do for these needs: one without errors needs a
+// universe.
+func (k *kind) can(q Needs) feature {
+	if q.Universe == 0 {
+		return k.has &^ exact
+	}
+	return k.has
 }
 
 // kindOf returns the row of a kind that is in the table.
@@ -138,6 +150,14 @@ var kinds = [...]kind{
 	{
 		name: "ribbon", make: "ribbon.Build", static: true, plan: ribbonPlan,
 		reason: "built once from all keys: within half a percent of the least possible space, at any rate",
+	},
+	{
+		name: "exact", make: "exact.Build", static: true, has: exact, of: exactPlan,
+		reason: "built once from all keys that are asked for: no error among them, in 6% to 10% more than the least possible space",
+	},
+	{
+		name: "map", make: "ribbon.BuildMap", static: true, has: values, of: mapPlan,
+		reason: "built once from all keys: a value for each of them beside its fingerprint",
 	},
 }
 

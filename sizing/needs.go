@@ -32,6 +32,11 @@ type Needs struct {
 	Memory uint64
 	// Sets is how many sets of this size are asked for the same key.
 	Sets int
+	// Universe is how many keys there are that are ever asked for, those of the set
+	// among them, if all of them are known before the first query.
+	Universe uint64
+	// ValueBits is the length of a value that each key has, up to 32 bits.
+	ValueBits int
 
 	Growth    bool // there may be more keys than Capacity
 	Deletes   bool // keys are deleted
@@ -72,6 +77,12 @@ func (q Needs) check() error {
 		return fmt.Errorf("%w: %d keys, at most 2^63", bloomery.ErrTooLarge, max(q.Keys, q.Capacity))
 	case q.Capacity != 0 && q.Capacity < q.Keys:
 		return fmt.Errorf("%w: room for %d keys where %d are expected", bloomery.ErrParameter, q.Capacity, q.Keys)
+	case q.Universe > MaxBits:
+		return fmt.Errorf("%w: %d keys, at most 2^63", bloomery.ErrTooLarge, q.Universe)
+	case q.Universe != 0 && q.Universe < max(q.Keys, q.Capacity):
+		return fmt.Errorf("%w: %d keys in a universe of %d", bloomery.ErrParameter, max(q.Keys, q.Capacity), q.Universe)
+	case q.ValueBits < 0 || q.ValueBits > MaxRibbonColumns:
+		return fmt.Errorf("%w: values of %d bits, not of up to %d", bloomery.ErrParameter, q.ValueBits, MaxRibbonColumns)
 	case q.Immutable && (q.Growth || q.Deletes || q.Expiry || q.Writers):
 		return fmt.Errorf("%w: a set that never changes has no growth, deletes, expiry or writers", bloomery.ErrParameter)
 	}
@@ -133,6 +144,7 @@ func (q Needs) features() feature {
 		{q.Writers, writers},
 		{q.Parquet, parquet},
 		{q.exact(), exact},
+		{q.ValueBits > 0, values},
 	} {
 		if need.is {
 			f |= need.of

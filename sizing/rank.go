@@ -75,6 +75,9 @@ func (q Needs) uncertain() bool { return q.Keys == 0 || q.Capacity/oversized > q
 // dominates reports whether x, which stands before y, is no worse in anything
 // that y could be chosen for.
 func (q Needs) dominates(x, y Choice) bool {
+	if y.ErrorRate == 0 && x.ErrorRate > 0 {
+		return false // it is without errors
+	}
 	full := kindOf(x.Name).refuses && !kindOf(y.Name).refuses
 	few := q.Counts && kindOf(x.Name).fewTimes && !kindOf(y.Name).fewTimes
 	slow := x.Lookup > y.Lookup || !q.Immutable && x.Insert > y.Insert

@@ -34,7 +34,7 @@ func (q Needs) warnings(a Advice) []Warning {
 func warnNoKind(q Needs, _ Advice) Warning {
 	need := q.features()
 	for i := range kinds {
-		if need&^kinds[i].has == 0 {
+		if need&^kinds[i].can(q) == 0 {
 			return Warning{}
 		}
 	}

@@ -134,6 +134,7 @@ func exampleTexts(t *testing.T) string {
 	dir := t.TempDir()
 	for name, text := range map[string]string{
 		"words.txt": "alice\nbob\neve\nalice\n", "words2.txt": "alice\nzoe\n", "more.txt": "dave\n",
+		"revoked.txt": "mallory\n", "valid.txt": "alice\nbob\n", "blocks.tsv": "alice\t17\nbob\t203\n",
 		"monday.txt": "alice\nbob\n", "tuesday.txt": "alice\neve\n",
 		"sums.txt":      "5baa61e4c9b93f3f0682250b6cf8331b7ee68fd8\n7c4a8d09ca3762af61e59520943dc26494f8941b\n",
 		"users.csv":     "name,mail\nAnn,ann@example.org\nAnna,ann@example.org\n",
@@ -153,6 +154,9 @@ func exampleFolder(t *testing.T) string {
 		if code, _, errOut := call(t, "build", "-n", "1000", "-o", filepath.Join(dir, name), filepath.Join(dir, words)); code != 0 {
 			t.Fatal(errOut)
 		}
+	}
+	if code, _, errOut := call(t, "build", "--kind", "map", "-o", filepath.Join(dir, "blocks.bm"), filepath.Join(dir, "blocks.tsv")); code != 0 {
+		t.Fatal(errOut)
 	}
 	if code, _, errOut := call(t, "build", "--kind", "cuckoo", "-n", "1000", "-o", filepath.Join(dir, "seen.cf"), filepath.Join(dir, "words.txt")); code != 0 {
 		t.Fatal(errOut)

@@ -25,7 +25,7 @@ bloomery build --kind map makes a map.
 
 The exit code is 0 if a key has a value, else 1.`,
 		Example: `  bloomery get blocks.bm alice bob
-  bloomery get --json blocks.bm < names.txt`,
+  bloomery get --json blocks.bm < words.txt`,
 		Args: between(1, -1, "a map, and keys if they are not on standard input"),
 	}
 	newShell(cmd, func(ctx context.Context, s *shell, args []string) error {

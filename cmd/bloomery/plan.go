@@ -17,17 +17,18 @@ import (
 
 // planOptions are the flags of plan.
 type planOptions struct {
-	keys     number[uint64]
-	headroom number[int]
-	rate     number[float64]
-	needs    []string
-	keyBytes int
-	fpCost   float64
-	absent   number[float64]
-	memory   number[int64]
-	sets     int
-	plot     bool
-	queries  number[uint64]
+	keys      number[uint64]
+	headroom  number[int]
+	rate      number[float64]
+	needs     []string
+	keyBytes  int
+	fpCost    float64
+	absent    number[float64]
+	memory    number[int64]
+	sets      int
+	valueBits int
+	plot      bool
+	queries   number[uint64]
 
 	anonymity float64
 	universe  number[uint64]
@@ -88,7 +89,8 @@ filter, so each real key hides among K.
 	f.IntVar(&o.sets, "sets", 1, "number `N` of sets of this size that are asked for the same key")
 	f.Var(&o.queries, "queries", "queries per second, to show what the filter saves: 50k/s")
 	f.Float64Var(&o.anonymity, "anonymity", 0, "choose the rate so that each key of a published filter hides among `K`; needs --universe")
-	f.Var(&o.universe, "universe", "number of possible keys, for --anonymity: 1e8")
+	f.Var(&o.universe, "universe", "number of possible keys, for --anonymity, or of all that are asked for, with --needs immutable: 1e8")
+	f.IntVar(&o.valueBits, "value-bits", 0, "`BITS` of a value that each key has, with --needs immutable")
 	f.BoolVar(&o.plot, "plot", false, "draw the false positive rate as keys are added")
 	completeList(cmd, "needs", question.Needs()...)
 	cmd.ValidArgsFunction = cobra.FixedCompletions([]string{"n=", "p=", "m=", "k=", "bits="}, cobra.ShellCompDirectiveNoFileComp|cobra.ShellCompDirectiveNoSpace)
@@ -181,7 +183,10 @@ func (o *planOptions) withHeadroom(keys uint64) (uint64, error) {
 func (o *planOptions) sizingNeeds(q sizing.Params) (sizing.Needs, error) {
 	n := sizing.Needs{
 		Keys: q.N, ErrorRate: q.P, KeyBytes: o.keyBytes, FalsePositiveCost: o.fpCost,
-		Absent: o.absent.value, Memory: uint64(o.memory.value), Sets: o.sets,
+		Absent: o.absent.value, Memory: uint64(o.memory.value), Sets: o.sets, ValueBits: o.valueBits,
+	}
+	if o.anonymity == 0 {
+		n.Universe = o.universe.value
 	}
 	for _, need := range o.needs {
 		if !question.Need(&n, strings.TrimSpace(need)) {

@@ -20,9 +20,11 @@ func (o *planOptions) hidden(q sizing.Params) (float64, error) {
 			fmt.Errorf("--anonymity %v: a key hides among K keys, itself included: K must be more than 1", o.anonymity),
 			"as in: bloomery plan --anonymity 20 --universe 1e8 n=100",
 		}
-	case o.anonymity == 0 && o.universe.value == 0:
+	case o.anonymity == 0 && (o.universe.value == 0 || slices.Contains(o.needs, "immutable")):
 		return q.P, nil
-	case o.anonymity == 0 || o.universe.value == 0:
+	case o.anonymity == 0:
+		return 0, errors.New("--universe goes with --anonymity, or with --needs immutable")
+	case o.universe.value == 0:
 		return 0, errors.New("--anonymity and --universe go together")
 	case q.N == 0 || q.P != 0 || q.M != 0:
 		return 0, errors.New("--anonymity takes the place of p=: give n=, and neither p= nor m= nor bits=")

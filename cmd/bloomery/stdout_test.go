@@ -52,6 +52,7 @@ func printing(dir, addr, data string) map[string][]string {
 		"dedupe":         {"dedupe", filepath.Join(dir, "words.txt")},
 		"serve":          {"serve", "--print-config"},
 		"count":          {"count", filepath.Join(dir, "seen.cf"), "alice"},
+		"get":            {"get", filepath.Join(dir, "blocks.bm"), "alice"},
 		"which":          {"which", "-f", filepath.Join(dir, "words.txt"), words},
 		"inspect":        {"inspect", words},
 		"diff":           {"diff", words, filepath.Join(dir, "monday.bf")},

@@ -17,6 +17,7 @@ func experiments() []experiment {
 		quotientExperiments(),
 		fuseExperiments(),
 		ribbonExperiments(),
+		exactExperiments(),
 	)
 }
 
@@ -35,5 +36,6 @@ func aims() []aim {
 		quotientAims(),
 		fuseAims(),
 		ribbonAims(),
+		exactAims(),
 	)
 }
