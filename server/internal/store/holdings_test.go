@@ -2,12 +2,14 @@ package store_test
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"testing"
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/bloom"
 	"github.com/bloomery/bloomery/codec"
+	"github.com/bloomery/bloomery/compose"
 	"github.com/bloomery/bloomery/hashing"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/placement"
@@ -307,5 +309,76 @@ func TestLoadsWhatWasSaid(t *testing.T) {
 		if res := piece(30, len(sheet)); (res.Err == nil) != c.fits || !c.fits && !errors.Is(res.Err, bloomery.ErrIncompatible) {
 			t.Errorf("kind %s, check %x: %v", c.kind.Name, c.hash.Check(), res.Err)
 		}
+	}
+}
+
+// TestHoldsWithoutContents asks that a node that is said to hold what it has not learned does
+// not answer for it, and makes nothing in it.
+func TestHoldsWithoutContents(t *testing.T) {
+	s, id := holder(t)
+	step(t, s, &store.Session{Node: 1, Last: 1, Nonce: 77, Empty: true})
+	s.Sweep()
+	p := partOf(s, id, 2)
+	place, _ := copyAt(s, p.Shard())
+	since := uint64(apply(t, s, store.Record{Body: &store.ShardLearn{Node: 1, Shard: uint64(p.Shard()), Version: place.Version}}).N)
+	step(t, s, &store.ShardHold{Node: 1, Shard: uint64(p.Shard()), Since: since})
+	if s.Answers(p) || s.Holdings().Keeps(p.Shard()) {
+		t.Error("it answers for what it does not have")
+	}
+}
+
+// TestWhatStandsElsewhere asks that a part keeps its age when its contents go, and that a
+// window without a name is none that time passes for.
+func TestWhatStandsElsewhere(t *testing.T) {
+	s, _ := holder(t)
+	header := creation(t, 100, 0).Body.(*store.Make).Header
+	plan, outline := &store.Plan{Generation: 1000}, header[len(store.AppendPlan(nil, &store.Plan{})):]
+	named := apply(t, s, store.Record{At: 5000, Body: &store.Make{As: store.OpFilter, Name: []byte("w"), Header: store.AppendCreation(nil, plan, outline)}}).Entry
+	unnamed := apply(t, s, store.Record{At: 5000, Body: s.Place(store.StageFilter(plan, outline), []byte("v"))}).Entry
+	step(t, s, &store.Session{Node: 1, Last: 1, Nonce: 77, Empty: true})
+	s.Sweep()
+	for _, id := range []uint64{named.ID, unnamed.ID} {
+		if p := partOf(s, id, 0); !p.Elsewhere() || p.Made() != 5 {
+			t.Errorf("id %d: elsewhere %v, made %d", id, p.Elsewhere(), p.Made())
+		}
+	}
+	if w := s.Windows(); w[named.ID] != s.Names.ByID(named.ID) || w[unnamed.ID] != nil {
+		t.Errorf("windows are %v", w)
+	}
+}
+
+// TestRefusedElsewhere asks that a filter that cannot be made is refused by a node that would
+// not hold it: what is wrong with it shows only when it is made.
+func TestRefusedElsewhere(t *testing.T) {
+	holds, _ := holder(t)
+	lacks, _ := holder(t)
+	step(t, lacks, &store.Session{Node: 1, Last: 1, Nonce: 77, Empty: true})
+	window, err := compose.WindowConfig{Capacity: 100, ErrorRate: 0.01}.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	outline, err := codec.AppendOutline(nil, window)
+	if err != nil {
+		t.Fatal(err)
+	}
+	refused := 0
+	for i := range outline {
+		for bit := range 8 {
+			outline[i] ^= 1 << bit
+			body := &store.Make{As: store.OpFilter, Name: fmt.Appendf(nil, "%d.%d", i, bit), Header: store.AppendCreation(nil, &store.Plan{Parts: 1}, outline)}
+			if n, err := store.NewBytes(body); err == nil && n < 1<<20 {
+				a, b := apply(t, holds, store.Record{Body: body}), apply(t, lacks, store.Record{Body: body})
+				if fmt.Sprint(a.Err) != fmt.Sprint(b.Err) {
+					t.Errorf("byte %d, bit %d: %v, and where it is not held %v", i, bit, a.Err, b.Err)
+				}
+				if a.Err != nil {
+					refused++
+				}
+			}
+			outline[i] ^= 1 << bit
+		}
+	}
+	if refused == 0 {
+		t.Error("nothing is refused")
 	}
 }
