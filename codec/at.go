@@ -13,7 +13,7 @@ import (
 // At returns the filter whose plain encoding begins at the first byte of r, to be asked where it
 // lies: in a file, in a part of one (io.SectionReader), or behind a network. It reads and checks the
 // header, and the directory of a static filter. Kinds bloom, split, standard, partitioned, fuse
-// and ribbon can be asked so; for others, and for a transport form, the error wraps
+// ribbon and map can be asked so; for others, and for a transport form, the error wraps
 // ErrIncompatible. Of c Alloc must not be set; Limits bounds the memory for the directory and for
 // the checksums, not the size of the filter. Other errors are those of Open, or those of r.
 func (c Config) At(r io.ReaderAt) (bloomery.Far, error) {

@@ -92,7 +92,7 @@ func (p *plan) buildAll(ctx context.Context, spill *shards.Spill, made *shards.P
 	b, longest, left, err := spill.Cut(ctx, shards.Demand{
 		Bits:  func(n uint64) uint { return p.bits(n / each) },
 		Need:  func(n uint64) uint64 { return p.need(n / each) },
-		Fixed: p.Shards > 0, Memory: uint64(p.Memory - p.Memory/spillShare),
+		Fixed: p.Shards > 0, Each: each, Memory: uint64(p.Memory - p.Memory/spillShare),
 	})
 	if err != nil {
 		return table{}, nil, err

@@ -68,7 +68,7 @@ F may be the address of a file on a web server, as in https://HOST/words.bf.
 Only the parts that the values need are read, by range requests: 64 bytes for
 each value in a bloom or split filter. Checksums are verified only with
 --verify, which reads the MiB around each part. This works for the kinds bloom,
-standard, partitioned, split, fuse and ribbon.`,
+standard, partitioned, split, fuse, ribbon and map.`,
 		Example: `  bloomery check words.bf alice bob
   bloomery check -v words.bf < words2.txt
   bloomery check -n -f words2.txt words.bf

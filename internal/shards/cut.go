@@ -17,6 +17,8 @@ type Demand struct {
 	Fixed bool
 	// Need returns the bytes that building a shard of n hashes takes.
 	Need func(n uint64) uint64
+	// Each is how many words a key takes in the Spill, 0 stands for 1.
+	Each uint64
 	// Memory is how many bytes there are for all that is under way at once.
 	Memory uint64
 }
@@ -56,7 +58,7 @@ func (s *Spill) cut(d Demand, left uint64) (b uint, longest uint64, err error) {
 		}
 		if last {
 			return 0, 0, fmt.Errorf("%w: the largest of 2^%d shards has %d keys and takes %d bytes to build, there are %d: give more memory",
-				bloomery.ErrTooLarge, b, longest, need, left)
+				bloomery.ErrTooLarge, b, longest/max(d.Each, 1), need, left)
 		}
 	}
 }
