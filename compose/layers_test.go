@@ -12,6 +12,7 @@ import (
 	"github.com/bloomery/bloomery/cuckoo"
 	"github.com/bloomery/bloomery/fuse"
 	"github.com/bloomery/bloomery/internal/golden"
+	"github.com/bloomery/bloomery/quotient"
 )
 
 // twoLayers returns Layers of two families with 500 keys.
@@ -117,6 +118,45 @@ func TestLayersRoundTrip(t *testing.T) {
 		if _, err := l.MarshalBinary(); !errors.Is(err, bloomery.ErrIncompatible) {
 			t.Errorf("%s: %v, want ErrIncompatible", name, err)
 		}
+	}
+}
+
+// TestLayersGiveBack asks that a key that the second layer has no room for is not left in the first, and
+// that a key which one layer denies is deleted from none.
+func TestLayersGiveBack(t *testing.T) {
+	first, second := quotient.New(1000, 0.1), quotient.New(50, 0.1)
+	l, err := compose.NewLayers(nil, first, second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	in, refused := uint64(0), 0
+	for _, h := range hashes(200, 1) {
+		switch err := l.InsertHash(h); {
+		case err == nil:
+			in++
+		case errors.Is(err, bloomery.ErrFull):
+			refused++
+		default:
+			t.Fatal(err)
+		}
+		if a, b := first.Stats().Items, second.Stats().Items; a != in || b != in {
+			t.Fatalf("%d and %d items after %d inserts", a, b, in)
+		}
+	}
+	if refused == 0 {
+		t.Error("the second layer was never full")
+	}
+	denied := 0
+	for _, h := range hashes(2000, 2) {
+		if first.ContainsHash(h) && !l.ContainsHash(h) {
+			denied++
+			if l.DeleteHash(h) || first.Stats().Items != in {
+				t.Fatal("a key that the second layer denies was deleted from the first")
+			}
+		}
+	}
+	if denied == 0 {
+		t.Error("the second layer stopped nothing")
 	}
 }
 
