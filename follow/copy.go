@@ -18,6 +18,7 @@ import (
 // state is what is kept beside a copy on disk.
 type state struct {
 	Version
+	Filter  string    `json:"filter"`
 	Checked time.Time `json:"checked"` // when it was the newest, as far as is known
 }
 
@@ -49,7 +50,7 @@ func (f *Filter) load() error {
 	e := &edition{view, data, Version{Sum: sumOf(data)}}
 	switch {
 	case err != nil && f.kept.Sum == "":
-		return fmt.Errorf("%s is there and is no copy of a filter: %w", f.config.File, err)
+		return fmt.Errorf("%w: %s exists and is not a copy of a filter: %w", ErrOther, f.config.File, err)
 	case err != nil: // it is damaged, and replaced
 	case e.version.Sum == f.kept.Sum:
 		e.version = f.kept.Version
@@ -73,7 +74,7 @@ func (f *Filter) known(e *entry) (*edition, error) {
 	case listed:
 		return f.found, nil
 	case f.kept.Sum == "":
-		return nil, fmt.Errorf("%s is there and is no copy of this filter: remove it, or choose another name", f.config.File)
+		return nil, fmt.Errorf("%w: %s exists and is not a copy of this filter", ErrOther, f.config.File)
 	}
 	return nil, nil
 }
@@ -92,7 +93,10 @@ func (f *Filter) note() error {
 	if live == nil {
 		return nil
 	}
-	now := state{live.version, f.seen.Load().checked}
+	now := state{live.version, f.kept.Filter, f.seen.Load().checked}
+	if f.name != "" {
+		now.Filter = f.name
+	}
 	if now == f.kept {
 		return nil
 	}

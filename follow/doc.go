@@ -12,7 +12,7 @@
 // versions and sums. docs/follow.md has the layout, and which headers a web server should
 // send.
 //
-// A copy is never empty after it was full, and never half new: a new version is downloaded
-// beside the old one, its sum is compared with that of the index, and then it takes the old
-// one's place at once. Until then, and if anything goes wrong, the old one answers.
+// A copy is always one complete version: a new one is downloaded beside the old one, its
+// SHA-256 is compared with that of the index, and then it takes the old one's place at once.
+// Until then, and if anything goes wrong, the old one answers.
 package follow

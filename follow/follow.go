@@ -31,7 +31,7 @@ type Config struct {
 	// copy is in File.follow beside it.
 	File string
 	// Every is how often the folder is asked for something new, give or take a tenth. 0
-	// means a minute, a negative duration never: Update does it.
+	// means a minute, a negative duration only when Update is called.
 	Every time.Duration
 	// Key is the public key that versions must be signed with; nil asks for no signature.
 	Key ed25519.PublicKey
@@ -42,14 +42,15 @@ type Config struct {
 	Hasher hashing.Hasher
 	// Limits bounds the size of the filter. While a new version comes in there are two.
 	Limits codec.Limits
-	// Client is what asks; nil is a client of its own that does not go from https to http.
+	// Client sends the requests; nil means one that does not follow redirects from https to
+	// http.
 	Client *http.Client
 	// Changed, if there is one, is called after a new version has taken the place of the old
 	// one. It must not call Close.
 	Changed func(Version)
 }
 
-// Version is which version of a filter a copy is.
+// Version identifies a version of a filter.
 type Version struct {
 	// Number grows with every change.
 	Number uint64 `json:"version"`
@@ -96,25 +97,9 @@ type outcome struct {
 // a copy: the one on disk, or else what it downloads. If there is a copy on disk, a source
 // that cannot be reached is no error: see Err. ctx bounds Open, not what comes after.
 func Open(ctx context.Context, c Config) (*Filter, error) {
-	f, err := open(ctx, c)
+	f, err := prepare(c)
 	if err != nil {
 		return nil, fmt.Errorf("follow: %w", err)
-	}
-	return f, nil
-}
-
-func open(ctx context.Context, c Config) (*Filter, error) {
-	if n := len(c.Key); n != 0 && n != ed25519.PublicKeySize {
-		return nil, fmt.Errorf("%w: the key has %d bytes, want %d", bloomery.ErrParameter, n, ed25519.PublicKeySize)
-	}
-	from, err := newSource(c.Address, c.Client)
-	if err != nil {
-		return nil, err
-	}
-	f := &Filter{config: c, from: from}
-	f.seen.Store(&outcome{})
-	if err := f.load(); err != nil {
-		return nil, err
 	}
 	if _, err := f.Update(ctx); err != nil && f.live.Load() == nil {
 		return nil, err
@@ -127,7 +112,21 @@ func open(ctx context.Context, c Config) (*Filter, error) {
 	return f, nil
 }
 
-// Close ends the following. The copy still answers.
+// prepare returns a Filter with the copy on disk, if there is one.
+func prepare(c Config) (*Filter, error) {
+	if n := len(c.Key); n != 0 && n != ed25519.PublicKeySize {
+		return nil, fmt.Errorf("%w: the key has %d bytes, want %d", bloomery.ErrParameter, n, ed25519.PublicKeySize)
+	}
+	from, err := newSource(c.Address, c.Client)
+	if err != nil {
+		return nil, err
+	}
+	f := &Filter{config: c, from: from}
+	f.seen.Store(&outcome{})
+	return f, f.load()
+}
+
+// Close stops updating. The copy still answers.
 func (f *Filter) Close() error {
 	f.end()
 	f.stopped.Wait()
@@ -212,6 +211,9 @@ func (f *Filter) update(ctx context.Context) (age time.Duration, err error) {
 	}
 	if err := e.verify(name, f.config.Key); err != nil {
 		return 0, fmt.Errorf("%s: %w", name, err)
+	}
+	if of := f.kept.Filter; of != "" && of != name {
+		return 0, fmt.Errorf("%w: %s is a copy of %s, not of %s", ErrOther, f.config.File, of, name)
 	}
 	if err := f.take(ctx, e); err != nil {
 		return 0, fmt.Errorf("%s: %w", name, err)
@@ -308,8 +310,8 @@ func (f *Filter) patched(ctx context.Context, data []byte, chain []patch) ([]byt
 // Err returns why the last update failed, nil if it did not.
 func (f *Filter) Err() error { return f.seen.Load().err }
 
-// Age is how long ago the copy was the newest version, as far as is known: everything that
-// was published before then is in it.
+// Age is how long ago the copy was the newest version, as far as is known. A copy of age 5
+// minutes has everything that was published more than 5 minutes ago.
 func (f *Filter) Age() time.Duration { return max(0, time.Since(f.seen.Load().checked)) }
 
 // Version returns which version the copy is.

@@ -179,6 +179,17 @@ func TestPublishAgain(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "mine.txt"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
+	if _, err := follow.Publish(dir, "keys", two, follow.PublishConfig{}); !errors.Is(err, follow.ErrUntrusted) {
+		t.Errorf("a signed filter was published without a key: %v", err)
+	}
+	file := must(filepath.Glob(filepath.Join(dir, "*.bft")))[0]
+	if err := os.WriteFile(file, []byte("damaged"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if p := published(t, dir, one, follow.PublishConfig{Unsigned: true}); !p.Mended || p.Signed {
+		t.Errorf("a damaged file was left: %+v", p)
+	}
+	opened(t, follow.Config{Address: dir})
 	published(t, dir, two, follow.PublishConfig{Patches: 1})
 	published(t, dir, three, follow.PublishConfig{Patches: 1})
 	published(t, dir, one, follow.PublishConfig{Patches: 1})
@@ -333,6 +344,21 @@ func TestOutage(t *testing.T) {
 	}
 	if f = opened(t, follow.Config{Address: early, File: name, Older: true}); !is(t, f, old) {
 		t.Error("an older version was asked for and not taken:", f.Err())
+	}
+}
+
+// TestOtherFilter follows another filter of the folder with the file of the first.
+func TestOtherFilter(t *testing.T) {
+	dir, name := t.TempDir(), filepath.Join(t.TempDir(), "copy.bf")
+	data := encoded(t, 1000, 500)
+	published(t, dir, data, follow.PublishConfig{})
+	opened(t, follow.Config{Address: dir, File: name})
+	for i := range 3 { // a version that is higher
+		must(follow.Publish(dir, "others", encoded(t, 1000, i), follow.PublishConfig{}))
+	}
+	f := opened(t, follow.Config{Address: dir, File: name, Filter: "others"})
+	if !errors.Is(f.Err(), follow.ErrOther) || !is(t, f, data) {
+		t.Errorf("the copy became one of another filter: %v", f.Err())
 	}
 }
 

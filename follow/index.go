@@ -34,6 +34,13 @@ var ErrUntrusted = errors.New("not signed by the given key")
 // ErrOlder means that an older version is published than the one that was there.
 var ErrOlder = errors.New("older than the copy")
 
+// ErrOther means that Config.File is something else than a copy of the filter. It is not
+// replaced: remove it, or choose another name.
+var ErrOther = errors.New("not this filter")
+
+// ErrName means that the folder does not have the filter, or has several and none was named.
+var ErrName = errors.New("which filter")
+
 // index is what a folder says of itself.
 type index struct {
 	Layout  int               `json:"bloomery"`
@@ -84,7 +91,7 @@ func parseIndex(data []byte) (*index, error) {
 	}
 	for name, e := range x.Filters {
 		if e == nil || !e.sound() || e.Check != e.check(name) {
-			return nil, fmt.Errorf("%w: what the index says of %q", bloomery.ErrCorrupt, name)
+			return nil, fmt.Errorf("%w: the index entry of %q is not valid", bloomery.ErrCorrupt, name)
 		}
 	}
 	return &x, nil
@@ -123,13 +130,13 @@ func (x *index) find(name string) (string, *entry, error) {
 	case name == "" && len(names) == 1:
 		name = names[0]
 	case name == "" && len(names) == 0:
-		return "", nil, errors.New("the folder has no filter")
+		return "", nil, fmt.Errorf("%w: the folder has none", ErrName)
 	case name == "":
-		return "", nil, fmt.Errorf("which filter? The folder has %s", list(names))
+		return "", nil, fmt.Errorf("%w: the folder has several, %s", ErrName, list(names))
 	}
 	e := x.Filters[name]
 	if e == nil {
-		return "", nil, fmt.Errorf("the folder has no filter %q, but %s", name, list(names))
+		return "", nil, fmt.Errorf("%w: the folder does not have %q, it has %s", ErrName, name, list(names))
 	}
 	return name, e, nil
 }

@@ -28,6 +28,9 @@ type PublishConfig struct {
 	// Patches is how many patches are kept, for copies that are so many versions old. There
 	// are fewer if a copy gets the whole filter for less. 0 means 100, a negative number none.
 	Patches int
+	// Unsigned publishes without a signature what was signed before, which is refused
+	// otherwise: followers who have the public key would take it no more.
+	Unsigned bool
 }
 
 // Published is what Publish has done.
@@ -38,12 +41,15 @@ type Published struct {
 	// Whole and Patch are the bytes that those download who have no copy, and those who
 	// have the version before; Patch is 0 if there is none or if it is no shorter.
 	Whole, Patch uint64
+	// Signed reports that this version has a signature, Mended that its file had to be
+	// written again.
+	Signed, Mended bool
 }
 
 // Publish publishes a filter under a name in a folder, which it makes if it is not there: the
 // filter in the transport form, a patch from the version before, and the index, which is
-// written last. A copy of the folder that is interrupted, or a process that is killed, leaves
-// the old version published. data is the plain encoding of a filter of any kind.
+// written last: if the process is killed, the old version stays published. data is the plain
+// encoding of a filter of any kind that has a View.
 //
 // Files of the version before stay for one more version; nothing is removed but what an index
 // of this folder has named. One process publishes at a time.
@@ -62,6 +68,9 @@ func publish(dir, name string, data []byte, c PublishConfig) (Published, error) 
 	if len(c.Key) != 0 && len(c.Key) != ed25519.PrivateKeySize {
 		return Published{}, fmt.Errorf("%w: the key has %d bytes, want %d", bloomery.ErrParameter, len(c.Key), ed25519.PrivateKeySize)
 	}
+	if _, err := (codec.Config{}).View(data); err != nil && !errors.Is(err, bloomery.ErrKey) { // followers could not, either
+		return Published{}, err
+	}
 	whole, err := codec.Compress(nil, data)
 	if err != nil {
 		return Published{}, err
@@ -76,8 +85,11 @@ func publish(dir, name string, data []byte, c PublishConfig) (Published, error) 
 	before := x.Filters[name]
 	e := &entry{Version: 1, Made: time.Now().UTC().Truncate(time.Second), Sum: sumOf(data), Bytes: uint64(len(data))}
 	if before != nil {
+		if len(before.Signature) > 0 && c.Key == nil && !c.Unsigned {
+			return Published{}, fmt.Errorf("%w: version %d is signed, and there is no key for the next one", ErrUntrusted, before.Version)
+		}
 		if before.Sum == e.Sum {
-			return c.signAgain(dir, x, name)
+			return c.publishAgain(dir, x, name, whole)
 		}
 		e.Version = before.Version + 1
 		if e.Made.Before(before.Made) { // a clock was set back
@@ -90,7 +102,7 @@ func publish(dir, name string, data []byte, c PublishConfig) (Published, error) 
 	if err := write(dir, e.Whole.File, whole); err != nil {
 		return Published{}, err
 	}
-	done := Published{Version: e.Version, Changed: true, Whole: e.Whole.Bytes}
+	done := Published{Version: e.Version, Changed: true, Whole: e.Whole.Bytes, Signed: e.Signature != nil}
 	if before != nil && c.most() > 0 {
 		if done.Patch, err = c.addPatch(dir, name, data, before, e); err != nil {
 			return Published{}, err
@@ -124,17 +136,27 @@ func (c PublishConfig) sign(e *entry, name string) {
 	}
 }
 
-// signAgain is for a filter that is published already: nothing changes but the signature, if
-// that is of another key.
-func (c PublishConfig) signAgain(dir string, x *index, name string) (Published, error) {
+// publishAgain is for a filter that is published already: nothing changes but the signature, if
+// that is of another key, and a file that is damaged or gone is written again.
+func (c PublishConfig) publishAgain(dir string, x *index, name string, whole []byte) (Published, error) {
 	e := x.Filters[name]
+	done := Published{Version: e.Version, Whole: e.Whole.Bytes}
+	if _, err := e.read(dir); err != nil {
+		e.Whole.Bytes, done.Mended = uint64(len(whole)), true
+		if err := write(dir, e.Whole.File, whole); err != nil {
+			return Published{}, err
+		}
+	}
 	old := e.Signature
-	if c.sign(e, name); !bytes.Equal(old, e.Signature) {
+	e.Signature = nil
+	c.sign(e, name)
+	done.Signed = e.Signature != nil
+	if done.Mended || !bytes.Equal(old, e.Signature) {
 		if err := writeIndex(dir, x); err != nil {
 			return Published{}, err
 		}
 	}
-	return Published{Version: e.Version, Whole: e.Whole.Bytes}, nil
+	return done, nil
 }
 
 // addPatch writes a patch from the version before, unless it is no shorter than the filter,
@@ -177,7 +199,7 @@ func (e *entry) read(dir string) ([]byte, error) {
 	}
 	data, err := codec.Decompress(nil, packed)
 	if err == nil && sumOf(data) != e.Sum {
-		err = fmt.Errorf("%w: the sum of %s", bloomery.ErrCorrupt, e.Whole.File)
+		err = fmt.Errorf("%w: the SHA-256 of %s is wrong", bloomery.ErrCorrupt, e.Whole.File)
 	}
 	return data, err
 }

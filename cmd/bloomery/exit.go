@@ -77,7 +77,7 @@ func exitCode(err error) int {
 		return exitInterrupted
 	case is(bloomery.ErrFull, errLimit):
 		return exitLimit
-	case is(bloomery.ErrCorrupt, bloomery.ErrVersion, bloomery.ErrIncompatible, bloomery.ErrKey, lines.ErrCorrupt, server.ErrRemoved, follow.ErrOlder, follow.ErrUntrusted):
+	case is(bloomery.ErrCorrupt, bloomery.ErrVersion, bloomery.ErrIncompatible, bloomery.ErrKey, lines.ErrCorrupt, server.ErrRemoved, follow.ErrOlder, follow.ErrUntrusted, follow.ErrOther):
 		return exitBad
 	}
 	return exitUsage

@@ -30,18 +30,19 @@ func newFollow() *cobra.Command {
 		Short: "Keep a copy of a filter that bloomery publish has published",
 		Long: `follow keeps FILE a copy of a filter that is published at SOURCE: the address of
 the folder on a web server, https://… or http://…, or a folder of this machine.
-It downloads what has changed, compares sums, and puts the new version in the
-old one's place at once; whatever goes wrong, FILE stays a whole filter. Any
+It downloads what has changed, verifies its SHA-256, and puts the new version in
+the old one's place at once; whatever goes wrong, FILE stays a whole filter. Any
 command can read it meanwhile: bloomery check FILE.
 
-It goes on until Ctrl-C or SIGTERM, and asks every --every. With --once it asks
-once and ends, for cron: the exit code is 0 if FILE is up to date, whether it
-has changed or not, 4 if what is published is damaged, not signed by
+It goes on until Ctrl-C or SIGTERM, and asks once per --every. With --once it
+asks once and ends, for cron: the exit code is 0 if FILE is up to date, whether
+it has changed or not, 4 if what is published is damaged, not signed by
 --verify-key, or older than FILE, and 2 if the source cannot be reached. FILE
 stays as it was then. Once FILE is there, follow without --once starts without
 its source, too.
 
-FILE.follow beside FILE keeps which version it is.`,
+FILE.follow, beside FILE, records its version. A FILE that is something else
+than a copy of this filter is not replaced.`,
 		Example: `  bloomery follow --once -o blocked.bf https://example.org/filters
   bloomery follow --verify-key verify.pem -o b.bf https://example.org/filters
   bloomery follow --every 10s --json -o blocked.bf /srv/www/filters`,
@@ -120,7 +121,7 @@ func (o *followOptions) watch(ctx context.Context, s *shell, f *follow.Filter) e
 	for {
 		if err != nil && err.Error() != said { // once for each reason
 			said = err.Error()
-			s.warn("%s: %v; version %d stays", o.output, err, f.Version().Number)
+			s.warn("%s: %v; version %d stays", o.output, unpackaged(err), f.Version().Number)
 		}
 		if err == nil {
 			said = ""
@@ -149,17 +150,23 @@ func (o *followOptions) report(s *shell, f *follow.Filter, changed bool) error {
 		return s.print(followedJSON{o.output, v.Number, v.Made, v.Sum, n, changed})
 	}
 	if changed {
-		s.say("%s: version %d of %s, %s", o.output, v.Number, v.Made.Format(time.DateTime+" MST"), bytesText(n))
+		s.say("%s: version %d, published %s, %s", o.output, v.Number, v.Made.Format(time.DateTime+" MST"), bytesText(n))
 	} else {
-		s.say("%s: version %d of %s is the newest", o.output, v.Number, v.Made.Format(time.DateTime+" MST"))
+		s.say("%s: version %d, published %s, is up to date", o.output, v.Number, v.Made.Format(time.DateTime+" MST"))
 	}
 	return nil
 }
 
 // hint adds what helps against an error.
 func (o *followOptions) hint(err error) error {
-	if errors.Is(err, follow.ErrOlder) {
+	switch err := unpackaged(err); {
+	case errors.Is(err, follow.ErrOlder):
 		return hinted{err, "if the older one is wanted, add --older"}
+	case errors.Is(err, follow.ErrName):
+		return hinted{err, "choose one with --filter NAME"}
+	case errors.Is(err, follow.ErrOther):
+		return hinted{err, "remove " + o.output + ", or choose another file"}
+	default:
+		return err
 	}
-	return err
 }

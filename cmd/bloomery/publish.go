@@ -22,7 +22,9 @@ import (
 type publishOptions struct {
 	name    string
 	signKey string
-	patches int
+
+	unsigned bool
+	patches  int
 }
 
 func newPublish() *cobra.Command {
@@ -37,9 +39,9 @@ which is written last. If it is interrupted, the old state stays published. A
 filter that is published already is not written again.
 
 A filter is published under the name of its file without the ending, or under
---name. Serve DIR with any web server, or copy it to a bucket, index.json last;
-index.json should not be cached for longer than copies may be old, all other
-files never change.
+--name. Serve DIR with any web server, or copy it to a bucket with index.json
+last. index.json should not be cached for longer than copies may be old; all
+other files never change.
 
 --sign-key signs each version with an Ed25519 key, so that followers with the
 public key take nothing from anybody else. openssl makes both:
@@ -55,6 +57,7 @@ public key take nothing from anybody else. openssl makes both:
 	f := cmd.Flags()
 	f.StringVar(&o.name, "name", "", "`NAME` to publish a filter under; for one FILTER only")
 	f.StringVar(&o.signKey, "sign-key", "", "`FILE` of the private key to sign with: Ed25519, PEM")
+	f.BoolVar(&o.unsigned, "unsigned", false, "publish without a signature what was signed before")
 	f.IntVar(&o.patches, "patches", 100, "keep patches from the last `N` versions, as far as they are shorter than the filter; 0 for none")
 	return cmd
 }
@@ -75,7 +78,7 @@ func (o *publishOptions) run(ctx context.Context, s *shell, dir string, filters 
 	if o.patches < 0 {
 		return errors.New("--patches: want 0 or more")
 	}
-	c := follow.PublishConfig{Patches: o.patches}
+	c := follow.PublishConfig{Patches: o.patches, Unsigned: o.unsigned}
 	if o.patches == 0 {
 		c.Patches = -1
 	}
@@ -130,7 +133,10 @@ func publishOne(ctx context.Context, s *shell, dir, name, file string, c follow.
 			return follow.Published{}, err
 		}
 		p, err := follow.Publish(dir, name, data, c)
-		return p, about(file, err)
+		if errors.Is(err, follow.ErrUntrusted) {
+			return p, hinted{unpackaged(err), "give the key with --sign-key, or --unsigned: followers with --verify-key then stay at the old version"}
+		}
+		return p, about(file, unpackaged(err))
 	})
 	if err != nil {
 		return err
@@ -138,15 +144,29 @@ func publishOne(ctx context.Context, s *shell, dir, name, file string, c follow.
 	if s.asJSON {
 		return s.print(publishedJSON{name, p.Version, p.Changed, p.Whole, p.Patch})
 	}
+	signed := ""
+	if p.Signed {
+		signed = ", signed"
+	}
 	switch {
+	case p.Mended:
+		s.say("%s: version %d is published again%s: its file was damaged", name, p.Version, signed)
 	case !p.Changed:
-		s.say("%s: version %d is published already", name, p.Version)
+		s.say("%s: version %d is published already%s", name, p.Version, signed)
 	case p.Patch > 0:
-		s.say("%s: version %d, %s, by a patch %s", name, p.Version, bytesText(p.Whole), bytesText(p.Patch))
+		s.say("%s: version %d, %s, patch %s%s", name, p.Version, bytesText(p.Whole), bytesText(p.Patch), signed)
 	default:
-		s.say("%s: version %d, %s", name, p.Version, bytesText(p.Whole))
+		s.say("%s: version %d, %s%s", name, p.Version, bytesText(p.Whole), signed)
 	}
 	return nil
+}
+
+// unpackaged is an error of the package follow without its name, which is that of a command.
+func unpackaged(err error) error {
+	if err == nil {
+		return nil
+	}
+	return worded{err, strings.TrimPrefix(strings.TrimPrefix(err.Error(), "follow: "), "publish: ")}
 }
 
 // signKey reads a private key, nil without a file.
