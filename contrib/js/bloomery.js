@@ -370,8 +370,8 @@ const tableSize = (payload) => 4 * Math.ceil(payload / MIB) + 4;
 
 // header checks the 64 bytes of b at i.
 function header(b, i) {
+  if (!"bloomery".startsWith(String.fromCharCode(...b.subarray(i, i + 8)))) corrupt("not a bloomery file");
   if (b.length - i < HEAD) corrupt(`data ends after ${b.length} bytes, before the end of the header`);
-  if (String.fromCharCode(...b.subarray(i, i + 8)) !== "bloomery") corrupt("not a bloomery file");
   check("header", b, i, i + 60, word(b, i + 60));
   const version = b[i + 8] | (b[i + 9] << 8), kind = b[i + 10] | (b[i + 11] << 8);
   const h = {

@@ -138,12 +138,12 @@ class _Header:
 
     def __init__(self, data: bytes, at: int = 0) -> None:
         b = data[at:at + _HEAD]
+        if not b"bloomery".startswith(b[:8]):
+            raise _corrupt("not a bloomery file")
         if len(b) < _HEAD:
             raise _corrupt(f"data ends after {len(data)} bytes, before the end of the header")
-        (magic, version, kind, self.hash, self.k, reserved, self.check, self.capacity, self.rate, self.size,
+        (_, version, kind, self.hash, self.k, reserved, self.check, self.capacity, self.rate, self.size,
          self.payload, self.extra, checksum) = struct.unpack("<8sHHBBHQQdQQII", b)
-        if magic != b"bloomery":
-            raise _corrupt("not a bloomery file")
         _check("header", b[:60], checksum)
         if version != 1:
             raise FilterError("version", f"format {version}, this reader knows format 1")

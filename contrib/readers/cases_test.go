@@ -263,6 +263,19 @@ func (w *writer) hostile() {
 		w.m.Fragile = append(w.m.Fragile, "v1-"+name+".golden")
 	}
 	w.m.Cases = append(w.m.Cases, &check{File: "v1-transport-empty.golden", Limit: 100, Error: "limit", Text: "the limit is 100"})
+	w.short()
+}
+
+// short asks for files that are shorter than a header: only the beginning of a filter has ended too early.
+func (w *writer) short() {
+	for name, c := range map[string]struct{ data, text string }{
+		"words": {"alice\nbob\ncarol\n", "not a bloomery file"}, "letter": {"a", "not a bloomery file"},
+		"packed": {"bloompak\x01\x00\x00\x00", "data ends after 12 bytes"},
+		"none": {"", "data ends after 0 bytes"}, "bloo": {"bloo", "data ends after 4 bytes"}, "head": {"bloomery\x01\x00", "data ends after 10 bytes"},
+	} {
+		w.save(name, []byte(c.data))
+		w.m.Cases = append(w.m.Cases, &check{File: name, Error: "corrupt", Text: c.text})
+	}
 }
 
 // mutated returns a check of a file with one to three bytes changed, in the header or in the payload.
