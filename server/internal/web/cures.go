@@ -9,7 +9,7 @@ import (
 
 var cureRoutes = []route{
 	{"POST", "/api/v1/filters/{name}/grow", (*call).grow, writes, "Turns a filter of kind bloom into a scalable one."},
-	{"POST", "/api/v1/filters/{name}/fold", (*call).fold, writes, "Halves a filter that holds few items, or as often as its rate allows."},
+	{"POST", "/api/v1/filters/{name}/fold", (*call).fold, writes, "Halves a filter that holds few items, or as often as its size and rate allow."},
 	{"POST", "/api/v1/filters/{name}/clear", simpleCure("FILTER.CLEAR"), writes, "Removes all items from a filter."},
 	{"POST", "/api/v1/filters/{name}/compact", simpleCure("CF.COMPACT"), writes, "Moves the items of a CF into as few sub-filters as hold them."},
 	{"POST", "/api/v1/filters/{name}/rebuild", (*call).rebuild, writes, "Builds a new filter beside one that stays in use: a step at a time."},

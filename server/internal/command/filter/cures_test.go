@@ -162,8 +162,8 @@ func TestFoldTwice(t *testing.T) {
 	}
 }
 
-// TestFoldToFit folds a filter as often as its rate allows, in one call: once more is refused,
-// and after a crash it is as it was.
+// TestFoldToFit folds a filter as often as its rate allows, in one call: once more finds nothing
+// to do, and after a crash it is as it was.
 func TestFoldToFit(t *testing.T) {
 	for _, kind := range []string{"bloom", "standard", "split"} {
 		for _, parts := range []int{1, 4} {
@@ -182,13 +182,35 @@ func TestFoldToFit(t *testing.T) {
 			if predicted, asked := b.number(t, "f", "predicted"), b.number(t, "f", "asked"); predicted > 0.01 || asked != 0.01 {
 				t.Errorf("%s: predicted rate %v, asked %v", kind, predicted, asked)
 			}
-			for _, line := range []string{"FILTER.FOLD f", "FILTER.FOLD f FIT"} {
-				if got := b.Line(line); !strings.HasPrefix(got, "-ERR FILTER.FOLD would raise the false positive rate to ") {
-					t.Errorf("%s once more: %s", line, got)
-				}
+			fitted := commandtest.Snapshot(b.State)
+			if got := b.Line("FILTER.FOLD f"); !strings.HasPrefix(got, "-ERR FILTER.FOLD would raise the false positive rate to ") {
+				t.Errorf("%s once more: %s", kind, got)
+			}
+			if got := b.Line("FILTER.FOLD f FIT"); got != "+OK" || string(commandtest.Snapshot(b.State)) != string(fitted) {
+				t.Errorf("%s, FIT once more: %s, or the filter has changed", kind, got)
 			}
 		}
 	}
+}
+
+// TestFoldToTheEnd folds a filter of few items until its size is not even: FIT is done there, and
+// FOLD says that it is the size. Its parts are far above 16 KiB.
+func TestFoldToTheEnd(t *testing.T) {
+	b := newBench(t, 1<<30)
+	b.Line("FILTER.CREATE f bloom CAPACITY 1000000")
+	b.add("f", "a", 0, 2)
+	for range 2 {
+		if got := b.Line("FILTER.FOLD f FIT"); got != "+OK" {
+			t.Fatal(got)
+		}
+		if n := b.number(t, "f", "bits"); n < 8*16<<10 {
+			t.Errorf("%v bits: the rate has ended it", n)
+		}
+	}
+	if got := b.Line("FILTER.FOLD f"); got != "-ERR FILTER.FOLD: this filter cannot be halved any further" {
+		t.Error(got)
+	}
+	b.hasAll(t, "f", "a", 0, 2)
 }
 
 // TestCuresRefused asks for cures that cannot be: an error says why and nothing
@@ -218,6 +240,8 @@ func TestCuresRefused(t *testing.T) {
 		FILTER.FOLD nokey -> -ERR not found
 		FILTER.FOLD b -> -WRONGTYPE Operation against a key holding the wrong kind of value
 		FILTER.FOLD c -> -ERR FILTER.FOLD is for kinds bloom, standard and split, not for cuckoo
+		FILTER.FOLD c FIT -> -ERR FILTER.FOLD is for kinds bloom, standard and split, not for cuckoo
+		FILTER.FOLD little -> -ERR FILTER.FOLD: this filter cannot be halved any further
 		FILTER.FOLD full FIT now -> -ERR wrong number of arguments for 'filter.fold' command
 		FILTER.FOLD full TWICE -> -ERR syntax error`
 	for line := range strings.Lines(script) {
@@ -231,9 +255,6 @@ func TestCuresRefused(t *testing.T) {
 	}
 	if got := b.Line("FILTER.FOLD full"); !strings.HasPrefix(got, "-ERR FILTER.FOLD would raise the false positive rate to ") {
 		t.Errorf("FOLD of a full filter: %s", got)
-	}
-	if got := b.Line("FILTER.FOLD little"); !strings.HasPrefix(got, "-ERR FILTER.FOLD: this filter cannot be halved") {
-		t.Errorf("FOLD of a small filter: %s", got)
 	}
 	if string(commandtest.Snapshot(b.State)) != string(before) {
 		t.Error("a refused command has changed something")

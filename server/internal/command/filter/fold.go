@@ -17,7 +17,7 @@ var fold = engine.Command{
 	Name: "filter.fold", Arity: -2, Max: 3, Flags: traits.Write | traits.Outside, Keys: traits.OneKey(traits.KeyRW),
 	Categories: []string{"write", "filter", "slow"}, Group: traits.GroupFilter, Since: "0.2.0",
 	Syntax: "key [FIT]", Complexity: "O(n), n being the number of bytes",
-	Summary: "Halves a filter of kind bloom, standard or split that holds few items, and its capacity. No item is lost. It is refused if the predicted false positive rate would exceed the one asked for. With FIT it is halved as often as the rate allows.",
+	Summary: "Halves a filter of kind bloom, standard or split that holds few items, and its capacity. No item is lost. It is refused if the predicted false positive rate would exceed the one asked for. With FIT it is halved as often as its size and rate allow, which may be never.",
 	Cost:    engine.ByBytes(8),
 	Run:     runFold,
 }
@@ -43,10 +43,10 @@ func runFold(x *engine.Context, c *engine.Call) {
 		switch {
 		case !ok:
 			return
-		case why != "" && (folds == 0 || why == answer.TextStopped || why == answer.TextNotFound || why == answer.TextOOM):
-			c.Fail(why)
+		case why.text != "" && !(fit && why.smallest):
+			c.Fail(why.text)
 			return
-		case why != "":
+		case why.text != "":
 			c.Answer(answer.OK())
 			return
 		}
@@ -54,25 +54,31 @@ func runFold(x *engine.Context, c *engine.Call) {
 	c.Answer(answer.OK())
 }
 
+// obstacle is why a filter is not folded, or zero.
+type obstacle struct {
+	text     string
+	smallest bool // it is as small as its size and rate allow: with FIT all is done
+}
+
 // foldOnce tries all parts first and folds them then. It returns why they cannot be folded,
 // and false if it has answered.
-func foldOnce(x *engine.Context, c *engine.Call, entry *catalog.Entry) (why string, ok bool) {
+func foldOnce(x *engine.Context, c *engine.Call, entry *catalog.Entry) (why obstacle, ok bool) {
 	todo, size := unfolded(entry)
 	if !x.Hold(int(size)) { // for the part that is tried
-		return answer.TextOOM, true
+		return obstacle{text: answer.TextOOM}, true
 	}
 	why = tryFold(x, entry, todo)
 	x.Unhold(int(size))
-	if why != "" {
+	if why.text != "" {
 		return why, true
 	}
 	for i := range todo { // to the end: half of it would stay
 		r := store.Record{ID: entry.ID, Index: i, Body: &store.FilterFold{}}
 		if !settled(c, x.Contents().ApplyLarge, store.PartAt(entry, i), r, 2*size) {
-			return "", false
+			return obstacle{}, false
 		}
 	}
-	return "", true
+	return obstacle{}, true
 }
 
 // unfolded returns the largest parts, and their size: all of them, but for those that
@@ -92,12 +98,12 @@ func unfolded(entry *catalog.Entry) (todo map[uint32]bool, size uint64) {
 	return todo, size
 }
 
-// tryFold returns why the parts of a filter cannot be folded, or "".
-func tryFold(x *engine.Context, entry *catalog.Entry, todo map[uint32]bool) string {
+// tryFold returns why the parts of a filter cannot be folded, or zero.
+func tryFold(x *engine.Context, entry *catalog.Entry, todo map[uint32]bool) obstacle {
 	asked, predicted := 1.0, 0.0
 	for i, p := range store.Parts(entry) {
 		if x.Stopped() {
-			return answer.TextStopped
+			return obstacle{text: answer.TextStopped}
 		}
 		p.RLock()
 		gone := p.Gone()
@@ -107,7 +113,7 @@ func tryFold(x *engine.Context, entry *catalog.Entry, todo map[uint32]bool) stri
 		}
 		p.RUnlock()
 		if gone {
-			return answer.TextNotFound
+			return obstacle{text: answer.TextNotFound}
 		}
 		asked = min(asked, now.Asked)
 		if !todo[uint32(i)] {
@@ -117,18 +123,18 @@ func tryFold(x *engine.Context, entry *catalog.Entry, todo map[uint32]bool) stri
 		half, err := p.Folded()
 		switch {
 		case errors.Is(err, store.ErrRetry):
-			return answer.TextNotFound
+			return obstacle{text: answer.TextNotFound}
 		case errors.Is(err, store.ErrType):
-			return "ERR FILTER.FOLD is for kinds bloom, standard and split, not for " + p.Row().Name
+			return obstacle{text: "ERR FILTER.FOLD is for kinds bloom, standard and split, not for " + p.Row().Name}
 		case errors.Is(err, bloomery.ErrIncompatible):
-			return "ERR FILTER.FOLD: this filter cannot be halved: those that FILTER.CREATE makes from 16 KiB on can be, at least three times"
+			return obstacle{"ERR FILTER.FOLD: this filter cannot be halved any further", true}
 		case err != nil:
-			return "ERR FILTER.FOLD: " + strings.TrimPrefix(answer.OneLine(err), "bloom: fold: ")
+			return obstacle{text: "ERR FILTER.FOLD: " + strings.TrimPrefix(answer.OneLine(err), "bloom: fold: ")}
 		}
 		predicted += half.Stats().Predicted
 	}
 	if predicted /= float64(store.PartCount(entry)); predicted > asked {
-		return "ERR FILTER.FOLD would raise the false positive rate to " + decimal(predicted) + ", the rate asked for is " + decimal(asked)
+		return obstacle{"ERR FILTER.FOLD would raise the false positive rate to " + decimal(predicted) + ", the rate asked for is " + decimal(asked), true}
 	}
-	return ""
+	return obstacle{}
 }
