@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	// DefaultReports is how many reports a Corrected holds if nobody says otherwise.
+	// DefaultReports is how many reports a Corrected holds by default.
 	DefaultReports = 1 << 16
 	// MaxReports bounds the reports of a Corrected.
 	MaxReports = 1 << 28
@@ -29,11 +29,11 @@ const (
 //		c.Report(moment)
 //	}
 //
-// It never denies a key that was added, under two rules. Reported is only what a store
+// It never denies a key that was added, under two rules. Report only keys that the store
 // denied after Ask. And whoever adds a key stores it first and inserts it then, or
 // inserts it once more after it was stored: a report that is on its way meanwhile is outdated and is
-// refused, see Report. All inserts must go through the Corrected, none to the filter
-// behind its back.
+// refused, see Report. All inserts must go through the Corrected, never directly into the
+// filter.
 //
 // Two keys with the same 64-bit hash are one key to every filter, so a report of one
 // denies the other. By chance that is rare, reports times keys in 2^64. With a hash that
@@ -71,8 +71,8 @@ type corrected struct {
 	reports atomic.Pointer[reportSet] // nil before the first
 }
 
-// Moment is that of a yes of Ask, for Report. The zero Moment is that of a no. It is of
-// use to the Corrected that made it, and to no other.
+// Moment identifies a positive answer of Ask, for Report. The zero Moment is that of a
+// negative one. It is of use to the Corrected that made it, and to no other.
 type Moment struct {
 	hash, inserts, life uint64
 }
@@ -96,7 +96,7 @@ func newCorrected(reports int, f bloomery.Hashed) (*Corrected, error) {
 	case f == nil:
 		return nil, fmt.Errorf("%w: the filter is nil", bloomery.ErrParameter)
 	case reports < 2 || reports > MaxReports:
-		return nil, fmt.Errorf("%w: room for %d reports, not for 2 to %d", bloomery.ErrParameter, reports, MaxReports)
+		return nil, fmt.Errorf("%w: %d reports, want 2 to %d", bloomery.ErrParameter, reports, MaxReports)
 	case isCorrected(f):
 		return nil, fmt.Errorf("%w: the filter is corrected already", bloomery.ErrParameter)
 	}

@@ -102,7 +102,7 @@ func (c *Corrected) InsertSeq(seq iter.Seq[[]byte]) (n int, err error) {
 
 // Delete removes one occurrence of a key that was inserted. It reports false if the
 // key is certainly absent, or if the family cannot delete. A key that was reported is
-// absent, and so others that look like it keep what they have in the filter.
+// absent: deleting it takes nothing from the keys that it was mistaken for.
 func (c *Corrected) Delete(key []byte) bool { return c.DeleteHash(c.hasher.Hash(key)) }
 
 // DeleteString is Delete for a string.
@@ -160,10 +160,10 @@ func (c *Corrected) outdate() {
 func (c *Corrected) Merge(other *Corrected) error {
 	c.made()
 	if other == nil || other.filter == nil {
-		return fmt.Errorf("compose: merge corrected: %w: the other one is none", bloomery.ErrParameter)
+		return fmt.Errorf("compose: merge corrected: %w: other is nil or zero", bloomery.ErrParameter)
 	}
 	if c == other {
-		return fmt.Errorf("compose: merge corrected: %w: the other one is the same", bloomery.ErrParameter)
+		return fmt.Errorf("compose: merge corrected: %w: other is the same filter", bloomery.ErrParameter)
 	}
 	unite := unionOf(c.filter, other.filter)
 	if unite == nil {

@@ -23,8 +23,8 @@ type CorrectedConfig struct {
 	_ struct{}
 
 	// Open returns the filter from its encoding, for Decode and View, which need it; see
-	// QuorumConfig.Open. A filter whose Concurrent is corrected is encoded as
-	// a bloom.Filter, and may be opened as either.
+	// QuorumConfig.Open. A bloom.Concurrent that is corrected is encoded as a
+	// bloom.Filter, and may be opened as either.
 	Open func(data []byte) (bloomery.Hashed, error)
 }
 

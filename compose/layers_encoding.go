@@ -41,7 +41,7 @@ func (l *layers) encodable() error {
 	case n == 0:
 		return errZero
 	case n > MaxMembers:
-		return fmt.Errorf("%w: %d layers, of which %d can be encoded", bloomery.ErrIncompatible, n, MaxMembers)
+		return fmt.Errorf("%w: %d layers, at most %d can be encoded", bloomery.ErrIncompatible, n, MaxMembers)
 	}
 	return l.writable()
 }

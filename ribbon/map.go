@@ -16,12 +16,11 @@ var (
 
 // Map has a small value for each key of a set that never changes: which block,
 // which shard, which cache has it. It keeps no keys. A key that is there always
-// gets its value; one that is absent is recognised as such but for the false
-// positive rate, with which it gets some value. As a filter it is the set of its
-// keys.
+// gets its value. An absent key gets false or, with the false positive rate, an
+// arbitrary value. As a filter it is the set of its keys.
 //
-// It takes as many bits for a key as a Filter of a rate whose bits are those of
-// its own rate and of a value, and a lookup takes as long.
+// A key takes the bits that it takes in a Filter of the same rate, plus those of a
+// value. A lookup takes as long as in a Filter with as many bits per key.
 //
 // Make one with BuildMap or Config.BuildMap. A zero Map is empty and cannot be
 // encoded, but UnmarshalBinary can replace it.

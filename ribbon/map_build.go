@@ -28,7 +28,7 @@ func BuildMap(hashes []uint64, values []uint32, valueBits int, p float64) (*Map,
 }
 
 // ConflictError says that a key has two different values, or that two keys have
-// the same hash: then another seed helps. It wraps ErrParameter.
+// the same hash; build with another seed in that case. It wraps ErrParameter.
 type ConflictError struct {
 	Hash   uint64
 	Values [2]uint32
@@ -230,7 +230,7 @@ func (s *MapStream) writeTo(w io.Writer) (int64, error) {
 		return 0, err
 	}
 	if s.pairs == nil {
-		return 0, errors.New("there is no stream")
+		return 0, errors.New("the sequence of pairs is nil")
 	}
 	if p.Memory, err = shards.Allowed(p.Scratch, p.Memory); err != nil {
 		return 0, err
