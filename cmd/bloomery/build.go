@@ -81,15 +81,15 @@ and standard keep 64-bit hashes in half of --max-memory, at 1GiB those of 67
 million lines, and make the filter just as large as the different ones need. If
 more come, the other half becomes a filter that is folded at the end: it holds
 430 million keys at 1% and is up to twice as large as needed. Still more keys
-end the build with exit code 3, unless --force. --max N is the most keys that
-can come, for split, too: the build takes the memory of a filter for N keys. The
-filter is at most 1.15 times as large as needed if a seventh of N keys or fewer
-come, and else up to about twice as large.
+end the build with exit code 3, unless --force. --max N bounds the number of
+keys; it works for kind split as well: the build takes the memory of a filter
+for N keys. The filter is at most 1.15 times as large as needed if a seventh of
+N keys or fewer come, and else up to about twice as large.
 
 --estimate keeps hashes until all lines are read, counts the different ones, and
 makes the filter just as large as they need, whatever their number; what exceeds
---max-memory, 1MiB or more, waits in a temporary file beside F. Other kinds than
-bloom and standard do so by default.
+--max-memory, 1MiB or more, waits in a temporary file beside F. Kinds other
+than bloom and standard do this by default.
 
 Static kinds are always made of counted lines, and may be larger than memory;
 fuse stands for the smallest fuse kind with the rate. --headroom leaves room for

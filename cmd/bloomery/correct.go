@@ -24,16 +24,16 @@ func newCorrect() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "correct F [FILE...]",
 		Short: "Tell a filter which lines are not in it",
-		Long: `correct looks all lines of the files, or of standard input, up in the filter
-in the file F. They are lines that are certainly not in the set. Those that the
+		Long: `correct takes lines that are certainly not in the set, from the files or from
+standard input, and looks them up in the filter in the file F. Those that the
 filter contains all the same, its false positives, are written into the file as
 reports, and are denied from then on, also by every copy of the file. F becomes
 a filter of kind corrected, over the kind that it was, and is replaced
 atomically.
 
-Give it nothing that is in the set: it would be denied, too. A line that is
-added later by bloomery add is found again, and merge keeps the reports that
-both filters deny.
+A line that is in the set would become a false negative. A line that is added
+later by bloomery add is found again, and merge keeps the reports that both
+filters deny.
 
 A report takes 8 bytes in the file. There is room for 65,536, or for
 --reports N, which is set when F is corrected first. When there is no room for
