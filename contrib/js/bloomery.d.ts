@@ -42,6 +42,6 @@ export class Filter {
   readonly bytes: number;
   /** Reports whether key may be in the set: false is certain. A string is its UTF-8 bytes. */
   has(key: string | Uint8Array): boolean;
-  /** Is has for a key whose hash of 64 bits is known. */
+  /** Like has, for a key whose hash of 64 bits is known. */
   hasHash(hash: bigint): boolean;
 }

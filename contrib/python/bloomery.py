@@ -67,7 +67,7 @@ class Filter:
     __contains__ = has
 
     def has_hash(self, hash: int) -> bool:
-        """Is has for a key whose hash of 64 bits is known."""
+        """Like has, for a key whose hash of 64 bits is known."""
         return self._find(hash & _MASK)
 
     def __repr__(self) -> str:
