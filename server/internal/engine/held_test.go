@@ -5,6 +5,8 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/bloomery/bloomery/hashing"
+	"github.com/bloomery/bloomery/ribbon"
 	"github.com/bloomery/bloomery/server/internal/command"
 	"github.com/bloomery/bloomery/server/internal/door/cluster/memlog"
 	"github.com/bloomery/bloomery/server/internal/engine"
@@ -21,7 +23,7 @@ var inside = map[string][]string{
 	"topk.query": {"TOPK.QUERY k i"}, "topk.count": {"TOPK.COUNT k i"}, "topk.list": {"TOPK.LIST k"}, "topk.info": {"TOPK.INFO k"},
 	"tdigest.info": {"TDIGEST.INFO d"}, "tdigest.min": {"TDIGEST.MIN d"}, "tdigest.max": {"TDIGEST.MAX d"}, "tdigest.quantile": {"TDIGEST.QUANTILE d 0.5"}, "tdigest.cdf": {"TDIGEST.CDF d 1"},
 	"tdigest.rank": {"TDIGEST.RANK d 1"}, "tdigest.revrank": {"TDIGEST.REVRANK d 1"}, "tdigest.byrank": {"TDIGEST.BYRANK d 0"}, "tdigest.byrevrank": {"TDIGEST.BYREVRANK d 0"}, "tdigest.trimmed_mean": {"TDIGEST.TRIMMED_MEAN d 0 1"},
-	"filter.has": {"FILTER.HAS f i"}, "filter.hash": {"FILTER.HASH f 1"}, "filter.hashash": {"FILTER.HASHASH f 1"}, "filter.count": {"FILTER.COUNT f i"}, "filter.info": {"FILTER.INFO f"}, "filter.card": {"FILTER.CARD f"},
+	"filter.has": {"FILTER.HAS f i"}, "filter.get": {"FILTER.GET values i"}, "filter.hash": {"FILTER.HASH f 1"}, "filter.hashash": {"FILTER.HASHASH f 1"}, "filter.count": {"FILTER.COUNT f i"}, "filter.info": {"FILTER.INFO f"}, "filter.card": {"FILTER.CARD f"},
 	"filter.health": {"FILTER.HEALTH f"}, "filter.layers": {"FILTER.LAYERS p"}, "filter.density": {"FILTER.DENSITY p"}, "filter.dump": {"FILTER.DUMP f 0"}, "filter.similar": {"FILTER.SIMILAR p q"},
 	"filter.false": {"FILTER.FALSE f j"}, "filter.list": {"FILTER.LIST"}, "filter.where": {"FILTER.WHERE * i"},
 	"dump": {"DUMP b", "DUMP f"}, "memory|usage": {"MEMORY USAGE b", "MEMORY USAGE f"},
@@ -41,6 +43,7 @@ func TestNothingIsAbsentElsewhere(t *testing.T) {
 				b, d, _ := newNode(t, memlog.New(1, memlog.Faults{}))
 				upgrade(t, d)
 				values := setup(b)
+				loadMap(t, b, "values")
 				before := b.do(words(line, values)...)
 				spreadOut(t, b, 2)
 				got := b.do(words(line, values)...)
@@ -55,6 +58,22 @@ func TestNothingIsAbsentElsewhere(t *testing.T) {
 			})
 		}
 	})
+}
+
+// loadMap loads a map of one key.
+func loadMap(t *testing.T, b *bench, name string) {
+	t.Helper()
+	m, err := ribbon.BuildMap([]uint64{hashing.Hasher{}.HashString("i")}, []uint32{7}, 8, 0.01)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := m.MarshalBinary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := b.do("FILTER.LOAD", name, "1", string(data)); got != "+OK" {
+		t.Fatal(got)
+	}
 }
 
 // spreadOut spreads contents, as records would: a node holds all of them.
