@@ -55,7 +55,7 @@ var rooms = map[string][]string{
 	"filtertest":          {"", "hashing", "internal/measuring"},
 	"codec":               {"", "hashing", "bloom", "counting", "cuckoo", "quotient", "fuse", "ribbon", "exact", "compose", "internal/envelope", "internal/far", "internal/memory"},
 	"codec/file":          {"", "codec"},
-	"follow":              {"", "codec", "codec/file", "hashing", "internal/memory"},
+	"follow":              {"", "codec", "codec/file", "hashing", "internal/envelope", "internal/memory"},
 	"foreign/redisbloom":  {"", "internal/redisbloom"},
 	"page/internal/calc":  {"", "internal/figures", "internal/question", "sizing"},
 	"page/internal/teach": {"", "bloom", "compose", "counting", "cuckoo", "hashing", "internal/measuring", "internal/memory", "sizing"},

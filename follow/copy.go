@@ -13,6 +13,7 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/codec"
 	"github.com/bloomery/bloomery/codec/file"
+	"github.com/bloomery/bloomery/internal/envelope"
 )
 
 // state is what is kept beside a copy on disk.
@@ -20,6 +21,25 @@ type state struct {
 	Version
 	Filter  string    `json:"filter"`
 	Checked time.Time `json:"checked"` // when it was the newest, as far as is known
+	// Coming is the version that is being put in the place of this one. It is noted before,
+	// so that after a crash no older one is taken.
+	Coming *Version `json:"coming,omitempty"`
+}
+
+// floor is the newest version that was ever here.
+func (s *state) floor() Version {
+	if s.Coming != nil && s.Coming.Number > s.Number {
+		return *s.Coming
+	}
+	return s.Version
+}
+
+// is returns which version has a sum.
+func (s *state) is(sum string) (v Version, ok bool) {
+	if s.Coming != nil && s.Coming.Sum == sum {
+		return *s.Coming, true
+	}
+	return s.Version, s.Sum == sum
 }
 
 func (f *Filter) stateName() string { return f.config.File + ".follow" }
@@ -30,11 +50,13 @@ func (f *Filter) load() error {
 	if f.config.File == "" {
 		return nil
 	}
-	if note, err := os.ReadFile(f.stateName()); err == nil {
-		var s state
-		if json.Unmarshal(note, &s) == nil {
-			f.kept = s
-		}
+	note, err := os.ReadFile(f.stateName())
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return err
+	case json.Unmarshal(note, &f.kept) != nil:
+		return fmt.Errorf("%w: %s exists and is no note on a copy", ErrOther, f.stateName())
 	}
 	data, err := os.ReadFile(f.config.File)
 	switch {
@@ -47,68 +69,92 @@ func (f *Filter) load() error {
 	if err == nil {
 		err = view.Verify()
 	}
+	if err != nil {
+		if note == nil || !bytes.HasPrefix(data, []byte(envelope.Magic)) {
+			return fmt.Errorf("%w: %s exists and is not a copy of a filter: %w", ErrOther, f.config.File, err)
+		}
+		return nil // it is damaged, and replaced
+	}
 	e := &edition{view, data, Version{Sum: sumOf(data)}}
-	switch {
-	case err != nil && f.kept.Sum == "":
-		return fmt.Errorf("%w: %s exists and is not a copy of a filter: %w", ErrOther, f.config.File, err)
-	case err != nil: // it is damaged, and replaced
-	case e.version.Sum == f.kept.Sum:
-		e.version = f.kept.Version
-		f.live.Store(e)
-		f.seen.Store(&outcome{checked: f.kept.Checked})
-	default: // newer than the note, or not ours
+	v, ok := f.kept.is(e.version.Sum)
+	if !ok {
 		f.found = e
+		return nil
+	}
+	e.version = v
+	f.live.Store(e)
+	if v == f.kept.Version && !f.kept.Checked.After(time.Now()) { // else a clock was set: nobody knows
+		f.seen.Store(&outcome{checked: f.kept.Checked})
 	}
 	return nil
 }
 
 // known returns the copy that an entry can be reached from, nil if there is none. A file
-// without a note is one if the index knows it; else it is somebody's, and is not replaced.
+// that no note names is one if the index knows it; else it is somebody's, and is not replaced.
 func (f *Filter) known(e *entry) (*edition, error) {
 	if live := f.live.Load(); live != nil || f.found == nil {
 		return live, nil
 	}
 	sum := f.found.version.Sum
-	listed := sum == e.Sum || slices.ContainsFunc(e.Patches, func(p patch) bool { return p.From == sum })
-	switch {
-	case listed:
+	if sum == e.Sum || slices.ContainsFunc(e.Patches, func(p patch) bool { return p.From == sum }) {
 		return f.found, nil
-	case f.kept.Sum == "":
-		return nil, fmt.Errorf("%w: %s exists and is not a copy of this filter", ErrOther, f.config.File)
 	}
-	return nil, nil
+	return nil, fmt.Errorf("%w: %s exists and is not a copy of this filter", ErrOther, f.config.File)
 }
 
-// save writes a new copy to disk.
-func (f *Filter) save(e *edition) error {
+// save writes a new copy to disk, and that it comes before.
+func (f *Filter) save(name string, e *edition) error {
 	if f.config.File == "" {
 		return nil
+	}
+	coming := f.kept
+	coming.Filter, coming.Coming = name, &e.version
+	if err := f.note(coming); err != nil {
+		return err
 	}
 	return file.WriteFile(f.config.File, bytes.NewReader(e.data))
 }
 
-// note keeps what is known of the copy, and that no older one is taken.
-func (f *Filter) note() error {
+// restore writes the copy again if somebody has removed it.
+func (f *Filter) restore() error {
+	if f.config.File == "" {
+		return nil
+	}
+	if _, err := os.Stat(f.config.File); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return file.WriteFile(f.config.File, bytes.NewReader(f.live.Load().data))
+}
+
+// noteLive notes which version the copy is, and when it was the newest.
+func (f *Filter) noteLive() error {
 	live := f.live.Load()
 	if live == nil {
 		return nil
 	}
-	now := state{live.version, f.kept.Filter, f.seen.Load().checked}
+	name := f.kept.Filter
 	if f.name != "" {
-		now.Filter = f.name
+		name = f.name
 	}
-	if now == f.kept {
+	return f.note(state{Version: live.version, Filter: name, Checked: f.seen.Load().checked.Round(0)})
+}
+
+// note keeps what is known of the copy.
+func (f *Filter) note(s state) error {
+	if s == f.kept {
 		return nil
 	}
-	f.kept = now
-	if f.config.File == "" {
-		return nil
+	if f.config.File != "" {
+		data, err := json.Marshal(s)
+		if err != nil {
+			return err
+		}
+		if err := file.WriteFile(f.stateName(), bytes.NewReader(append(data, '\n'))); err != nil {
+			return err
+		}
 	}
-	data, err := json.Marshal(now)
-	if err != nil {
-		return err
-	}
-	return file.WriteFile(f.stateName(), bytes.NewReader(append(data, '\n')))
+	f.kept = s
+	return nil
 }
 
 // What follows asks the present version.

@@ -69,11 +69,11 @@ type Filter struct {
 	from   source
 	live   atomic.Pointer[edition]
 
-	updating sync.Mutex // guards what follows
-	tag      string     // of the index that was seen last
-	name     string     // of the filter, once it is known
-	kept     state      // what File.follow has
-	found    *edition   // a file that may be a copy, until the index is here
+	updating chan struct{} // of one place; who has it may use what follows
+	tag      string        // of the index that was seen last
+	name     string        // of the filter, once it is known
+	kept     state         // what File.follow has
+	found    *edition      // a file that may be a copy, until the index is here
 
 	seen    atomic.Pointer[outcome]
 	end     context.CancelFunc
@@ -121,7 +121,7 @@ func prepare(c Config) (*Filter, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &Filter{config: c, from: from}
+	f := &Filter{config: c, from: from, updating: make(chan struct{}, 1)}
 	f.seen.Store(&outcome{})
 	return f, f.load()
 }
@@ -130,9 +130,9 @@ func prepare(c Config) (*Filter, error) {
 func (f *Filter) Close() error {
 	f.end()
 	f.stopped.Wait()
-	f.updating.Lock()
-	defer f.updating.Unlock()
-	return f.note()
+	f.updating <- struct{}{}
+	defer func() { <-f.updating }()
+	return f.noteLive()
 }
 
 // run updates the copy again and again.
@@ -164,24 +164,32 @@ func (f *Filter) run(ctx context.Context) {
 // Update asks the source whether there is something new and takes it. It reports whether the
 // copy has changed. On error the old copy stays.
 func (f *Filter) Update(ctx context.Context) (changed bool, err error) {
-	f.updating.Lock()
+	select {
+	case f.updating <- struct{}{}:
+	case <-ctx.Done():
+		return false, context.Cause(ctx)
+	}
 	before := f.live.Load()
 	began := time.Now()
 	age, err := f.update(ctx)
-	o := &outcome{checked: began.Add(-age)}
-	if err != nil {
-		err = fmt.Errorf("follow: %s: %w", f.from, err)
-		o = &outcome{checked: f.seen.Load().checked, err: err}
-	}
-	if !errors.Is(err, context.Canceled) { // whoever asked has gone
-		f.seen.Store(o)
-	}
 	live := f.live.Load()
 	changed = live != before
-	if changed {
-		err = errors.Join(err, f.note())
+	o := &outcome{checked: began.Add(-age)}
+	if err == nil {
+		f.seen.Store(o)
+		if changed {
+			err = f.noteLive()
+		} else {
+			err = f.restore()
+		}
 	}
-	f.updating.Unlock()
+	if err != nil {
+		err = fmt.Errorf("follow: %s: %w", f.from, err)
+		if o = (&outcome{checked: f.seen.Load().checked, err: err}); !errors.Is(err, context.Canceled) { // whoever asked has gone
+			f.seen.Store(o)
+		}
+	}
+	<-f.updating
 	if changed && f.config.Changed != nil {
 		f.config.Changed(live.version)
 	}
@@ -195,7 +203,7 @@ func (f *Filter) update(ctx context.Context) (age time.Duration, err error) {
 		tag = ""
 	}
 	data, a, err := readAll(ctx, f.from, indexName, tag, maxIndex)
-	if errors.Is(err, errSame) {
+	if errors.Is(err, errSame) && tag != "" {
 		return a.age, nil
 	}
 	if err != nil {
@@ -215,7 +223,7 @@ func (f *Filter) update(ctx context.Context) (age time.Duration, err error) {
 	if of := f.kept.Filter; of != "" && of != name {
 		return 0, fmt.Errorf("%w: %s is a copy of %s, not of %s", ErrOther, f.config.File, of, name)
 	}
-	if err := f.take(ctx, e); err != nil {
+	if err := f.take(ctx, name, e); err != nil {
 		return 0, fmt.Errorf("%s: %w", name, err)
 	}
 	f.tag, f.name = a.tag, name
@@ -223,22 +231,22 @@ func (f *Filter) update(ctx context.Context) (age time.Duration, err error) {
 }
 
 // take makes the copy what an entry of the index says.
-func (f *Filter) take(ctx context.Context, e *entry) error {
+func (f *Filter) take(ctx context.Context, name string, e *entry) error {
 	have, err := f.known(e)
 	if err != nil {
 		return err
 	}
-	known := f.kept.Number // also of a copy that was lost
-	if have != nil && have.version.Sum == e.Sum && (e.Version >= known || f.config.Older) {
+	newest := f.kept.floor() // also of a copy that was lost
+	if have != nil && have.version.Sum == e.Sum && (e.Version >= newest.Number || f.config.Older) {
 		if have.version != e.which() { // the file was there, or it was published anew
 			f.live.Store(&edition{have.View, have.data, e.which()})
 		}
 		return nil
 	}
-	if e.Version < known && !f.config.Older {
-		return fmt.Errorf("%w: version %d is published, the copy is of version %d", ErrOlder, e.Version, known)
+	if e.Version < newest.Number && !f.config.Older {
+		return fmt.Errorf("%w: version %d is published, the copy is of version %d", ErrOlder, e.Version, newest.Number)
 	}
-	if e.Version == known && f.kept.Sum != "" && f.kept.Sum != e.Sum && !f.config.Older {
+	if e.Version == newest.Number && newest.Sum != e.Sum && !f.config.Older {
 		return fmt.Errorf("%w: version %d is published with another sum than before", ErrOlder, e.Version)
 	}
 	if limit := f.config.Limits.Bytes; limit > 0 && e.Bytes > limit {
@@ -256,7 +264,7 @@ func (f *Filter) take(ctx context.Context, e *entry) error {
 		return err
 	}
 	next := &edition{view, data, e.which()}
-	if err := f.save(next); err != nil {
+	if err := f.save(name, next); err != nil {
 		return err
 	}
 	f.live.Store(next)
@@ -270,7 +278,7 @@ func (e *entry) which() Version { return Version{e.Version, e.Made, e.Sum} }
 func (f *Filter) fetch(ctx context.Context, e *entry, have *edition) ([]byte, error) {
 	if have != nil {
 		if chain := e.chain(have.version.Sum); chain != nil {
-			if data, err := f.patched(ctx, have.data, chain); err == nil && sumOf(data) == e.Sum {
+			if data, err := f.patched(ctx, have.data, chain, e); err == nil && sumOf(data) == e.Sum {
 				return data, nil
 			} else if ctx.Err() != nil {
 				return nil, context.Cause(ctx)
@@ -293,14 +301,19 @@ func (f *Filter) fetch(ctx context.Context, e *entry, have *edition) ([]byte, er
 	return data, nil
 }
 
-// patched returns what patches make of an encoding.
-func (f *Filter) patched(ctx context.Context, data []byte, chain []patch) ([]byte, error) {
+// patched returns what patches make of an encoding. Versions in between may be larger than
+// both ends, but not by so much that a short patch fills the memory.
+func (f *Filter) patched(ctx context.Context, data []byte, chain []patch, e *entry) ([]byte, error) {
+	limits := codec.Limits{Bytes: 2 * max(uint64(len(data)), e.Bytes)}
+	if most := f.config.Limits.Bytes; most > 0 {
+		limits.Bytes = min(limits.Bytes, most)
+	}
 	for _, p := range chain {
 		changes, _, err := readAll(ctx, f.from, p.File, "", p.Bytes)
 		if err != nil {
 			return nil, err
 		}
-		if data, err = (codec.Config{Limits: f.config.Limits}).Patch(data, changes); err != nil {
+		if data, err = (codec.Config{Limits: limits}).Patch(data, changes); err != nil {
 			return nil, err
 		}
 	}
@@ -312,7 +325,11 @@ func (f *Filter) Err() error { return f.seen.Load().err }
 
 // Age is how long ago the copy was the newest version, as far as is known. A copy of age 5
 // minutes has everything that was published more than 5 minutes ago.
-func (f *Filter) Age() time.Duration { return max(0, time.Since(f.seen.Load().checked)) }
+func (f *Filter) Age() time.Duration {
+	checked := f.seen.Load().checked
+	// One of the two clocks stands still while the machine sleeps, the other may be set.
+	return max(0, time.Since(checked), time.Now().Round(0).Sub(checked.Round(0)))
+}
 
 // Version returns which version the copy is.
 func (f *Filter) Version() Version { return f.live.Load().version }

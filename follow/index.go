@@ -98,7 +98,8 @@ func parseIndex(data []byte) (*index, error) {
 }
 
 func (e *entry) sound() bool {
-	ok := e.Version > 0 && isSum(e.Sum) && e.Bytes > 0 && e.Bytes < maxBytes && e.Whole.sound() && len(e.Patches) <= maxPatches
+	ok := e.Version > 0 && isSum(e.Sum) && e.Bytes > 0 && e.Bytes < maxBytes && e.Whole.sound() && len(e.Patches) <= maxPatches &&
+		e.Whole.Bytes <= e.Bytes+e.Bytes/1024+1024 // the transport form is never much longer
 	for _, p := range e.Patches {
 		ok = ok && isSum(p.From) && isSum(p.To) && p.sound()
 	}

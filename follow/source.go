@@ -47,7 +47,10 @@ func newSource(address string, client *http.Client) (source, error) {
 		return nil, fmt.Errorf("%w: %q is no address of a folder", bloomery.ErrParameter, address)
 	}
 	u.Path = strings.TrimSuffix(strings.TrimSuffix(u.Path, indexName), "/") + "/"
-	u.RawPath, u.RawQuery, u.Fragment = "", "", ""
+	if u.RawQuery != "" || u.Fragment != "" {
+		return nil, fmt.Errorf("%w: %q: the address of a folder has no query", bloomery.ErrParameter, address)
+	}
+	u.RawPath = ""
 	if client == nil {
 		client = &http.Client{CheckRedirect: onlySafe}
 	}
@@ -72,12 +75,16 @@ type web struct {
 
 func (w *web) String() string { return w.base.Redacted() }
 
-// stalled is for how long a server may send nothing.
-const stalled = 30 * time.Second
+// A server sends a few bytes at least in the time that it may be silent: one that sends a byte
+// now and then is not waited for.
+const (
+	stalled  = 30 * time.Second
+	fewBytes = 16 << 10
+)
 
 func (w *web) open(ctx context.Context, name, tag string) (io.ReadCloser, answer, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	silence := time.AfterFunc(stalled, func() { cancel(fmt.Errorf("%s has sent nothing for %v", w, stalled)) })
+	silence := time.AfterFunc(stalled, func() { cancel(fmt.Errorf("%s has sent next to nothing for %v", w, stalled)) })
 	end := func(err error) error {
 		silence.Stop()
 		if cause := context.Cause(ctx); cause != nil && err != nil {
@@ -98,15 +105,18 @@ func (w *web) open(ctx context.Context, name, tag string) (io.ReadCloser, answer
 	if err != nil {
 		return nil, answer{}, end(err)
 	}
+	silence.Reset(stalled)
 	a := answer{tag: resp.Header.Get("ETag")}
 	if s, err := strconv.ParseUint(resp.Header.Get("Age"), 10, 31); err == nil {
 		a.age = time.Duration(s) * time.Second
 	}
 	switch resp.StatusCode {
 	case http.StatusOK:
-		return &body{resp.Body, silence, end}, a, nil
+		return &body{ReadCloser: resp.Body, silence: silence, end: end}, a, nil
 	case http.StatusNotModified:
-		err = errSame
+		if err = errSame; tag == "" {
+			err = fmt.Errorf("%s: the server answers %s, which was not asked for", w.base.JoinPath(name).Redacted(), resp.Status)
+		}
 	default:
 		err = fmt.Errorf("%s: the server answers %s", w.base.JoinPath(name).Redacted(), resp.Status)
 	}
@@ -130,12 +140,14 @@ func onlySafe(to *http.Request, via []*http.Request) error {
 type body struct {
 	io.ReadCloser
 	silence *time.Timer
+	since   int // bytes that have come since the timer was set
 	end     func(error) error
 }
 
 func (b *body) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
-	if n > 0 {
+	if b.since += n; b.since >= fewBytes {
+		b.since = 0
 		b.silence.Reset(stalled)
 	}
 	if err != nil && !errors.Is(err, io.EOF) {
