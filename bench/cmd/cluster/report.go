@@ -30,10 +30,10 @@ func loadAverage() string {
 	return load
 }
 
-const intro = `Three nodes with 8 lanes, and a single server with ` + "`--fsync always`" + `, on one machine whose processors they share with the
-	clients: ratios of the servers' processor time, of runs that took turns; of all three nodes for adds, of the node that answers for
-	reads. %d connections unless a row has more. Filters of %d keys at 1%%; each run lasts %v and adds new keys to a new filter. %d
-	rounds: medians, quartiles. Connections between the nodes are without TLS.`
+const intro = `Three nodes with 8 lanes, and a single server with ` + "`--fsync always`" + `, on one machine that they share with the clients:
+	ratios of processor time, of runs that took turns; of all three nodes for adds, of the node that answers for reads. %d
+	connections unless a row has more. Filters of %d keys at 1%%; each run lasts %v and adds new keys to a new filter. %d rounds:
+	medians, quartiles. No TLS between the nodes.`
 
 // notes explain, by hand, what falls short.
 //

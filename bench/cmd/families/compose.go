@@ -129,8 +129,8 @@ func seal(_ context.Context, b *bench) error {
 	return nil
 }
 
-const smallStriped = `Inserts into 64 stripes with a lock each, one by one. The table with a million keys fits into
-	the caches of one core: two cores then gain nothing, since they pass every line to each other.`
+const smallStriped = `Inserts into 64 stripes with a lock each. A million keys fit into the caches of one core: two
+	cores then gain nothing, since they pass every line to each other.`
 
 func composeExperiments() []experiment {
 	return []experiment{

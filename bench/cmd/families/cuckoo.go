@@ -121,10 +121,9 @@ func linvonWith(who string, width uint, n int) contestant {
 func cuckooExperiments() []experiment {
 	var all []experiment
 	for _, n := range []int{1_000_000, 10_000_000} {
-		all = append(all, experiment{"cuckoo", n, `Every filter has a power of two of slots, which is
-			what the peers can have.`, cuckooFilters})
+		all = append(all, experiment{"cuckoo", n, `Every filter has a power of two of slots, as the peers need.`, cuckooFilters})
 	}
-	return append(all, experiment{"cuckoo-load", 1_000_000, `Filters with as many slots as are 95% full with these keys,
+	return append(all, experiment{"cuckoo-load", 1_000_000, `Filters that these keys fill to 95%,
 		and how full they are when the first key is refused.`, cuckooLoad})
 }
 

@@ -41,7 +41,7 @@ func (d document) markdown() *report.Document {
 	doc.Add(protocol)
 	doc.Section("What we aim at")
 	all, missed := d.aims()
-	doc.Text(fmt.Sprintf("%d of %d aims are missed (with `-only '^$'` the program prints all, and measures nothing):",
+	doc.Text(fmt.Sprintf("%d of %d aims are missed (`-only '^$'` prints all):",
 		missed.Len(), all.Len()))
 	doc.Table(missed)
 	doc.Add(notes)

@@ -94,8 +94,8 @@ func (b *bench) static(who string, bytes int, hs, others []uint64, has func(dst 
 func fuseExperiments() []experiment {
 	var all []experiment
 	for _, n := range []int{1_000_000, 10_000_000, 100_000_000} {
-		all = append(all, experiment{"fuse", n, `Static filters from 64-bit hashes, built on one core by a builder that
-			was used before. Ours is counted as the whole file, the peer as its fingerprints alone.`, fuseFilters})
+		all = append(all, experiment{"fuse", n, `Built from 64-bit hashes on one core by a builder that was used
+			before. Ours is counted as the whole file, the peer as its fingerprints.`, fuseFilters})
 	}
 	return all
 }

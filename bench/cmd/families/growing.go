@@ -124,7 +124,7 @@ func growingExperiments() []experiment {
 			keys and got a hundred million: its rates whenever the keys had doubled, its size over the last factor
 			of four, and its single inserts from 10 M to 20 M keys.`, growth(p)})
 	}
-	return append(all, experiment{"fold", 100_000, `A Filter and a Standard that were made foldable for 0.1%, folded: the rate
+	return append(all, experiment{"fold", 100_000, `Filters made foldable for 0.1%, folded: the rate
 		measured over that of an array of the smaller size.`, fold})
 }
 

@@ -85,9 +85,8 @@ func quotientTimes(_ context.Context, b *bench) error {
 
 func quotientExperiments() []experiment {
 	return []experiment{
-		{"quotient-bits", 10_000_000, `Bits per key of the whole file over the aim's formula, by the number of keys that the
-			filter is made for.`, quotientBits},
-		{"quotient", 1_000_000, `A quotient and a cuckoo filter that are asked for 1%, filled to their capacity.`, quotientTimes},
+		{"quotient-bits", 10_000_000, `Bits per key of the whole file over the aim's formula, by capacity.`, quotientBits},
+		{"quotient", 1_000_000, `Filters for 1%, filled to their capacity.`, quotientTimes},
 	}
 }
 

@@ -107,7 +107,7 @@ func byCount(truth []uint32) (order []int, different int) {
 
 func spectralExperiments() []experiment {
 	return []experiment{{"spectral", 100_000_000, `Draws of npm packages by the number of their downloads (` + popularity + `,
-		fetched when it is run), in filters that are made for as many different keys as were drawn.`, spectral}}
+		fetched when it is run), in filters made for the different keys that were drawn.`, spectral}}
 }
 
 func spectralAims() []aim {

@@ -165,9 +165,8 @@ func tableOf(path string) map[string][]string {
 	return rows
 }
 
-const preface = `A mutant is the code with one small change: if the tests still pass, nothing tests what was changed.
-` + "`make mutants PKG=./cuckoo`" + ` tries 100 of them, chosen by ` + "`SEED=1`" + `, with the short tests (bench/cmd/mutants), keeps
-each result in bench/results/mutants.jsonl, which is not part of the repository, and renews the row of the package.
-Explained survivors are those that bench/results/mutants.tsv has a reason for: nothing that can be observed
-changes, or only speed, a message, a lock that one goroutine does not need, a check of what cannot happen. What is open is printed.
+const preface = `A mutant is the code with one small change: if tests still pass, nothing tests it.
+` + "`make mutants PKG=./cuckoo`" + ` tries 100 of them, chosen by ` + "`SEED=1`" + `, with the short tests, and renews the row of the
+package. Explained survivors are those that bench/results/mutants.tsv has a reason for: nothing that can be observed changes,
+or only speed, a message, an unneeded lock, a check of what cannot happen. Open ones are printed.
 `

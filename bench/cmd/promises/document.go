@@ -114,10 +114,10 @@ func sizings() string {
 
 const (
 	introText = "Each measurement is a line of bench/results/promises.jsonl, with its commit, date, seed and counts. " +
-		"`make promises` measures what is missing there; with `-only '^$' -rows` the program prints every row and measures nothing."
+		"`make promises` measures what is missing; with `-only '^$' -rows` the program only prints every row."
 	parametersText = "A filter is asked for with a bad number of keys (at 1%) or a bad rate (for 1,000 keys); where the " +
 		"library gives one, 1,000 keys are added and 100,000 others asked for. In bold: what a caller cannot foresee or does not notice."
-	filesText = "A filter with 1,000 keys at 1% is written, damaged and read. Of flipped bits there are 64, one at a time. " +
+	filesText = "A filter with 1,000 keys at 1% is written, damaged and read. 64 bits are flipped, one at a time. " +
 		"Libraries without a format of their own are missing."
 )
 

@@ -66,9 +66,9 @@ func encoded(k codec.Kind, hashes []uint64) ([]byte, error) {
 }
 
 const intro = `The readers of [contrib/js](../../contrib/js/README.md) and [contrib/python](../../contrib/python/README.md) with
-	filters of 1,000,000 keys at 1%%. Keys are strings of 27 characters; lookups of keys that are in the set and of keys that are not are
-	timed in batches of a few milliseconds for a second, and the fastest batch of %d rounds counts. At least 500,000 lookups a second
-	are promised of the reader for JavaScript, and at most 12,000 bytes by gzip.`
+	filters of 1,000,000 keys at 1%%. Keys have 27 characters; each kind of lookup is timed for a second in batches of a few
+	milliseconds, and the fastest batch of %d rounds counts. The promise for JavaScript: at least 500,000 lookups a second, and at
+	most 12,000 bytes compressed with gzip.`
 
 // document returns the report.
 func document(ctx context.Context, root string, sizes map[string]int, all []speeds, rounds int, started time.Time) (*report.Document, error) {

@@ -48,15 +48,15 @@ func overBase(r result) []float64 {
 }
 
 const intro = `redis-benchmark with 50 clients; filters of %d keys at 1%%, half of the keys asked are there, added keys go to an empty
-	filter; all bloomery servers keep a log with one fsync a second; %d interleaved rounds, medians, ratios within a round. CPU is the
-	server's own processor time per request. "By CPU" is Redis's CPU per PING at the same pipeline over ours per item: above 1 an
-	item costs less than a PING of Redis. Client and server share the processors: throughput swings, CPU swings less.%s`
+	filter; bloomery keeps a log with one fsync a second; %d interleaved rounds, medians, ratios within a round. CPU is the server's
+	processor time per request. "By CPU" is Redis's CPU per PING at the same pipeline over ours per item: above 1 an item costs less
+	than a PING. Client and server share the processors: CPU swings less than throughput.%s`
 
 // speeds returns the document with what every command takes.
 func speeds(o options, results []result) *report.Document {
 	about := ""
 	if o.base != "" {
-		about = fmt.Sprintf(" \"Over base\" is our CPU over that of commit %s of bloomery, in the same rounds.", o.base)
+		about = fmt.Sprintf(" \"Over base\" is our CPU over that of commit %s, in the same rounds.", o.base)
 	}
 	doc := report.New("Server benchmarks", "make bench-server")
 	doc.Text(fmt.Sprintf(intro, o.capacity, o.rounds, about))
@@ -149,7 +149,7 @@ func gate(doc *report.Document, o options) {
 	doc.Section("The gate")
 	doc.Text("Transactions, BF.ADD with CF.ADD and two lookups, and PING go on in three sessions while a fourth does something long to a " +
 		"filter of 262 MiB, by `go test -tags bloomerydebug ./server/internal/engine -v -run '" + run + "'`. Target: the gate is held for at " +
-		"most 1 ms of processor time, and nobody waits inside it. Replies to others: 99.9% of them, and the longest, by the clock.")
+		"most 1 ms of processor time, and nobody waits inside it. Replies to others: 99.9%, and the longest, by the clock.")
 	t := &report.Table{Head: []string{
 		"meanwhile", "took", "longest hold, by processor", "holds, 99.9%, by the clock", "waits inside", "transactions", "adds and lookups", "PING",
 	}}

@@ -82,7 +82,7 @@ func window() Library {
 	}, func(f bloomery.Hashed, keys, n int) {
 		f.(*compose.Window).Advance(uint64(keys * windowParts / n))
 	})
-	l.Sizing = "is made for the keys of a span, and gets them in six generations"
+	l.Sizing = "gets the keys of its span in six generations"
 	l.Lowest, l.Fewest = 1e-4, 1000
 	return l
 }
@@ -91,7 +91,7 @@ func quorum() Library {
 	l := hashedLibrary("compose.Quorum", func(n int, p float64) (bloomery.Hashed, error) {
 		return hashedOf(compose.QuorumConfig{Capacity: n, ErrorRate: p}.New())
 	}, nil)
-	l.Sizing = "asks three filters, two of which must agree; the rate is the joint one"
+	l.Sizing = "is two of three filters; the rate is the joint one"
 	l.Lowest, l.Fewest = 1e-4, 1000
 	return l
 }
@@ -124,7 +124,7 @@ func growingFar() Library {
 		}
 		return hashedOf(quotient.Config{Capacity: n, ErrorRate: p}.NewGrowing())
 	}, nil)
-	l.Sizing = "is made for a thousandth of the number of keys, at least 1, and grows"
+	l.Sizing = "is made for a thousandth of the keys and grows"
 	l.Lowest, l.Fewest = 1e-4, 1000
 	return l
 }

@@ -84,7 +84,7 @@ func stable() Library {
 		}
 		return f, nil
 	}, func() *counting.Stable { return new(counting.Stable) })
-	l.Sizing = "is made for the last keys, and twice as many others came before them"
+	l.Sizing = "is made for the last keys; twice as many others came before"
 	return l
 }
 

@@ -104,7 +104,7 @@ func grown() Library {
 		}
 		return c.NewScalable()
 	}, func(f *bloom.Scalable) uint64 { return f.Stats().Bits })
-	l.Sizing = "is made for a thousandth of the number of keys, at least 1, and grows"
+	l.Sizing = "is made for a thousandth of the keys and grows"
 	l.Uneven = true // its first layers are small
 	return l
 }

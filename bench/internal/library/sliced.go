@@ -14,7 +14,7 @@ func sliced() Library {
 	return Library{
 		Name:   "bloom.Sliced",
 		Ours:   true,
-		Sizing: "is asked for one of two columns; its bits per key are those of a column",
+		Sizing: "is one of two columns, in answers and bits per key",
 		Make: func(n int64, p float64) (Filter, error) {
 			f, err := bloom.Config{Columns: slicedColumns, Capacity: int(n), ErrorRate: p}.NewSliced()
 			if err != nil {

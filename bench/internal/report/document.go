@@ -16,7 +16,7 @@ type Document struct{ b strings.Builder }
 func New(title, command string) *Document {
 	d := &Document{}
 	fmt.Fprintf(&d.b, "# %s\n", title)
-	d.Text(fmt.Sprintf("This file is written by a program; `%s` writes it again.", command))
+	d.Text(fmt.Sprintf("`%s` writes this file.", command))
 	return d
 }
 

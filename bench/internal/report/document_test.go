@@ -21,7 +21,7 @@ func TestDocument(t *testing.T) {
 	d.Table(table)
 	d.Subsection("How")
 	d.Code("sh", "make figures\n")
-	const want = "# Figures\n\nThis file is written by a program; `make figures` writes it again.\n\n- one\n- two\n\n" +
+	const want = "# Figures\n\n`make figures` writes this file.\n\n- one\n- two\n\n" +
 		"## Times\n\nBroken into lines.\n\n| who | ns |\n| --- | --: |\n| ours | 1.5 |\n\n### How\n\n```sh\nmake figures\n```\n"
 	if got := d.String(); got != want {
 		t.Errorf("String() = %q, want %q", got, want)
