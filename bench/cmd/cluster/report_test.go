@@ -22,7 +22,7 @@ func TestPage(t *testing.T) {
 	}
 	doc := page(options{root: "..", rounds: 3, keys: 800, idle: time.Minute}, f).String()
 	for _, want := range []string{
-		"# Benchmarks of the cluster\n", "`make bench-cluster` writes it again", "- Commit: ", "- Load average in the minute before: ",
+		"# Benchmarks of the cluster\n", "`make bench-cluster` writes this file", "- Commit: ", "- Load average in the minute before: ",
 		"| BF.MADD of 1,000 | 1100 | 6.00 | 1000 | 2000 | 1.00 | **6.00** | 5.00–7.00 | ≤ 7 | met |\n",
 		"| FILTER.HAS of 100, pipeline 16 | 1000 | 2.00 | 2000 | 1.00 | **0.50** | 0.50–0.50 | ≥ 0.9 | **missed** |\n",
 		": of a processor | ≤ 1.5% | 1.20% | 1.00%–2.00% | **missed** |\n",

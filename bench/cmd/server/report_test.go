@@ -22,7 +22,7 @@ func TestDocument(t *testing.T) {
 	doc := speeds(options{root: "..", rounds: 2}, []result{ping, plain, secure})
 	tlsReport(doc, []result{ping, plain, secure})
 	for _, want := range []string{
-		"# Server benchmarks\n", "`make bench-server` writes it again", "## Pipeline 16\n", "- Redis: ",
+		"# Server benchmarks\n", "`make bench-server` writes this file", "## Pipeline 16\n", "- Redis: ",
 		"| Redis PING | 1000 | 2.00 | **1.00** | 1.00–1.00 | – |  |\n",
 		"| BF.ADD | 600 | 3.00 | **0.75** | 0.50–1.00 | ≥ 0.50 | 0.50 |\n",
 		"| BF.ADD | 16 | 300 | 6.00 | 600 | 3.00 | **0.50** | 0.50–0.50 | ≥ 0.60 | 0.50 |\n",
