@@ -271,7 +271,7 @@ func (w *writer) short() {
 	for name, c := range map[string]struct{ data, text string }{
 		"words": {"alice\nbob\ncarol\n", "not a bloomery file"}, "letter": {"a", "not a bloomery file"},
 		"packed": {"bloompak\x01\x00\x00\x00", "data ends after 12 bytes"},
-		"none": {"", "data ends after 0 bytes"}, "bloo": {"bloo", "data ends after 4 bytes"}, "head": {"bloomery\x01\x00", "data ends after 10 bytes"},
+		"none":   {"", "data ends after 0 bytes"}, "bloo": {"bloo", "data ends after 4 bytes"}, "head": {"bloomery\x01\x00", "data ends after 10 bytes"},
 	} {
 		w.save(name, []byte(c.data))
 		w.m.Cases = append(w.m.Cases, &check{File: name, Error: "corrupt", Text: c.text})
