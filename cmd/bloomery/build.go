@@ -278,7 +278,7 @@ func (o *buildOptions) run(ctx context.Context, s *shell, args []string) error {
 	case o.multiset && !kind.Features.Insert:
 		return errNoCounts(kind.Name)
 	case o.maxMemory.value < leastBuild:
-		return hinted{fmt.Errorf("--max-memory %s is below 1MiB", o.maxMemory.text), "what does not fit into memory waits in a temporary file"}
+		return fmt.Errorf("--max-memory %s is below 1MiB", o.maxMemory.text)
 	case o.output == "-" && s.jsonToStdout():
 		return errJSONOutput
 	}

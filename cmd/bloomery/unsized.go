@@ -99,7 +99,7 @@ func (b *builder) unsized(ctx context.Context) (bloomery.Hashed, error) {
 	}
 	err = b.read(ctx, func(hs []uint64) error { return b.add(set, hs) })
 	if errors.Is(err, errMore) {
-		return nil, hinted{fmt.Errorf("%w than --max %d allows at %s", err, b.most, rateText(b.rate)),
+		return nil, hinted{fmt.Errorf("%w than --max %s allows at %s", err, grouped(b.most), rateText(b.rate)),
 			"build it with a larger --max, or without it, or --force writes it all the same"}
 	}
 	if err != nil {
