@@ -46,6 +46,18 @@ func (o *mergeOptions) mergeForeign(ctx context.Context, s *shell, names []strin
 	return s.merged(o.output, stats, len(names), stats.Asked, start)
 }
 
+// mixed returns why a file cannot be merged into the first, which is ours, instead of err: it
+// may be a filter of another system.
+func (o *mergeOptions) mixed(ctx context.Context, s *shell, first, name string, err error) error {
+	if o.common { // filters of other systems are never intersected
+		return err
+	}
+	if theirs, openErr := o.openForeign(ctx, name, nil); theirs == nil || openErr != nil {
+		return err
+	}
+	return about(name, fmt.Errorf("%w: a filter of another system, and %s is not: all must have one format", bloomery.ErrIncompatible, s.given(first)))
+}
+
 // unite adds all keys of a filter of another system to one of the same format.
 func unite(f, other foreignFilter) error {
 	switch f := f.(type) {

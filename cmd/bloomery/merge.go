@@ -118,7 +118,7 @@ func (o *mergeOptions) run(ctx context.Context, s *shell, verb string, names []s
 		}
 		other, err := openFilter(ctx, name, h)
 		if err != nil {
-			return err
+			return o.mixed(ctx, s, names[0], name, err)
 		}
 		if err := combine(other); err != nil {
 			return mergeHint(verb, about(name, err))
