@@ -12,6 +12,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/codec"
 	"github.com/bloomery/bloomery/compose"
 	"github.com/bloomery/bloomery/sizing"
@@ -68,7 +69,11 @@ func (r *inspected) print(s *shell) error {
 	row := func(name, format string, args ...any) { fmt.Fprintf(w, "%s\t%s\n", name, fmt.Sprintf(format, args...)) }
 	i := r.info
 	row("file", "%s, %s, %s form", visible(r.name), bytesText(uint64(r.fileSize)), i.Form)
-	row("kind", "%s (%d)", kindText(i), i.Kind)
+	over := ""
+	if c := r.corrected(); c != nil {
+		over = " over " + c.Filter().Stats().Kind
+	}
+	row("kind", "%s (%d)%s", kindText(i), i.Kind, over)
 	if i.Hash == 0 {
 		row("hash", "%s, seed %d", i.Hash, i.Check)
 	} else {
@@ -149,10 +154,12 @@ func (r *inspected) printStats(s *shell, row func(name, format string, args ...a
 	if n := r.k(); n > 0 {
 		k = fmt.Sprintf(", k = %d", n)
 	}
-	row("array", "%s bits (%s)%s, %.4g%% in use", grouped(stats.Bits), bytesText(stats.Bytes), k, 100*stats.Saturation)
+	array := r.array().Stats().Bytes
+	row("array", "%s bits (%s)%s, %.4g%% in use", grouped(stats.Bits), bytesText(array), k, 100*stats.Saturation)
 	row("fill", "%s", s.shown(fillPicture(r.fill)))
-	if c := r.reports(); c != nil {
-		row("reports", "%s of %s", grouped(c.Held), grouped(c.Room))
+	if c := r.corrected(); c != nil {
+		counts := c.Counts()
+		row("reports", "%s of %s (%s)", grouped(counts.Held), grouped(counts.Room), bytesText(stats.Bytes-array))
 	}
 	row("false positive rate", "%s", ratesText(stats))
 	if r.probed > 0 {
@@ -170,19 +177,29 @@ func ratesText(s statsJSON) string {
 	return now + ", " + rateText(s.Asked) + " asked for"
 }
 
-// reports returns those of a corrected filter, nil for others.
-func (r *inspected) reports() *compose.CorrectedStats {
-	f, ok := r.filter.Hashed.(interface{ Counts() compose.CorrectedStats })
-	if !ok {
-		return nil
+// corrected is a filter with reports.
+type corrected interface {
+	Filter() bloomery.Hashed
+	Counts() compose.CorrectedStats
+}
+
+// corrected returns the filter if it has reports, else nil.
+func (r *inspected) corrected() corrected {
+	c, _ := r.filter.Hashed.(corrected)
+	return c
+}
+
+// array returns the filter without its reports.
+func (r *inspected) array() bloomery.Hashed {
+	if c := r.corrected(); c != nil {
+		return c.Filter()
 	}
-	counts := f.Counts()
-	return &counts
+	return r.filter.Hashed
 }
 
 // k returns the number of bits that a key sets, 0 for kinds where it sets none.
 func (r *inspected) k() int {
-	if f, ok := r.filter.Hashed.(interface{ Shape() sizing.Shape }); ok {
+	if f, ok := r.array().(interface{ Shape() sizing.Shape }); ok {
 		return f.Shape().K
 	}
 	return 0
@@ -206,8 +223,9 @@ func (r *inspected) json() inspectJSON {
 		stats := statsOf(r.filter.Hashed)
 		j.Stats = &stats
 	}
-	if c := r.reports(); c != nil {
-		j.Reports = &c.Held
+	if c := r.corrected(); c != nil {
+		held := c.Counts().Held
+		j.Reports = &held
 	}
 	if r.probed > 0 {
 		rate, deviation := r.rates()
