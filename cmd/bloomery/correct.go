@@ -5,6 +5,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -17,6 +18,7 @@ import (
 type correctOptions struct {
 	changeFlags
 	reports number[uint64]
+	force   bool
 }
 
 func newCorrect() *cobra.Command {
@@ -35,6 +37,9 @@ A line that is in the set would become a false negative. A line that is added
 later by bloomery add is found again, and merge keeps the reports that both
 filters deny.
 
+If far more lines are in the filter than its false positive rate explains, some
+are in the set: then nothing is written and the exit code is 3, unless --force.
+
 A report takes 8 bytes in the file. There is room for 65,536, or for
 --reports N, which is set when F is corrected first. When there is no room for
 more, the older half of them is dropped. Filters of all kinds can be corrected,
@@ -45,6 +50,7 @@ static ones included.`,
 	}
 	newShell(cmd, func(ctx context.Context, s *shell, args []string) error { return o.run(ctx, s, args[0], args[1:]) }).bindSummary(cmd)
 	cmd.Flags().Var(&o.reports, "reports", "room for so many reports, if F has none yet (default 65,536)")
+	cmd.Flags().BoolVar(&o.force, "force", false, "write the reports even if they are far more than the false positive rate explains")
 	o.inputFlags.bind(cmd.Flags())
 	o.keyFlags.bind(cmd.Flags())
 	o.digestFlags.bind(cmd)
@@ -66,6 +72,9 @@ func (o *correctOptions) run(ctx context.Context, s *shell, name string, args []
 	h, err := o.hasher()
 	if err != nil {
 		return err
+	}
+	if n := o.reports.value; o.reports.text != "" && (n < 2 || n > compose.MaxReports) {
+		return fmt.Errorf("--reports %s: want 2 to %s", o.reports.text, grouped(compose.MaxReports))
 	}
 	files, err := s.files(args)
 	if err != nil {
@@ -91,6 +100,9 @@ func (o *correctOptions) run(ctx context.Context, s *shell, name string, args []
 	if err != nil {
 		return about(name, err)
 	}
+	if err := o.absent(s, reported, lines, c.Stats().Predicted); err != nil {
+		return about(name, err)
+	}
 	if err := s.saveFilter(ctx, outputFlags{name, true}, form, c); err != nil {
 		return err
 	}
@@ -108,6 +120,27 @@ func (o *correctOptions) run(ctx context.Context, s *shell, name string, args []
 	return nil
 }
 
+// absent refuses reports that are far more than false positives can be, or warns of them: each
+// line that is in the set would be denied. Lines that repeat others make it lenient, never strict.
+func (o *correctOptions) absent(s *shell, reported, lines uint64, rate float64) error {
+	if reported <= mostReported(lines, rate) {
+		return nil
+	}
+	text := fmt.Sprintf("%s of %s are in the filter, about %s were expected", grouped(reported), plural(lines, "line"), grouped(uint64(math.Round(float64(lines)*rate))))
+	if !o.force {
+		return hinted{worded{errLimit, text + ": are they in the set?"}, "lines in the set would become false negatives; --force writes the reports all the same"}
+	}
+	s.warn("%s", text)
+	return nil
+}
+
+// mostReported returns how many of so many absent lines a filter contains, at most: six standard
+// deviations above what its rate predicts, which is off by the luck of the fill. Nine prove nothing.
+func mostReported(lines uint64, rate float64) uint64 {
+	expected := float64(lines) * rate
+	return max(uint64(overRate*expected+6*math.Sqrt(expected*(1-rate))), 9)
+}
+
 // corrected returns f with room for reports.
 func (o *correctOptions) corrected(f bloomery.Hashed) (*compose.Corrected, error) {
 	if c, ok := f.(*compose.Corrected); ok {
@@ -115,9 +148,6 @@ func (o *correctOptions) corrected(f bloomery.Hashed) (*compose.Corrected, error
 			return nil, fmt.Errorf("--reports %s: the filter has room for %s already", o.reports.text, grouped(c.Counts().Room))
 		}
 		return c, nil
-	}
-	if o.reports.value > compose.MaxReports {
-		return nil, fmt.Errorf("--reports %s is above %s", o.reports.text, grouped(compose.MaxReports))
 	}
 	return compose.NewCorrected(int(o.reports.value), f)
 }
