@@ -693,8 +693,10 @@ func ExampleCorrected() {
 	if err != nil {
 		panic(err)
 	}
-	store := map[string]bool{"alice": true} // stored first,
-	users.InsertString("alice")             // inserted then
+	store := map[string]bool{"alice": true}             // stored first,
+	if err := users.InsertString("alice"); err != nil { // inserted then
+		panic(err)
+	}
 
 	for i := range 100_000 {
 		name := fmt.Sprint("visitor ", i)

@@ -297,8 +297,7 @@ func (b *build) second(classes []byte) error {
 
 // both returns the error of a map in which a key has two values.
 func both(err error) error {
-	var two *ribbon.ConflictError
-	if errors.As(err, &two) {
+	if two, ok := errors.AsType[*ribbon.ConflictError](err); ok {
 		return fmt.Errorf("%w, or two keys have the same hash, %016x", ErrBoth, two.Hash)
 	}
 	return err

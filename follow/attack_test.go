@@ -185,7 +185,10 @@ func TestUpdateEnds(t *testing.T) {
 	silent = true
 	long, end := context.WithCancel(t.Context())
 	ended := make(chan struct{})
-	go func() { f.Update(long); close(ended) }()
+	go func() {
+		_, _ = f.Update(long)
+		close(ended)
+	}()
 	<-asked
 	short, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -246,7 +246,7 @@ func TestFaults(t *testing.T) {
 				}
 				over := net.sent <= at
 				net.fault = -1
-				if f.Update(t.Context()); !is(t, f, data) || f.Err() != nil {
+				if _, err := f.Update(t.Context()); err != nil || !is(t, f, data) || f.Err() != nil {
 					t.Fatalf("byte %d: after the fault the copy is not up to date: %v", at, f.Err())
 				}
 				if over {
@@ -338,7 +338,9 @@ func TestOutage(t *testing.T) {
 	if !errors.Is(f.Err(), follow.ErrOlder) || !is(t, f, data) {
 		t.Error("an older version was taken:", f.Err())
 	}
-	os.Remove(name) // the note stays
+	if err := os.Remove(name); err != nil { // the note stays
+		t.Fatal(err)
+	}
 	if _, err := follow.Open(t.Context(), follow.Config{Address: early, File: name}); !errors.Is(err, follow.ErrOlder) {
 		t.Error("an older version was taken for a copy that was lost:", err)
 	}

@@ -1,6 +1,7 @@
 package ribbon
 
 import (
+	"errors"
 	"fmt"
 	"math"
 
@@ -116,7 +117,7 @@ func parseBody(word uint64) (table, error) {
 func (b *built) parseBody(dir *[]uint64, limit uint64, t *table) error {
 	d := *dir
 	if len(d) == 0 || d[0]>>32 > maxLayers || d[0]>>32 > uint64(len(d)-1) {
-		return fmt.Errorf("the directory ends")
+		return errors.New("the directory ends")
 	}
 	layers := d[0] >> 32
 	entry := []uint64{layers, d[0] & math.MaxUint32}

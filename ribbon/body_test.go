@@ -44,7 +44,7 @@ func TestBody(t *testing.T) {
 		if _, err := first.MarshalBinary(); !errors.Is(err, bloomery.ErrParameter) {
 			t.Errorf("a body is encoded: %v", err)
 		}
-		for n := range len(words) {
+		for n := range words {
 			if _, _, err := ribbon.OpenBody(words[:n:n], 1<<20); !errors.Is(err, bloomery.ErrCorrupt) {
 				t.Fatalf("%d of %d words: %v, want ErrCorrupt", n, len(words), err)
 			}

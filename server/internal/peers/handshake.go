@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"slices"
 	"syscall"
 	"time"
 )
@@ -119,7 +120,7 @@ func (n *Node) greet(ctx context.Context, conn net.Conn, host string, node uint3
 		return nil, hungUp(err)
 	}
 	said := welcome[:welcomeBytes-sha256.Size]
-	if !hmac.Equal(welcome, n.appendProof(said[:len(said):len(said)], "welcome", bound, hello, said)) {
+	if !hmac.Equal(welcome, n.appendProof(slices.Clip(said), "welcome", bound, hello, said)) {
 		return nil, errStranger
 	}
 	err, known := verdicts[said[0]]
@@ -162,7 +163,7 @@ func (n *Node) meet(ctx context.Context, conn net.Conn) (secured net.Conn, from 
 		return nil, 0, err
 	}
 	said := hello[:helloBytes-sha256.Size]
-	if !hmac.Equal(hello, n.appendProof(said[:len(said):len(said)], "hello", bound, said)) {
+	if !hmac.Equal(hello, n.appendProof(slices.Clip(said), "hello", bound, said)) {
 		return nil, 0, errStranger
 	}
 	from = binary.LittleEndian.Uint32(said[2:])

@@ -34,7 +34,7 @@ type lent struct {
 
 // lend freezes a part of a shard that this node holds. The error is store.ErrRetry if it is
 // gone, and store.ErrElsewhere if this node does not answer for it.
-func (d *Door) lend(id uint64, index uint32) (*lent, error) {
+func (d *Door) lend(id uint64, index uint32) (*lent, error) { //nolint:unparam // tests lend the first part
 	e := d.state.Names.ByID(id)
 	if e == nil || store.PartAt(e, index) == nil {
 		return nil, store.ErrRetry
