@@ -51,7 +51,7 @@ func TestLargePatches(t *testing.T) {
 	e := x["filters"].(map[string]any)["keys"].(map[string]any)
 	whole := e["whole"].(map[string]any)
 	size := whole["bytes"]
-	whole["bytes"] = 1 << 49
+	whole["bytes"] = uint64(1 << 49)
 	if err := os.WriteFile(index, must(json.Marshal(x)), 0o600); err != nil {
 		t.Fatal(err)
 	}
