@@ -117,16 +117,24 @@ func (r reader) body(n int, use func(b []byte, fresh bool)) error {
 	if n > r.Size() {
 		b := make([]byte, n)
 		if _, err := io.ReadFull(r, b); err != nil {
-			return err
+			return cutShort(err)
 		}
 		use(b, true)
 		return nil
 	}
 	b, err := r.Peek(n)
 	if err != nil {
-		return err
+		return cutShort(err)
 	}
 	use(b, false)
 	_, err = r.Discard(n)
+	return err
+}
+
+// cutShort is the error of a body that does not come: behind its header no end is a good one.
+func cutShort(err error) error {
+	if errors.Is(err, io.EOF) {
+		return io.ErrUnexpectedEOF
+	}
 	return err
 }

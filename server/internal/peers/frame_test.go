@@ -84,6 +84,8 @@ func FuzzFrames(f *testing.F) {
 	f.Add(appendFrame(appendFrame(nil, header{kind: kindPing, number: 1}, nil), header{kind: kindQuestion, room: 10}, []byte("question")))
 	f.Add(appendFrame(nil, header{kind: kindAnswer}, bytes.Repeat([]byte("long"), 100)))
 	f.Add([]byte{255, 255, 255, 255, 1})
+	f.Add(appendFrame(nil, header{kind: kindAnswer}, make([]byte, 1024))[:17])
+	f.Add(appendFrame(nil, header{kind: kindAnswer}, make([]byte, 10))[:17])
 	f.Fuzz(func(t *testing.T, b []byte) {
 		again, err := frames(bytes.NewReader(b))
 		if !bytes.HasPrefix(b, again) {
