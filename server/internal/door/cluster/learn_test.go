@@ -46,6 +46,7 @@ func spreadNodes(t *testing.T, log *memlog.Log) (nodes [3]*Door, id uint64, shar
 	id = made.Result.Entry.ID
 	names(t, nodes[0], &store.ShardCopies{Copies: 2})
 	shard = store.PartOf(made.Result.Entry).Shard()
+	time.Sleep(time.Second) // all know it
 	for i := range uint64(20) {
 		insert(t, nodes[i%2], id, i+1)
 	}
