@@ -21,7 +21,7 @@ DESTDIR ?=
 SHARE    = $(DESTDIR)$(PREFIX)/share
 
 .DEFAULT_GOAL := help
-.PHONY: help run cluster torture build test stages check unit race purego tiers cross cross-vet vet-modules contrib contrib-figures narrow golden fuzz fuzz-short lint fmt generate clean-tree bench bench-compare bench-peers bench-lookups bench-hashes bench-cli bench-readers bench-server bench-cluster bench-questions clients rules redis-cli dcso bench-test mutants scale soak gate chaos-debug ui screenshots bench-door promises install uninstall packages package-test reproduce
+.PHONY: help run cluster torture build test stages check unit race purego tiers cross cross-vet vet-modules contrib contrib-figures narrow golden fuzz fuzz-short lint fmt generate clean-tree bench bench-compare bench-peers bench-lookups bench-hashes bench-cli bench-readers bench-server bench-cluster bench-questions clients rules redis-cli dcso bench-test mutants scale soak gate chaos-debug ui screenshots bench-door promises install uninstall packages package-test reproduce examples examples-full
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -92,6 +92,17 @@ check: test ## test, and lint, 32 bits, other systems, benchmarks, a clean tree 
 unit: ## vet; unit, property and statistical tests
 	go vet ./...
 	go test -vet=off -p 3 -parallel 8 ./server ./cmd/bloomery ./codec ./...
+
+# The tests of the examples are among the unit tests, run the same samples and hold their figures.
+APPLICATIONS = $(notdir $(patsubst %/,%,$(dir $(shell grep -l examples/internal/demo examples/*/main.go))))
+
+examples: ## run the examples of docs/applications.md on their samples, and print what they save
+	@go build -trimpath -o bin/examples/ ./examples/...
+	@for name in $(APPLICATIONS); do echo "== $$name" && bin/examples/$$name || exit 1; done
+
+examples-full: ## run them on real data, which is fetched with apt-get and npm, or at full size (some minutes)
+	@go build -trimpath -o bin/examples/ ./examples/...
+	@for name in $(APPLICATIONS); do echo "== $$name" && bin/examples/$$name -data full || exit 1; done
 
 # What was vetted once is not vetted again in other builds.
 race: ## the tests in which goroutines share memory, under the race detector

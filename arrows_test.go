@@ -148,6 +148,11 @@ var rooms = map[string][]string{
 		"", "hashing", "hashing/named", "sizing", "bloom", "quotient", "fuse", "ribbon", "exact", "compose", "codec", "codec/file", "follow",
 		"internal/figures", "internal/question", "internal/memory", "internal/shards", "internal/resp", "server", "server/datadir", "cmd/bloomery/internal/lines", "cmd/bloomery/internal/dedupe",
 	},
+	"examples/internal/demo":   {},
+	"examples/internal/served": {"internal/resp", "server"},
+
+	"examples/adcap": {"compose", "examples/internal/demo"},
+
 	"examples/attack":   {"hashing", "bloom", "counting", "compose"},
 	"examples/embedded": {"server"},
 	"examples/hello":    {"bloom"},

@@ -1,0 +1,143 @@
+package demo
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+// Deb returns the path of a file of a Debian package, which is downloaded, and not installed,
+// if it is not there yet. It needs Debian or a relative, and that apt-get update was run.
+func Deb(ctx context.Context, name, file string) (string, error) {
+	return fetch(ctx, "deb/"+name, file, func(dir string) error {
+		if err := command(ctx, dir, "apt-get", "download", name); err != nil {
+			return err
+		}
+		packages, err := filepath.Glob(filepath.Join(dir, "*.deb"))
+		if err != nil || len(packages) != 1 {
+			return fmt.Errorf("apt-get download %s: %d packages came: %w", name, len(packages), err)
+		}
+		defer os.Remove(packages[0])
+		return command(ctx, dir, "dpkg-deb", "-x", packages[0], dir)
+	})
+}
+
+// NPM returns the path of a file of an npm package, given as name@version, which is downloaded,
+// and not installed, if it is not there yet. It needs npm and tar.
+func NPM(ctx context.Context, name, file string) (string, error) {
+	return fetch(ctx, "npm/"+name, file, func(dir string) error {
+		if err := command(ctx, dir, "npm", "pack", "--silent", name); err != nil {
+			return err
+		}
+		packages, err := filepath.Glob(filepath.Join(dir, "*.tgz"))
+		if err != nil || len(packages) != 1 {
+			return fmt.Errorf("npm pack %s: %d packages came: %w", name, len(packages), err)
+		}
+		defer os.Remove(packages[0])
+		return command(ctx, dir, "tar", "-xzf", packages[0], "-C", dir, "--strip-components=1")
+	})
+}
+
+// Paths returns the file of all paths of Debian's packages, a line each, which
+// scripts/corpora.sh makes: seven million of them.
+func Paths(ctx context.Context) (string, error) {
+	dir, err := corpora()
+	if err != nil {
+		return "", err
+	}
+	file := filepath.Join(dir, "paths.txt")
+	if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
+		fmt.Fprintln(os.Stderr, "fetching the paths of all Debian packages; this takes a minute")
+		if err := command(ctx, filepath.Dir(dir), "sh", "scripts/corpora.sh"); err != nil {
+			return "", err
+		}
+	}
+	return file, nil
+}
+
+// Lines returns the lines of a file, without empty ones and those that begin with one of the
+// given signs of a comment.
+func Lines(file string, comments ...string) ([]string, error) {
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	var lines []string
+next:
+	for line := range strings.Lines(string(data)) {
+		line = strings.TrimRight(line, "\r\n")
+		for _, c := range comments {
+			if strings.HasPrefix(line, c) {
+				continue next
+			}
+		}
+		if line != "" {
+			lines = append(lines, line)
+		}
+	}
+	return lines, nil
+}
+
+// fetch returns the path of a file in a folder of corpora, which get fills if it is not there:
+// another name until it is complete.
+func fetch(ctx context.Context, folder, file string, get func(dir string) error) (string, error) {
+	root, err := corpora()
+	if err != nil {
+		return "", err
+	}
+	dir := filepath.Join(root, filepath.FromSlash(folder))
+	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
+		fmt.Fprintf(os.Stderr, "fetching %s\n", folder)
+		if err := os.MkdirAll(filepath.Dir(dir), 0o777); err != nil {
+			return "", err
+		}
+		part, err := os.MkdirTemp(filepath.Dir(dir), ".part-")
+		if err != nil {
+			return "", err
+		}
+		defer os.RemoveAll(part)
+		if err := errors.Join(get(part), ctx.Err(), os.Chmod(part, 0o777)); err != nil {
+			return "", err
+		}
+		if err := os.Rename(part, dir); err != nil {
+			return "", err
+		}
+	}
+	path := filepath.Join(dir, filepath.FromSlash(file))
+	_, err = os.Stat(path)
+	return path, err
+}
+
+// corpora returns the folder of real data, which git ignores: beside the go.mod that is above
+// the working directory.
+func corpora() (string, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return "", err
+	}
+	for at := dir; ; at = filepath.Dir(at) {
+		if _, err := os.Stat(filepath.Join(at, "go.mod")); err == nil {
+			return filepath.Join(at, "corpora"), nil
+		}
+		if at == filepath.Dir(at) {
+			return "", fmt.Errorf("%s is not below a go.mod: real data is kept beside one", dir)
+		}
+	}
+}
+
+// command runs a program in a folder. Its output is part of the error if it fails, and dropped
+// if it does not.
+func command(ctx context.Context, dir, name string, args ...string) error {
+	c := exec.CommandContext(ctx, name, args...)
+	c.Dir = dir
+	if out, err := c.CombinedOutput(); err != nil {
+		return fmt.Errorf("%s %s: %w: %s", name, strings.Join(args, " "), err, bytes.TrimSpace(out))
+	}
+	return nil
+}
