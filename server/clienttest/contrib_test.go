@@ -112,7 +112,7 @@ type rule struct {
 }
 
 // TestAlerts reads the rules: every metric and label is that of a scrape, and every
-// alert has a section in docs/operations.md.
+// alert has a section in docs/alerts.md.
 func TestAlerts(t *testing.T) {
 	var file struct {
 		Groups []struct {
@@ -130,7 +130,7 @@ func TestAlerts(t *testing.T) {
 	if err := dec.Decode(&file); err != nil {
 		t.Fatal(err)
 	}
-	docs, err := os.ReadFile("../../docs/operations.md")
+	docs, err := os.ReadFile("../../docs/alerts.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -156,12 +156,12 @@ func TestAlerts(t *testing.T) {
 			if s := r.Labels["severity"]; s != "critical" && s != "warning" {
 				t.Errorf("%s: severity %q", r.Alert, s)
 			}
-			want := "https://github.com/bloomery/bloomery/blob/main/docs/operations.md#" + strings.ToLower(r.Alert)
+			want := "https://github.com/bloomery/bloomery/blob/main/docs/alerts.md#" + strings.ToLower(r.Alert)
 			if r.Annotations["summary"] == "" || r.Annotations["description"] == "" || r.Annotations["runbook_url"] != want {
 				t.Errorf("%s: annotations %v, want the link %s", r.Alert, r.Annotations, want)
 			}
 			if !strings.Contains(string(docs), "\n### "+r.Alert+"\n") {
-				t.Errorf("docs/operations.md has no section %s", r.Alert)
+				t.Errorf("docs/alerts.md has no section %s", r.Alert)
 			}
 		}
 	}
@@ -170,7 +170,7 @@ func TestAlerts(t *testing.T) {
 	}
 	for _, m := range regexp.MustCompile(`(?m)^### (Bloomery\w+)$`).FindAllStringSubmatch(string(docs), -1) {
 		if !seen[m[1]] {
-			t.Errorf("docs/operations.md describes %s, and there is no such alert", m[1])
+			t.Errorf("docs/alerts.md describes %s, and there is no such alert", m[1])
 		}
 	}
 }
