@@ -60,7 +60,7 @@ func tableTenBillion(w io.Writer) {
 func tableMoreHashes(w io.Writer) {
 	bits := mustSize(sizing.Standard, 1_000_000, 0.01).Bits
 	fmt.Fprintln(w, " k    1,000,000 keys    3,000,000    10,000,000")
-	for _, k := range []int{1, 2, 3, 5, 7, 10, 14, 20} {
+	for _, k := range []int{1, 2, 3, 7, 14} {
 		s := standard(bits, k)
 		fmt.Fprintf(w, "%2d  %15.2f%%  %10.2f%%  %11.2f%%\n", k, 100*s.Rate(1e6), 100*s.Rate(3e6), 100*s.Rate(1e7))
 	}

@@ -45,7 +45,7 @@ var theoryTables = []struct {
 var update = flag.Bool("update", false, "rewrite the tables of docs/theory.md")
 
 // TestTheory prints each table and asks that docs/theory.md holds it to the
-// letter, under the command that makes it. So text and code cannot part.
+// letter, under the name of its test. So text and code cannot part.
 // With -update it writes them there.
 func TestTheory(t *testing.T) {
 	text, err := os.ReadFile(theoryPath)
@@ -61,18 +61,18 @@ func TestTheory(t *testing.T) {
 			var buf bytes.Buffer
 			table.write(&buf)
 			t.Logf("\n%s", buf.String())
-			command := "`go test ./sizing -run 'TestTheory/" + table.name + "$' -v`\n\n```text\n"
-			before, rest, ok := strings.Cut(doc, command)
+			heading := "`TestTheory/" + table.name + "`\n\n```text\n"
+			before, rest, ok := strings.Cut(doc, heading)
 			_, after, closed := strings.Cut(rest, "```\n")
 			if !ok || !closed {
-				t.Fatalf("%s has no table under %s", theoryPath, command)
+				t.Fatalf("%s has no table under %s", theoryPath, heading)
 			}
-			want := before + command + buf.String() + "```\n" + after
+			want := before + heading + buf.String() + "```\n" + after
 			if *update {
 				doc = want
 			}
 			if doc != want {
-				t.Errorf("%s has another table under %s", theoryPath, command)
+				t.Errorf("%s has another table under %s", theoryPath, heading)
 			}
 		})
 	}
