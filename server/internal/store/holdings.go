@@ -247,24 +247,67 @@ func (s *State) yield(e *catalog.Entry, h *Holdings) {
 	})
 }
 
+// PartID names a part of a filter.
+type PartID struct {
+	ID    uint64 // of the filter
+	Index uint32
+}
+
+// Learning is a copy of a shard that a node is to learn, and the parts that it lacks.
+type Learning struct {
+	Held
+	Parts []PartID
+}
+
+// ToLearn returns what this node is to learn, in the order of shards. New parts of those are made
+// here, so none comes to be missing later.
+func (s *State) ToLearn() (list []Learning) {
+	h := s.holdings.Load()
+	if h == nil {
+		return nil
+	}
+	at := map[int]int{}
+	for shard := range h.copies {
+		if since := h.Learns(shard); since != 0 {
+			at[shard] = len(list)
+			list = append(list, Learning{Held: Held{shard, since}})
+		}
+	}
+	if len(list) == 0 {
+		return nil
+	}
+	s.Names.Lock()
+	all := s.Names.Unsorted()
+	s.Names.Unlock()
+	for _, e := range all {
+		for i, p := range Parts(e) {
+			if k, ok := at[p.Shard()]; ok && p.lacks() {
+				list[k].Parts = append(list[k].Parts, PartID{e.ID, uint32(i)})
+			}
+		}
+	}
+	return list
+}
+
+// lacks reports whether other nodes hold the contents of a part, which may have no name yet.
+func (p *Part) lacks() bool {
+	p.RLock()
+	defer p.RUnlock()
+	return p.Elsewhere()
+}
+
 // Learned says that all parts of a shard are here that this node was to learn as a copy. It
 // reports false if it is another one, or a part is not here.
 func (s *State) Learned(v Held) bool {
+	i := slices.IndexFunc(s.ToLearn(), func(l Learning) bool { return l.Held == v && len(l.Parts) == 0 })
+	if i < 0 {
+		return false
+	}
 	s.Names.Lock()
 	defer s.Names.Unlock()
 	h := s.holdings.Load()
-	if h == nil || v.Since == 0 || h.Learns(v.Shard) != v.Since {
+	if h.Learns(v.Shard) != v.Since { // it is another one meanwhile
 		return false
-	}
-	for _, e := range s.Names.Unsorted() {
-		for _, p := range Parts(e) {
-			p.RLock()
-			lacks := p.Shard() == v.Shard && p.Elsewhere()
-			p.RUnlock()
-			if lacks {
-				return false
-			}
-		}
 	}
 	h = h.Clone()
 	h.Complete(v.Shard)
