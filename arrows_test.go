@@ -88,7 +88,7 @@ var rooms = map[string][]string{
 	"server/internal/snapshot":            {"", "server/internal/catalog", "server/internal/folder", "server/internal/order", "server/internal/placement", "server/internal/status", "server/internal/store"},
 	"server/internal/door/local":          {"", "server/internal/catalog", "server/internal/door", "server/internal/folder", "server/internal/order", "server/internal/snapshot", "server/internal/status", "server/internal/store"},
 	"server/internal/peers":               {},
-	"server/internal/door/cluster":        {"", "server/internal/catalog", "server/internal/door", "server/internal/folder", "server/internal/order", "server/internal/peers", "server/internal/snapshot", "server/internal/status", "server/internal/store"},
+	"server/internal/door/cluster":        {"", "server/internal/catalog", "server/internal/door", "server/internal/folder", "server/internal/order", "server/internal/peers", "server/internal/placement", "server/internal/snapshot", "server/internal/status", "server/internal/store"},
 	"server/internal/door/cluster/memlog": {},
 	"server/internal/door/cluster/nats":   {"", "server/internal/door/cluster", "server/internal/folder"},
 	"server/internal/glob":                {},

@@ -86,6 +86,10 @@ type Config struct {
 	// how many bytes this node may still take. Both may be nil.
 	Digest   func() uint64
 	Headroom func() uint64
+	// Capacity is how many bytes this node may take in all, and MoveRate how many bytes of
+	// contents it learns a second from others; nil means 1 GiB, and 0 means 64 MiB.
+	Capacity func() uint64
+	MoveRate int64
 
 	// Clock returns the time of day; nil means time.Now.
 	Clock func() time.Time
@@ -133,6 +137,7 @@ type Door struct {
 	keep       keeping
 	presence   presence
 	compared   compared
+	moves      moves
 
 	waitingBytes atomic.Int64
 	stats        struct{ sent, repeated, applied, passed, stray atomic.Int64 }
@@ -161,6 +166,9 @@ func Open(c Config) (*Door, error) {
 	}
 	if c.MaxMessage == 0 {
 		c.MaxMessage = defaultMessage
+	}
+	if c.MoveRate == 0 {
+		c.MoveRate = defaultMoveRate
 	}
 	if c.Timeout == 0 {
 		c.Timeout = defaultTimeout

@@ -92,6 +92,15 @@ func (d *Door) answer(q []byte) ([]byte, error) {
 		return d.asVoter(Voters.Healthy)
 	case q[0] == askPromote && n == 0:
 		return d.asVoter(Voters.Promote)
+	case q[0] == askLend && n == 3:
+		return d.openLoan(v[0], v[1], v[2])
+	case q[0] == askPiece && n == 3:
+		return d.readLoan(v[0], v[1], v[2])
+	case q[0] == askReturn && n == 1:
+		d.endLoans(func(learner uint32, _ *lent) bool { return uint64(learner) == v[0] })
+		return []byte{answerGiven}, nil
+	case q[0] == askShards && n == 0:
+		return d.ownShards()
 	case q[0] == askRelease && n == 1:
 		d.closeHold(v[0])
 		return []byte{answerGiven}, nil

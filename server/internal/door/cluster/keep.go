@@ -46,10 +46,12 @@ type keeping struct {
 	copies  atomic.Uint64           // that were begun
 	journal atomic.Pointer[journal] // of that copy; see OpenCopy
 
-	mu    sync.Mutex // guards what follows
-	taken []uint64   // by lane: the position of the last snapshot
+	mu    sync.Mutex   // guards what follows
+	taken []uint64     // by lane: the position of the last snapshot
+	held  []store.Held // the shards that it has
 	holds map[uint64]*hold
-	last  uint64 // number of the last hold
+	lent  map[uint32]*lent // by the node that learns
+	last  uint64           // number of the last hold, or loan
 }
 
 // took counts a message that is applied next. It waits while a snapshot is far behind
@@ -140,6 +142,7 @@ func (d *Door) keepUp() {
 			}
 		}
 		d.expireHolds()
+		d.expireLoans()
 		d.state.Sweep()
 		if d.Decides() {
 			d.purge()
@@ -247,14 +250,14 @@ func (d *Door) tookSnapshot(m *snapshot.Manifest) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	d.compared.keep(m.Items)
-	k.taken = nil
+	k.taken, k.held = nil, m.Held
 	for i := range m.Lanes {
 		k.taken = append(k.taken, m.Lanes[i].Seq)
 	}
 	d.noteKept()
 }
 
-// noteKept sets what the node says of itself in its beats: what others fetch from it
+// noteKept sets what the node says of itself in its beats: what others fetch or learn from it
 // needs the log as well. The caller holds keep.mu.
 func (d *Door) noteKept() {
 	for i, l := range d.all() {
@@ -268,12 +271,18 @@ func (d *Door) noteKept() {
 			}
 			kept = min(kept, h.held.Manifest.Lanes[i].Seq)
 		}
+		for _, z := range d.keep.lent {
+			if z.lane == l {
+				kept = min(kept, z.seq)
+			}
+		}
 		l.kept.Store(kept)
 	}
 }
 
 // closeFolder lets go of the folder.
 func (d *Door) closeFolder() error {
+	d.endLoans(func(uint32, *lent) bool { return true })
 	d.keep.mu.Lock()
 	holds := slices.Collect(maps.Keys(d.keep.holds))
 	d.keep.mu.Unlock()

@@ -31,6 +31,8 @@ type lane struct {
 	sum     uint32            // of the last message applied, 0 if it is not known
 	journal *journal          // takes what the message does that is being applied; nil for none
 
+	recent atomic.Pointer[recent] // of the part that is being learned, nil if there is none
+
 	seq   atomic.Uint64 // the last message applied; written under apply
 	begun atomic.Uint64 // the last message of which something is applied, or all; written under apply
 	moved progress      // of seq

@@ -3,12 +3,15 @@ package cluster
 // Parts that a node learns from another one.
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 
-	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/door"
+	"github.com/bloomery/bloomery/server/internal/peers"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
@@ -21,61 +24,6 @@ import (
 // The table of senders belongs to the part until it is installed: the lane of the learner may
 // have had a message that the part lacks, and the other way round, and a message that is in
 // the log twice must count once.
-
-// lent is a part that another node learns, as it is at a place of its lane.
-type lent struct {
-	part    *store.Part
-	frozen  store.Frozen
-	kind    catalog.Kind
-	version uint64
-	seq     uint64
-	senders []byte
-}
-
-// lend freezes a part of a shard that this node holds. The error is store.ErrRetry if it is
-// gone, and store.ErrElsewhere if this node does not answer for it.
-func (d *Door) lend(id uint64, index uint32) (*lent, error) { //nolint:unparam // tests lend the first part
-	e := d.state.Names.ByID(id)
-	if e == nil || store.PartAt(e, index) == nil {
-		return nil, store.ErrRetry
-	}
-	z := &lent{part: store.PartAt(e, index), kind: e.Kind}
-	var err error
-	l := d.laneAt(id, index, store.Everywhere(e))
-	l.still(func(seq uint64) {
-		z.part.Lock()
-		defer z.part.Unlock()
-		switch {
-		case z.part.Gone():
-			err = store.ErrRetry
-		case z.part.Elsewhere() || !d.state.Answers(z.part):
-			err = store.ErrElsewhere
-		default:
-			z.seq, z.senders, z.version = seq, l.senders.append(nil), z.part.Changes()
-			z.frozen, err = z.part.Freeze()
-		}
-	})
-	return z, err
-}
-
-// next returns the next piece of a part that is lent, none at its end. The error is
-// store.ErrRetry if the part is gone meanwhile: it is not whole then.
-func (z *lent) next(dst []byte) (piece []byte, off int64, err error) {
-	z.part.RLock()
-	defer z.part.RUnlock()
-	if z.part.Gone() {
-		return nil, 0, store.ErrRetry
-	}
-	piece, off = z.frozen.Next(dst)
-	return piece, off, nil
-}
-
-// close ends the copy.
-func (z *lent) close() {
-	z.part.Lock()
-	defer z.part.Unlock()
-	_ = z.frozen.Close() // nothing is kept of it
-}
 
 // learned is a part on its way into the state of this node.
 type learned struct {
@@ -91,59 +39,92 @@ type learned struct {
 	result  store.Result
 }
 
-// receive puts a part together that another node lends. Its bytes count from then on.
-func (d *Door) receive(id uint64, index uint32, of store.Held, z *lent) (*learned, error) {
+// learnFrom learns a part from a node that holds it. The error is store.ErrRetry if it is not
+// to be learned any more.
+func (d *Door) learnFrom(ctx context.Context, node uint32, id uint64, index uint32, of store.Held) error {
 	e := d.state.Names.ByID(id)
 	if e == nil {
-		return nil, store.ErrRetry
+		return store.ErrRetry
 	}
-	table, err := wholeSenders(z.senders)
+	l := d.laneAt(id, index, store.Everywhere(e))
+	l.recent.Store(&recent{}) // before it is frozen, so that little has to be read from the log
+	defer l.recent.Store(nil)
+	b, err := d.ask(ctx, node, question(askLend, uint64(d.number.Load()), id, uint64(index)), peers.MaxBody)
+	if err != nil {
+		return err
+	}
+	z, first, err := parseLoan(b)
+	if err != nil {
+		return err
+	}
+	p, err := d.receive(ctx, node, e.Kind, &z, first)
+	if err != nil {
+		d.giveBack(ctx, node)
+		return err
+	}
+	g := &learned{d: d, lane: l, id: id, index: index, of: of, part: p, seq: z.seq}
+	g.senders, err = wholeSenders(z.senders)
+	if err == nil {
+		err = g.follow(ctx)
+	}
+	if err != nil {
+		d.state.Uncount(p)
+	}
+	return err
+}
+
+// giveBack ends a loan of which not all was read: until then nobody else can copy the part.
+func (d *Door) giveBack(ctx context.Context, node uint32) {
+	short, cancel := context.WithTimeout(ctx, askEvery)
+	defer cancel()
+	_, _ = d.ask(short, node, question(askReturn, uint64(d.number.Load())), 0) // it ends by itself too
+}
+
+// receive puts a part together that another node lends. Its bytes count from then on. They are
+// asked for first: the pieces, and the contents made of them, are here at the same time.
+func (d *Door) receive(ctx context.Context, node uint32, kind catalog.Kind, z *loan, first []byte) (*store.Part, error) {
+	if d.config.Headroom != nil && d.config.Headroom()/2 < z.size {
+		return nil, fmt.Errorf("%w: a part of %d bytes, and %d are left below max-memory", door.ErrMemory, z.size, d.config.Headroom())
+	}
+	piece, off, sum, err := parsePiece(first, 0)
 	if err != nil {
 		return nil, err
 	}
-	var into store.Loader
-	for dst := make([]byte, 256<<10); ; {
-		piece, off, err := z.next(dst)
-		if err == nil && len(piece) == 0 {
-			break
+	into, err := d.state.NewLoader(kind, piece, int64(z.size))
+	if err != nil {
+		return nil, err
+	}
+	err = d.pace(ctx, len(piece))
+	for got, number := uint64(len(piece)), uint64(1); err == nil && got < z.size; number++ {
+		var b []byte
+		b, err = d.ask(ctx, node, question(askPiece, uint64(d.number.Load()), z.number, number), lendPiece)
+		if err == nil {
+			piece, off, sum, err = parsePiece(b, sum)
 		}
-		if err == nil && into == nil {
-			into, err = d.state.NewLoader(z.kind, piece, z.frozen.Size())
-		} else if err == nil {
+		if err == nil {
 			err = into.Put(piece, off)
 		}
-		if err != nil {
-			if into != nil {
-				into.Release()
-			}
-			return nil, err
+		if err == nil {
+			got += uint64(len(piece))
+			err = d.pace(ctx, len(piece))
 		}
 	}
-	if into == nil {
-		return nil, fmt.Errorf("cluster: learn: %w: no contents", bloomery.ErrCorrupt)
+	var p *store.Part
+	if err == nil {
+		p, err = store.FinishLoad(into)
 	}
-	p, err := store.FinishLoad(into)
 	if err != nil {
 		into.Release()
 		return nil, err
 	}
 	p.SetVersion(z.version)
 	d.state.Count(p)
-	return &learned{d: d, lane: d.laneAt(id, index, store.Everywhere(e)), id: id, index: index, of: of, part: p, senders: table, seq: z.seq}, nil
+	return p, nil
 }
 
-// learn has the part follow its lane until it is where that is, and installs it. If that
-// cannot be, the part is given up. The error is ErrPurged if the log has no more what the part
-// lacks, and store.ErrRetry if the part is not to be learned any more: another one is then
-// begun, if one is to be.
-func (g *learned) learn(ctx context.Context) error {
-	err := g.follow(ctx)
-	if err != nil {
-		g.d.state.Uncount(g.part)
-	}
-	return err
-}
-
+// follow has the part follow its lane until it is where that is, and installs it. The error is
+// ErrPurged if the log has no more what the part lacks, and store.ErrRetry if the part is not to
+// be learned any more: another one is then begun, if one is to be.
 func (g *learned) follow(ctx context.Context) error {
 	if !g.lane.reach(g.seq) { // what was lent may be ahead
 		return errClosed
@@ -157,7 +138,10 @@ func (g *learned) follow(ctx context.Context) error {
 			return store.ErrRetry
 		}
 		for g.seq < at {
-			msg, err := g.d.read(ctx, g.lane, g.seq+1)
+			msg, err := g.lane.recent.Load().at(g.seq+1), error(nil)
+			if msg == nil {
+				msg, err = g.d.read(ctx, g.lane, g.seq+1)
+			}
 			if err != nil {
 				return err
 			}
@@ -211,4 +195,48 @@ func (g *learned) took(seq uint64, msg []byte) error {
 		}
 	}
 	return nil
+}
+
+// recentBytes is how much of a lane is kept for the part that is being learned.
+const recentBytes = 4 << 20
+
+// recent are the last messages of a lane. A part that is learned follows them as fast as they
+// come; what is older is read from the log.
+//
+// Safe for concurrent use. There may be none.
+type recent struct {
+	mu       sync.Mutex // guards what follows
+	first    uint64     // sequence of the first
+	messages [][]byte
+	bytes    int
+}
+
+// keep takes the next message.
+func (r *recent) keep(seq uint64, msg []byte) {
+	if r == nil {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if seq != r.first+uint64(len(r.messages)) {
+		r.first, r.messages, r.bytes = seq, nil, 0
+	}
+	r.messages = append(r.messages, bytes.Clone(msg))
+	for r.bytes += len(msg); r.bytes > recentBytes && len(r.messages) > 1; r.first++ {
+		r.bytes -= len(r.messages[0])
+		r.messages = r.messages[1:]
+	}
+}
+
+// at returns a message, nil if it is not among the last.
+func (r *recent) at(seq uint64) []byte {
+	if r == nil {
+		return nil
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if seq < r.first || seq-r.first >= uint64(len(r.messages)) {
+		return nil
+	}
+	return r.messages[seq-r.first]
 }

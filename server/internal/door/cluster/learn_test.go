@@ -2,14 +2,19 @@ package cluster
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash/crc32"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/bloomery/bloomery/internal/redisbloom"
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/door/cluster/memlog"
+	"github.com/bloomery/bloomery/server/internal/folder"
+	"github.com/bloomery/bloomery/server/internal/snapshot"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
@@ -31,15 +36,37 @@ func insert(t *testing.T, d *Door, id, hash uint64) {
 	}
 }
 
+// openShards starts a node of a cluster that spreads contents; one that is still moves nothing
+// by itself.
+func openShards(t *testing.T, log *memlog.Log, c Config, still bool) *Door {
+	t.Helper()
+	if c.State = store.New(); c.Files == nil {
+		c.Files = &folder.Memory{}
+	}
+	node := log.Node(ErrFull)
+	c.Log = node
+	d, err := Open(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.level, d.moves.still = store.LevelShards, still
+	if err := begin(t, d, node); err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
 // spreadNodes opens three nodes, two copies of shards to be, with a CF, and takes its shard
 // from the third.
-func spreadNodes(t *testing.T, log *memlog.Log) (nodes [3]*Door, id uint64, shard int) {
+func spreadNodes(t *testing.T, log *memlog.Log, c Config) (nodes [3]*Door, id uint64, shard int) {
 	t.Helper()
+	c.Lanes, c.Peers = 2, &memlog.Peers{}
 	for i := range nodes {
-		nodes[i] = open(t, log, Config{Lanes: 2, Name: fmt.Sprint("n", i)})
+		c.Name = fmt.Sprint("n", i)
+		nodes[i] = openShards(t, log, c, true)
 	}
 	names(t, nodes[0], &store.Level{Level: store.LevelShards})
-	made := &door.Op{Record: store.Record{Body: &store.MakeCuckoo{Name: []byte("c"), Params: redisbloom.CuckooParams{Capacity: 64, BucketSize: 2, MaxIterations: 20, Expansion: 1}}}}
+	made := &door.Op{Record: store.Record{Body: &store.MakeCuckoo{Name: []byte("c"), Params: redisbloom.CuckooParams{Capacity: 1 << 19, BucketSize: 2, MaxIterations: 20, Expansion: 1}}}}
 	if err := do(nodes[0], made); err != nil {
 		t.Fatal(err)
 	}
@@ -52,9 +79,17 @@ func spreadNodes(t *testing.T, log *memlog.Log) (nodes [3]*Door, id uint64, shar
 	}
 	place := nodes[0].state.Roster().Shards.Places[shard]
 	names(t, nodes[0], &store.ShardRetire{Node: 3, Shard: uint64(shard), Version: place.Version})
-	names(t, nodes[0], &store.ShardFree{Node: 3, Shard: uint64(shard), Since: place.Copy(3).Since})
-	time.Sleep(2 * keepEvery) // it is swept
+	time.Sleep(time.Second)
+	if nodes[2].retireShards(t.Context()); phaseOf(nodes[2], shard) != 0 {
+		t.Fatal("the third node has not retired")
+	}
+	time.Sleep(time.Second) // all know it
 	return nodes, id, shard
+}
+
+// phaseOf returns what a node has of a shard, as it knows.
+func phaseOf(d *Door, shard int) store.Phase {
+	return d.state.Roster().Shards.Places[shard].Copy(d.number.Load()).Phase
 }
 
 // toLearn has the third node learn a shard.
@@ -62,17 +97,17 @@ func toLearn(t *testing.T, nodes [3]*Door, shard int) store.Held {
 	t.Helper()
 	version := nodes[0].state.Roster().Shards.Places[shard].Version
 	since := names(t, nodes[0], &store.ShardLearn{Node: 3, Shard: uint64(shard), Version: version})
-	time.Sleep(time.Second)
 	return store.Held{Shard: shard, Since: uint64(since)}
 }
 
 // TestLearn moves a part to a node while others write to it, over a log that keeps messages
-// twice: the node has in the end, byte for byte, what they have.
+// twice: the node has in the end, byte for byte, what they have, and holds it when its
+// snapshot has it.
 func TestLearn(t *testing.T) {
-	for seed := range uint64(12) {
+	for seed := range uint64(3) {
 		bubble(t, func(t *testing.T) {
 			log := memlog.New(seed, memlog.Faults{Twice: 0.4, Unacked: 0.2, Delay: 20 * time.Millisecond})
-			nodes, id, shard := spreadNodes(t, log)
+			nodes, id, shard := spreadNodes(t, log, Config{MoveRate: 4 << 20})
 			c := nodes[2]
 			far := store.PartOf(c.state.Names.ByID(id))
 			if !far.Elsewhere() || c.state.Answers(far) {
@@ -82,46 +117,32 @@ func TestLearn(t *testing.T) {
 			if err := do(c, op); !errors.Is(err, store.ErrElsewhere) || !errors.Is(err, door.ErrRefused) {
 				t.Errorf("a write of a node that does not hold the part: %v", err)
 			}
-			if _, err := c.lend(id, 0); !errors.Is(err, store.ErrElsewhere) {
-				t.Errorf("it lends what it does not have: %v", err)
-			}
-			held := toLearn(t, nodes, shard)
-			z, err := nodes[seed%2].lend(id, 0)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for i := range uint64(10) { // behind what is lent
-				insert(t, nodes[i%2], id, i+100)
-			}
-			g, err := c.receive(id, 0, held, z)
-			z.close()
-			if err != nil {
-				t.Fatal(err)
-			}
-			if c.state.Learned(held) {
-				t.Error("the shard is whole before the part is there")
-			}
 			writes := make(chan struct{})
-			go func() { // while it follows
+			go func() {
 				defer close(writes)
-				for i := range uint64(10) {
+				for i := range uint64(200) {
 					insert(t, nodes[i%2], id, i+200)
 				}
 			}()
-			if err := g.learn(t.Context()); err != nil {
-				t.Fatal(err)
+			held := toLearn(t, nodes, shard)
+			time.Sleep(time.Second)
+			go func() {
+				for phaseOf(c, shard) != store.Holds {
+					if _, err := c.lend(id, 0); !errors.Is(err, store.ErrElsewhere) && phaseOf(c, shard) != store.Holds {
+						t.Errorf("it lends what it does not hold yet: %v", err)
+					}
+					time.Sleep(10 * time.Millisecond)
+				}
+			}()
+			if c.learnShards(t.Context()); phaseOf(c, shard) != store.Holds {
+				t.Fatalf("the shard is not learned: %s", *c.moves.failed.Load())
+			}
+			m, err := snapshot.Read(c.config.Files)
+			if err != nil || !slices.Contains(m.Held, held) {
+				t.Errorf("it holds what its snapshot does not have: %v, %v", m, err)
 			}
 			<-writes
-			if !c.state.Learned(held) {
-				t.Fatal("the shard is not whole")
-			}
-			if _, err := c.lend(id, 0); !errors.Is(err, store.ErrElsewhere) {
-				t.Errorf("it lends what it does not hold yet: %v", err)
-			}
-			names(t, nodes[0], &store.ShardHold{Node: 3, Shard: uint64(shard), Since: held.Since})
-			insert(t, nodes[0], id, 300)
-			time.Sleep(10 * time.Second)
-			insert(t, c, id, 301) // it holds it now
+			insert(t, c, id, 301)
 			time.Sleep(10 * time.Second)
 			states := [3][]byte{}
 			for i, d := range nodes {
@@ -137,49 +158,73 @@ func TestLearn(t *testing.T) {
 }
 
 // TestLearnInVain asks that a part is given up, and its memory back, whose shard is not to be
-// learned any more, or whose log is purged.
+// learned any more, whose log is purged, for which there is no memory, or whose source dies.
 func TestLearnInVain(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		log := memlog.New(1, memlog.Faults{})
-		nodes, id, shard := spreadNodes(t, log)
-		c := nodes[2]
-		before := c.state.Bytes()
-		learn := func(held store.Held, meanwhile func()) error {
-			t.Helper()
-			z, err := nodes[0].lend(id, 0)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer z.close()
-			g, err := c.receive(id, 0, held, z)
-			if err != nil {
-				t.Fatal(err)
-			}
-			meanwhile()
-			return g.learn(t.Context())
-		}
+		left := uint64(1 << 30)
+		nodes, id, shard := spreadNodes(t, log, Config{MoveRate: 1 << 20, Headroom: func() uint64 { return left }})
+		c, before := nodes[2], nodes[2].state.Bytes()
+		l := c.laneAt(id, 0, false)
 		held := toLearn(t, nodes, shard)
-		err := learn(held, func() {
+		time.Sleep(time.Second)
+		learn := func(meanwhile func()) error {
+			t.Helper()
+			go func() {
+				time.Sleep(300 * time.Millisecond) // it takes more than a second
+				meanwhile()
+			}()
+			err := c.learnFrom(t.Context(), 1, id, 0, held)
+			if c.state.Bytes() != before || !store.PartOf(c.state.Names.ByID(id)).Elsewhere() {
+				t.Errorf("%d bytes are here, %d before", c.state.Bytes(), before)
+			}
+			return err
+		}
+		if err := learn(func() {
 			insert(t, nodes[0], id, 400)
 			insert(t, nodes[0], id, 401)
-			l := c.laneAt(id, 0, false)
-			time.Sleep(time.Second)
+			time.Sleep(100 * time.Millisecond)
+			l.recent.Store(nil) // all of it has to be read
 			if err := c.config.Log.Purge(l.number, l.seq.Load()); err != nil {
-				t.Fatal(err)
+				t.Error(err)
 			}
-		})
-		if !errors.Is(err, ErrPurged) || c.state.Bytes() != before {
-			t.Errorf("the log is purged: %v, %d bytes, %d before", err, c.state.Bytes(), before)
+		}); !errors.Is(err, ErrPurged) {
+			t.Errorf("the log is purged: %v", err)
 		}
-		err = learn(held, func() {
+		left = 1 << 20
+		if err := learn(func() {}); !errors.Is(err, door.ErrMemory) {
+			t.Errorf("there is no memory: %v", err)
+		}
+		left = 1 << 30
+		if err := learn(func() { nodes[0].endLoans(func(uint32, *lent) bool { return true }) }); err == nil || err.Error() != errNoLoan.Error() {
+			t.Errorf("the loan is lost: %v", err)
+		}
+		if err := learn(func() {
 			names(t, nodes[0], &store.ShardCancel{Node: 3, Shard: uint64(shard), Since: held.Since})
-			time.Sleep(time.Second)
-		})
-		if !errors.Is(err, store.ErrRetry) || c.state.Bytes() != before || !store.PartOf(c.state.Names.ByID(id)).Elsewhere() {
-			t.Errorf("it is not to be learned: %v, %d bytes, %d before", err, c.state.Bytes(), before)
+		}); !errors.Is(err, store.ErrRetry) {
+			t.Errorf("it is not to be learned: %v", err)
 		}
-		if _, err := nodes[0].lend(id+100, 0); !errors.Is(err, store.ErrRetry) {
-			t.Errorf("a part that is none is lent: %v", err)
+		if err := c.learnFrom(t.Context(), 1, id+100, 0, held); !errors.Is(err, store.ErrRetry) {
+			t.Errorf("a part that is none is learned: %v", err)
+		}
+	})
+}
+
+// FuzzLoan reads answers about parts that are lent.
+func FuzzLoan(f *testing.F) {
+	piece := append([]byte{0}, binary.LittleEndian.AppendUint32(nil, crc32.Checksum([]byte("piece"), castagnoli))...)
+	f.Add(append(append([]byte{1, 2, 3, 4, 2, 'x', 'y'}, piece...), "piece"...))
+	f.Add([]byte{1, 2, 3, 4, 255, 255, 255, 255, 15})
+	f.Fuzz(func(t *testing.T, b []byte) {
+		z, rest, err := parseLoan(b)
+		if err != nil {
+			return
+		}
+		if len(z.senders)+len(rest) > len(b) {
+			t.Fatal("there is more in it than came")
+		}
+		if p, off, sum, err := parsePiece(rest, 0); err == nil && (len(p) == 0 || off < 0 || sum != crc32.Checksum(p, castagnoli)) {
+			t.Fatalf("a piece of %d bytes at %d with another checksum", len(p), off)
 		}
 	})
 }

@@ -5,7 +5,8 @@ package cluster
 import "time"
 
 // awayFor is for how long a node that is not heard of keeps the log back, unless a
-// stream becomes too full. After that it has to fetch a snapshot when it returns.
+// stream becomes too full. After that it has to fetch a snapshot when it returns, or to learn
+// its shards again.
 const awayFor = time.Hour
 
 // purge drops what no node needs (I6). It begins with the catalogue: whoever finds that
@@ -26,7 +27,8 @@ func (d *Door) purge() {
 
 // purgeable returns for every lane up to where its messages are in the durable
 // snapshots of all nodes that may need them, which are two at least unless there is
-// only one. It returns nil if that is not known.
+// only one. It returns nil if that is not known. Where contents are spread, a node is left out
+// only if the catalogue says that it holds nothing: see giveUpAway.
 func (d *Door) purgeable() []uint64 {
 	roster, own := d.state.Roster(), d.number.Load()
 	heard := map[uint32]heard{}
@@ -49,14 +51,14 @@ func (d *Door) purgeable() []uint64 {
 			continue
 		}
 		v, ok := heard[m.Number]
-		switch {
-		case d.tick()-v.seen > awayFor:
+		switch silent := d.tick() - v.seen; {
+		case ok && silent <= liveFor:
+			live++
+		case roster.Spread() && m.Behind, !roster.Spread() && silent > awayFor:
 			continue
 		case !ok:
 			return nil // it may need anything
-		case d.tick()-v.seen <= liveFor:
-			live++
-		case d.fills(v.kept):
+		case !roster.Spread() && d.fills(v.kept):
 			continue
 		}
 		for lane := range limits {

@@ -72,6 +72,7 @@ func (d *Door) start(ctx context.Context) error {
 		return err
 	}
 	d.keepOn()
+	d.moveOn()
 	d.presence.turn.Store(int64(d.tick()))
 	d.tasks.Go(d.attend)
 	if v := d.voters(); v != nil {

@@ -48,6 +48,7 @@ func (l *lane) took(seq uint64, msg []byte) {
 	l.taken.Add(1)
 	l.bytes.Add(int64(len(msg) + messageCost))
 	l.d.keep.took(len(msg))
+	l.recent.Load().keep(seq, msg)
 	if h.flags&flagGroup != 0 {
 		l.d.alone(func() { l.applyMessage(seq, &h, sumOf(msg)) })
 	} else {
@@ -98,6 +99,7 @@ func (l *lane) reread(h *header, seq uint64, msg []byte, damage error) ([]byte, 
 func (l *lane) tookStray(seq uint64, msg []byte, why error) {
 	l.d.config.Slog.Warn("the log has a message that is passed over", "error", why, "bytes", len(msg))
 	l.d.stats.stray.Add(1)
+	l.recent.Load().keep(seq, msg)
 	l.apply.Lock()
 	l.passed(seq, sumOf(msg))
 	l.apply.Unlock()
@@ -330,7 +332,7 @@ func (l *lane) applyUnnumbered(h *header) {
 }
 
 // lookAtRoster makes the lanes that the first record names. It stops the node if another
-// process has its number, or it was removed.
+// process has its number, or it was removed or given up.
 func (d *Door) lookAtRoster() {
 	r := d.state.Roster()
 	if r != nil && len(d.all()) == 1 {
@@ -346,6 +348,8 @@ func (d *Door) lookAtRoster() {
 		d.fail(ErrRemoved)
 	case session != 0 && m.Session != session:
 		d.fail(ErrSuperseded)
+	case session != 0 && m.Behind:
+		d.fail(ErrGivenUp)
 	}
 }
 
@@ -357,6 +361,8 @@ var (
 	// ErrSuperseded means that another process has begun a session with the number
 	// of this node.
 	ErrSuperseded = errors.New("cluster: another process has the number of this node")
+	// ErrGivenUp means that the node was away for so long that others hold its shards now.
+	ErrGivenUp = errors.New("cluster: this node was given up while others did not hear of it: start it again, and it learns its shards")
 	// ErrRemoved means that the node was removed from the cluster.
 	ErrRemoved = errors.New("cluster: this node was removed from the cluster")
 )

@@ -1,0 +1,145 @@
+package cluster
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/bloomery/bloomery/server/internal/door"
+	"github.com/bloomery/bloomery/server/internal/door/cluster/memlog"
+	"github.com/bloomery/bloomery/server/internal/placement"
+	"github.com/bloomery/bloomery/server/internal/store"
+)
+
+// settles waits until the nodes hold the shards that they are to hold, and no others.
+func settles(t *testing.T, d *Door) {
+	t.Helper()
+	for range 600 {
+		time.Sleep(time.Second)
+		if r := d.state.Roster(); r.Spread() && atTarget(r, targetOf(r)) {
+			return
+		}
+	}
+	t.Fatal("moves do not end")
+}
+
+// holds asks that two nodes hold every part of CFs that were filled, and have the same.
+func holds(t *testing.T, nodes []*Door, filters []uint64) {
+	t.Helper()
+	for _, id := range filters {
+		copies := map[string]int{}
+		for _, d := range nodes {
+			p := store.PartOf(d.state.Names.ByID(id))
+			if p.RLock(); d.state.Answers(p) {
+				_, chunk := p.Contents().ScanDump(1)
+				copies[string(chunk)]++
+			} else if !p.Elsewhere() {
+				t.Errorf("node %d still has contents of filter %d", d.number.Load(), id)
+			}
+			p.RUnlock()
+		}
+		for chunk, n := range copies {
+			if len(copies) != 1 || n != 2 || len(chunk) == 0 {
+				t.Errorf("filter %d has %d forms, one of them at %d nodes", id, len(copies), n)
+			}
+		}
+	}
+}
+
+// insertSomewhere inserts a hash at a node that holds the CF.
+func insertSomewhere(t *testing.T, nodes []*Door, id, hash uint64) {
+	t.Helper()
+	for range 100 {
+		for _, d := range nodes {
+			err := do(d, &door.Op{Record: store.Record{ID: id, Body: &store.CuckooInsert{Room: store.Unlimited, Hashes: []uint64{hash}}}})
+			if err == nil {
+				return
+			}
+			if !errors.Is(err, door.ErrRefused) {
+				t.Fatal(err)
+			}
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	t.Fatal("no node takes a write")
+}
+
+// TestNodesComeAndGo asks that contents are spread when that is asked for, that a node that
+// joins gets its share by itself, that what a lost one held is learned by others, and that one that
+// returns learns again, under writes, with every write counted once.
+func TestNodesComeAndGo(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		log, peers := memlog.New(1, memlog.Faults{Twice: 0.2, Delay: 5 * time.Millisecond}), &memlog.Peers{}
+		var nodes []*Door
+		for i := range 3 {
+			nodes = append(nodes, openShards(t, log, Config{Lanes: 2, Peers: peers, Name: fmt.Sprint("n", i)}, false))
+		}
+		names(t, nodes[0], &store.Level{Level: store.LevelShards})
+		time.Sleep(time.Second)
+		var filters []uint64
+		for i := range 12 {
+			made := &door.Op{Record: store.Record{Body: &store.MakeCuckoo{Name: fmt.Append(nil, "f", i), Params: cuckooOf}}}
+			if err := do(nodes[i%3], made); err != nil {
+				t.Fatal(err)
+			}
+			filters = append(filters, made.Result.Entry.ID)
+		}
+		time.Sleep(time.Second)
+		next := uint64(0)
+		fill := func() {
+			for _, id := range filters {
+				next++
+				insertSomewhere(t, nodes, id, next)
+			}
+		}
+		fill()
+		names(t, nodes[0], &store.ShardCopies{Copies: 2})
+		settles(t, nodes[0])
+		fill()
+		holds(t, nodes, filters)
+
+		nodes = append(nodes, openShards(t, log, Config{Peers: peers, Name: "n3"}, false))
+		fill()
+		settles(t, nodes[0])
+		fill()
+		holds(t, nodes, filters)
+		own := 0
+		for shard := range placement.Shards {
+			if phaseOf(nodes[3], shard) == store.Holds {
+				own++
+			}
+		}
+		if own != placement.Shards*2/4 {
+			t.Errorf("the node that has joined holds %d shards, want a fourth of %d", own, placement.Shards*2)
+		}
+
+		lost := nodes[1]
+		lost.config.Log.(*memlog.Node).Kill()
+		_ = lost.Close()
+		files := folderOf(lost)
+		nodes = slices.Delete(nodes, 1, 2)
+		fill()
+		time.Sleep(awayFor)
+		settles(t, nodes[0])
+		if m := nodes[0].state.Roster().Member(2); !m.Behind {
+			t.Error("a node that is away is not given up")
+		}
+		fill()
+		holds(t, nodes, filters)
+
+		nodes = append(nodes, openShards(t, log, Config{Peers: peers, Name: "n1", Files: files}, false))
+		settles(t, nodes[0])
+		fill()
+		time.Sleep(time.Second)
+		holds(t, nodes, filters)
+		for _, d := range nodes {
+			for _, id := range filters {
+				if p := store.PartOf(d.state.Names.ByID(id)); d.state.Answers(p) && p.Cuckoo().Items() != next/uint64(len(filters)) {
+					t.Errorf("node %d: filter %d has %d items, want %d", d.number.Load(), id, p.Cuckoo().Items(), next/uint64(len(filters)))
+				}
+			}
+		}
+	})
+}
