@@ -84,6 +84,7 @@ func foldOnce(x *engine.Context, c *engine.Call, entry *catalog.Entry) (why obst
 // unfolded returns the largest parts, and their size: all of them, but for those that
 // a call that was cut short has folded.
 func unfolded(entry *catalog.Entry) (todo map[uint32]bool, size uint64) {
+	todo = map[uint32]bool{} // parts that are gone have no bytes
 	for i, p := range store.Parts(entry) {
 		p.RLock()
 		n := p.Bytes()

@@ -1,0 +1,4 @@
+package filter
+
+// Unfolded is for tests.
+var Unfolded = unfolded
