@@ -23,6 +23,8 @@ import (
 // filter once.
 type OnFilter struct {
 	Family *engine.Family
+	// Layers, if there is one, is the family of layers over filters: the command asks these, too.
+	Layers *engine.Family
 	// Parse checks the arguments and sets Items, or answers. It must not look
 	// at names: nil means that all arguments behind the key are items.
 	Parse func(*engine.Context, *engine.Call)
@@ -81,7 +83,7 @@ func Of(c *engine.Call) *OnFilter { return c.Command().On.(*OnFilter) }
 // Bundling implements engine.Bundled.
 func (f *OnFilter) Bundling() engine.Bundling {
 	b := engine.Bundling{
-		Family: f.Family, Parse: f.Parse, Stride: 1, Most: maxRun, Joins: true,
+		Family: f.Family, Layers: f.Layers, Parse: f.Parse, Stride: 1, Most: maxRun, Joins: true,
 		Single: f.Single, Records: f.Write != nil, Work: f.work(),
 	}
 	b.Adds = b.Work == health.Add
@@ -137,6 +139,8 @@ func (f *OnFilter) Unfit(t engine.Turn, c *engine.Call, entry *catalog.Entry) {
 	switch {
 	case entry == nil:
 		f.absent(t, c)
+	case f.Layers != nil && entry.Kind == f.Layers.Kind:
+		runLayers(t, c, entry)
 	case f.Foreign != nil:
 		f.Foreign(c)
 	default:

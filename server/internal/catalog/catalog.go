@@ -43,6 +43,8 @@ const (
 	TDigest  Kind = 18 // RedisBloom's TDIGEST
 	Filter   Kind = 8  // a filter of package codec, of any of its kinds
 
+	Layers Kind = 10 // names of filters that are asked one after the other
+
 	// FilterPart is not the kind of a name: a snapshot lists the parts of a
 	// filter behind the first as items of this kind.
 	FilterPart Kind = 9

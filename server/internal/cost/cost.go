@@ -382,27 +382,19 @@ func (x *Sum) everywhere(size store.Size) uint64 {
 // of returns what a transaction does to one extent.
 func (x *Sum) of(e *extent, most uint64) uint64 {
 	a := e.adding
-	a.Filters, a.Most = x.from.Settings.MaxExpansions(), most
-	var size, made store.Size
+	a.Most = most
 	text, free, rights := e.text, true, uint64(0)
-	for _, name := range e.names {
-		entry := x.from.State.Names.Lookup([]byte(name), x.from.Now())
+	size, made, below := x.size(e, a, func(name string, entry *catalog.Entry) {
 		rights = max(rights, x.toForget(entry)*uint64(len(name)))
 		if entry != nil {
-			size, text, free = size.Max(x.both(entry, a)), max(text, uint64(len(store.Text(entry)))), false
+			text, free = max(text, uint64(len(store.Text(entry)))), false
 		}
-	}
-	for _, b := range e.made {
-		made = made.Max(store.NewSize(b, a))
-	}
-	for _, id := range e.staged {
-		if entry := x.from.State.Names.ByID(id); entry != nil {
-			size = size.Max(store.SizeOf(entry, a))
-		}
-	}
+	})
 	frees := e.frees + x.flushes
 	sum := times(min(e.makes, 1+frees), made.Bytes)
-	size = size.Max(made)
+	if e.items > 0 {
+		size.Item = plus(size.Item, x.layers(below))
+	}
 	sum = plus(sum, plus(size.Grown, size.Arrays*layerBytes+size.Parts*partBytes))
 	sum = plus(sum, plus(times(e.wholes, size.Bytes), times(e.items, size.Item)))
 	sum = plus(sum, plus(times(uint64(a.Items+a.Deletes), size.Change), size.Search))
@@ -413,6 +405,49 @@ func (x *Sum) of(e *extent, most uint64) uint64 {
 		sum = plus(sum, x.everywhere(size))
 	}
 	return sum
+}
+
+// size returns the largest size that an extent has when something was added to it, the
+// largest of what commands make of it, and the names of filters that it is layers over. It
+// shows every name with its entry, which may be nil.
+func (x *Sum) size(e *extent, a store.Adding, show func(string, *catalog.Entry)) (size, made store.Size, below []string) {
+	a.Filters = x.from.Settings.MaxExpansions()
+	for _, name := range e.names {
+		entry := x.from.State.Names.Lookup([]byte(name), x.from.Now())
+		if show(name, entry); entry != nil {
+			size, below = size.Max(x.both(entry, a)), append(below, store.LayersOf(entry)...)
+		}
+	}
+	for _, b := range e.made {
+		made, below = made.Max(store.NewSize(b, a)), append(below, store.NewLayers(b)...)
+	}
+	for _, id := range e.staged {
+		if entry := x.from.State.Names.ByID(id); entry != nil {
+			size, below = size.Max(store.SizeOf(entry, a)), append(below, store.LayersOf(entry)...)
+		}
+	}
+	return size.Max(made), made, below
+}
+
+// layers returns what an item touches in the filters of these names.
+func (x *Sum) layers(names []string) (item uint64) {
+	for _, name := range names {
+		size, _, _ := x.size(x.known(name), store.Adding{}, func(string, *catalog.Entry) {})
+		item = plus(item, size.Item)
+	}
+	return item
+}
+
+// known returns the extent of a name, which no command may have named.
+func (x *Sum) known(name string) *extent {
+	e := x.names[name]
+	if e == nil {
+		return &extent{names: []string{name}}
+	}
+	for e.in != nil {
+		e = e.in
+	}
+	return e
 }
 
 // toForget returns what a byte of a name takes when something is added to what has it: if

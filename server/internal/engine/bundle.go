@@ -35,6 +35,8 @@ type Bundled interface {
 // Bundling is what the engine has to know of a command that is run in bundles.
 type Bundling struct {
 	Family *Family
+	// Layers, if there is one, is the family of layers over filters, which the command asks, too.
+	Layers *Family
 	// Parse, if there is one, sets the items of a call, or answers; without one they are
 	// all arguments behind the key.
 	Parse func(*Context, *Call)
@@ -177,7 +179,7 @@ func (e *Engine) find(s *Session, c *Call) *catalog.Entry {
 		return nil
 	}
 	if e.state.Holdings() != nil && !e.answers(entry) {
-		c.Fail(textElsewhere)
+		c.Fail(TextElsewhere)
 		return nil
 	}
 	return entry

@@ -11,7 +11,8 @@ import (
 // What an answer would need that is not here. Nobody is told that an item is absent because
 // its filter is elsewhere.
 const (
-	textElsewhere = "CLUSTERDOWN other nodes hold contents of this key, and this one does not: ask one that does"
+	// TextElsewhere is the error of a command on a key whose contents other nodes hold.
+	TextElsewhere = "CLUSTERDOWN other nodes hold contents of this key, and this one does not: ask one that does"
 	textInPart    = "CLUSTERDOWN this node does not hold all contents, and the answer needs them"
 )
 
@@ -36,7 +37,7 @@ func (e *Engine) lacks(s *Session, c *Call) (text string) {
 	}
 	c.cmd.Keys.Each(c.Args, func(i int, _ traits.Key) {
 		if entry := e.state.Names.Lookup(c.Args[i], s.ms); entry != nil && !e.answers(entry) {
-			text = textElsewhere
+			text = TextElsewhere
 		}
 	})
 	return text

@@ -70,8 +70,10 @@ func (t *Table) add(c Command) {
 			cmd.subs[s.Name] = s
 		}
 	}
-	if f := cmd.bundling.Family; f != nil {
-		t.families[f.Kind] = f
+	for _, f := range []*Family{cmd.bundling.Family, cmd.bundling.Layers} {
+		if f != nil {
+			t.families[f.Kind] = f
+		}
 	}
 	t.list = append(t.list, cmd)
 	t.byName[c.Name] = cmd

@@ -49,6 +49,11 @@ func (t Turn) Looked(n int) { t.e.notes.Counters.Looked(&t.s.Client, true, n) }
 // kind, it returns nil: the call is answered, or run again.
 func (t Turn) Find(c *Call) *catalog.Entry { return t.e.find(t.s, c) }
 
+// Answers reports whether this node can answer for all of an entry: others may hold it.
+func (t Turn) Answers(entry *catalog.Entry) bool {
+	return t.e.state.Holdings() == nil || t.e.answers(entry)
+}
+
 // Op returns an op that is the caller's until it is settled.
 func (t Turn) Op() *Op { return t.s.w.takeOp() }
 

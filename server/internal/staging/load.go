@@ -20,6 +20,9 @@ func (a Area) Load(name []byte, kind catalog.Kind, header []byte, layers [][]byt
 	if kind == catalog.Filter {
 		return a.loadFilter(name, header, layers)
 	}
+	if kind == catalog.Layers && a.run.Level() < store.LevelLayers {
+		return 0, answer.Fail("ERR kind layers: not in a cluster of this release")
+	}
 	entry, failed := a.empty(a.state.Place(store.StageDump(kind, header), name))
 	if failed.Kind != answer.None {
 		return 0, failed

@@ -117,6 +117,7 @@ var kinds = map[catalog.Kind]kind{
 	catalog.TDigest:  {name: redisbloom.TDigestType, load: loadTDigest, dump: OpTDigest, piece: func(_ int64, data []byte) Body { return &TDigestChunk{Nodes: data} }},
 
 	catalog.Filter: {name: "bloomery-", dump: OpFilterLoad},
+	catalog.Layers: {name: "bloomlyrs", load: loadLayered, dump: OpLayers},
 
 	catalog.FilterPart: {},
 }

@@ -13,9 +13,9 @@ import (
 )
 
 // Make makes contents from a header: that of a dump, one that a sketch appends, or what
-// AppendCreation or AppendPlan wrote.
+// AppendCreation, AppendPlan or AppendLayers wrote.
 type Make struct {
-	As     Op // OpBloomDump, OpCuckooDump, OpCountMin, OpTopK, OpTDigest, OpFilter or OpFilterLoad
+	As     Op // OpBloomDump, OpCuckooDump, OpCountMin, OpTopK, OpTDigest, OpFilter, OpFilterLoad or OpLayers
 	Name   []byte
 	Header []byte
 }
@@ -68,6 +68,7 @@ var sources = map[Op]source{
 	OpTDigest:    {kind: catalog.TDigest, bytes: tdigestBytes, make: newTDigest, size: newTDigestSize},
 	OpFilter:     {kind: catalog.Filter, bytes: filterBytes, many: newFilter, size: newFilterSize},
 	OpFilterLoad: {kind: catalog.Filter, bytes: loadBytes, many: newLoading},
+	OpLayers:     {kind: catalog.Layers, bytes: layeredBytes, make: newLayered, size: newLayeredSize},
 }
 
 func (o *Make) op() Op                          { return o.As }

@@ -37,6 +37,7 @@ const (
 	OpTopK       Op = 68 // make a TOPK
 	OpTDigest    Op = 69 // make a TDIGEST
 	OpFilter     Op = 80 // make a filter of package codec
+	OpLayers     Op = 82 // make layers over filters
 	OpFilterLoad Op = 81 // make parts that OpFilterPiece fills; staged only
 	OpStage      Op = 17 // make a filter without a name
 	OpReveal     Op = 18 // give it one, replacing what has it
@@ -208,6 +209,7 @@ var operations = [256]operation{
 	OpTDigest:    {"tdigest", ofNames, firstLevel, always, newContents, func() Body { return &Make{As: OpTDigest} }, nil},
 	OpFilter:     {"filter", ofNames, firstLevel, always, newContents, func() Body { return &Make{As: OpFilter} }, nil},
 	OpFilterLoad: {"filter load", ofNames, firstLevel, always, newContents, func() Body { return &Make{As: OpFilterLoad} }, nil},
+	OpLayers:     {"layers", ofNames, LevelLayers, always, newContents, func() Body { return &Make{As: OpLayers} }, nil},
 	OpStage:      {"stage", ofNames, firstLevel, always, newContents, func() Body { return new(Stage) }, nil},
 	OpReveal:     {"reveal", ofNames, firstLevel, always, nothing, func() Body { return new(Reveal) }, nil},
 

@@ -74,6 +74,7 @@ var records = []store.Record{
 	{ID: 7, Index: 1, Body: &store.CuckooInsert{Way: store.Each, Room: 100, MaxFilters: 32, Hashes: []uint64{1, 2}}},
 	{ID: 7, Index: 1, Body: &store.CuckooInsert{New: true, Way: store.Each, Room: 100, MaxFilters: 32, Hashes: []uint64{1, 2}}},
 	{At: 5, Body: &store.Make{As: store.OpFilter, Name: []byte("k"), Header: []byte("plan")}},
+	{At: 5, Body: &store.Make{As: store.OpLayers, Name: []byte("k"), Header: []byte("layers")}},
 	{At: 5, Body: &store.Make{As: store.OpFilterLoad, Name: []byte("k"), Header: []byte("plan")}},
 	{ID: 7, Index: 3, Body: &store.FilterAdd{Room: 9, Hashes: []uint64{1, 2}}},
 	{ID: 7, Index: 3, Body: &store.FilterDelete{Hashes: []uint64{1, 2}}},

@@ -21,9 +21,9 @@ var create = engine.Command{
 	Keys:       traits.Keys{traits.KeyAt(1, traits.KeyNew), {At: likeKey, Access: traits.KeyRO}},
 	Categories: []string{"write", "filter", "slow"}, Group: traits.GroupFilter, Since: "0.2.0",
 	Syntax: "key kind [CAPACITY n] [ERROR rate] [BITS per-key] [HEADROOM percent] [SEED n | RANDOM] [LIKE source] [KEYED id] " +
-		"[PARTS n] [SPAN time] [GENERATIONS n] [BURST n] [MEMBERS n] [NEED n] [SLA microseconds] [BUDGET bytes] [REPLICAS n | ALL] [NX]",
+		"[PARTS n] [SPAN time] [GENERATIONS n] [BURST n] [MEMBERS n] [NEED n] [SLA microseconds] [BUDGET bytes] [REPLICAS n | ALL] [NX] [OVER filter [filter ...]]",
 	Complexity: "O(n), n being the number of parts",
-	Summary:    "Creates a filter of a kind. With NX it is no error if there is a filter of that name already.",
+	Summary:    "Creates a filter of a kind. With NX it is no error if there is a filter of that name already. Kind layers holds no items: it asks the filters behind OVER, which come last, one after the other.",
 	Cost:       costOfCreate,
 	Also:       alsoCreate,
 	Before:     beforeCreate, Prepare: prepareCreate, Reply: replyCreate,
@@ -32,6 +32,9 @@ var create = engine.Command{
 // likeKey returns where the key behind LIKE is, 0 if there is none. No option that goes
 // with LIKE can have that word as its value.
 func likeKey(args [][]byte) int {
+	if len(args) > 2 && isLayers(args) {
+		return 0 // it may be the name of a layer
+	}
 	for i := 3; i+1 < len(args); i++ {
 		if answer.Is(args[i], "like") {
 			return i + 1
@@ -46,7 +49,23 @@ type creation struct {
 	nx     bool
 }
 
+// kind returns the kind of the entry.
+func (v *creation) kind() catalog.Kind {
+	if v.record.As == store.OpLayers {
+		return catalog.Layers
+	}
+	return catalog.Filter
+}
+
 func beforeCreate(x *engine.Context, c *engine.Call) {
+	if isLayers(c.Args) {
+		if v, text := layersOf(x, c); text != "" {
+			c.Fail(text)
+		} else {
+			c.Option = v
+		}
+		return
+	}
 	kind, text := kindNamed(string(c.Args[2]), false)
 	var o *options
 	if text == "" {
@@ -149,7 +168,7 @@ func prepareCreate(x *engine.Context, c *engine.Call) *engine.Op {
 	}
 	if entry := x.Names().Lookup(c.Args[1]); entry != nil {
 		switch {
-		case entry.Kind != catalog.Filter:
+		case entry.Kind != v.kind():
 			c.Fail(answer.TextWrongType)
 		case v.nx:
 			c.Answer(answer.Flag(false))

@@ -33,7 +33,7 @@ var has = engine.Command{
 	Categories: []string{"read", "filter", "fast"}, Group: traits.GroupFilter, Since: "0.2.0",
 	Syntax: "key item [item ...]", Complexity: "O(n), n being the number of items",
 	Summary: "Returns for each item whether it may be in the filter. 0 is certain.",
-	On:      &bundle.OnFilter{Family: family, Contains: true, Absent: bundle.NotFound},
+	On:      &bundle.OnFilter{Family: family, Layers: layersFamily, Contains: true, Absent: bundle.NotFound},
 }
 
 // del is FILTER.DEL key item [item ...].

@@ -4,6 +4,7 @@ package filter
 
 import (
 	"github.com/bloomery/bloomery/server/internal/answer"
+	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/store"
 	"github.com/bloomery/bloomery/server/internal/traits"
@@ -14,7 +15,7 @@ var layers = engine.Command{
 	Name: "filter.layers", Arity: 2, Flags: traits.ReadOnly | traits.Outside, Keys: traits.OneKey(traits.KeyRO),
 	Categories: []string{"read", "filter", "slow"}, Group: traits.GroupFilter, Since: "0.3.0",
 	Syntax: "key", Complexity: "O(n), n being the number of layers",
-	Summary: "Describes what a filter of any kind consists of, BF and CF included: layers and sub-filters, the oldest first, generations, the newest first, members. Of very many, 256 are listed.",
+	Summary: "Describes what a filter of any kind consists of, BF and CF included: layers and sub-filters, the oldest first, generations, the newest first, members. Of very many, 256 are listed. Of kind layers it shows what each layer has stopped since the server started.",
 	Cost:    costOfLayers,
 	Run:     runLayers,
 }
@@ -23,8 +24,17 @@ var layers = engine.Command{
 const mostLayers = 256
 
 func runLayers(x *engine.Context, c *engine.Call) {
-	entry := findAny(x, c)
-	if entry == nil {
+	var entry *catalog.Entry
+	x.Look(func() { entry = x.Names().Lookup(c.Args[1]) })
+	if entry != nil && entry.Kind == catalog.Layers {
+		if l := store.PartOf(entry).Layered(); l != nil {
+			c.Answer(describeLayers(l))
+		} else {
+			c.Fail(engine.TextElsewhere)
+		}
+		return
+	}
+	if entry = findAny(x, c); entry == nil {
 		return
 	}
 	rows := []answer.Reply{}

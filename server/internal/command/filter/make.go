@@ -277,6 +277,9 @@ func kindNamed(name string, static bool) (codec.Kind, string) {
 			names = append(names, k.Name)
 		}
 	}
+	if !static {
+		names = append(names, kindLayers)
+	}
 	return codec.Kind{}, "ERR unknown kind '" + clip([]byte(name)) + "'; there are " + strings.Join(names, ", ")
 }
 
