@@ -20,7 +20,7 @@ export function board() {
     scene = next;
     cells = [];
     const size = scene.panels.reduce((sum, panel) => sum + panel.cells, 0);
-    root.classList.toggle("large", size <= few && scene.cell === "bit");
+    root.classList.toggle("large", size <= few && (scene.cell === "bit" || scene.cell === "digit"));
     root.dataset.cell = scene.cell;
     panels = scene.panels.map((panel, i) => {
       const title = el("h3", { id: `panel-${i}` }, panel.name);
@@ -85,6 +85,7 @@ export function board() {
   // mark shows what a cell of the key says: it is set, or it is 0 and so the key is
   // absent. A slot says something only if it has the key's fingerprint.
   function mark(step, value) {
+    if (scene.cell === "digit") return " look"; // a sum says something, a digit does not
     if (step.mark) return value === step.mark ? " hit" : " look";
     return value ? " hit" : " miss";
   }

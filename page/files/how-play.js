@@ -20,6 +20,8 @@ export function playground({ stage, ctx, list, go }) {
   const cells = board();
   const figures = el("p", { class: "figures num" });
   const text = el("p", { class: "said", role: "status", "aria-live": "polite" });
+  const guess = el("div", { class: "row guess" });
+  let guessed = null; // what a person has said that the filter will answer
   const buttons = {
     first: button("First step", "First", () => move(0)),
     back: button("Step back", "Back", () => move(at - 1)),
@@ -35,7 +37,7 @@ export function playground({ stage, ctx, list, go }) {
   const problem = el("p", { class: "error", role: "alert" });
   const missing = el("p", { class: "error", role: "alert" });
   const parts = [
-    el("section", { class: "card", "aria-labelledby": "scene-title" }, title, about, setup, words, stepper, text, cells.root, figures),
+    el("section", { class: "card", "aria-labelledby": "scene-title" }, title, about, setup, words, stepper, text, guess, cells.root, figures),
     el("section", { class: "card" }, el("h2", {}, "Try it"), tools.root, problem),
     el("section", { class: "card" }, el("h2", {}, "Steps"), log),
   ];
@@ -64,7 +66,8 @@ export function playground({ stage, ctx, list, go }) {
     }
     params = wanted;
     const step = Number.parseInt(wanted.get("step") ?? "", 10);
-    at = Number.isInteger(step) ? Math.min(Math.max(step, 0), scene.steps.length) : scene.steps.length;
+    at = Number.isInteger(step) ? Math.min(Math.max(step, 0), scene.steps.length) : scene.lesson && !wanted.has("do") ? 0 : scene.steps.length;
+    guessed = null;
     paint();
   }
 
@@ -86,18 +89,41 @@ export function playground({ stage, ctx, list, go }) {
     const step = scene.steps[at - 1];
     cells.paint(at);
     text.className = `said ${step ? kind(step.verdict) : ""}`;
-    text.replaceChildren(step ? el("strong", {}, `${name(step)}: ${step.verdict}. `) : "", step ? step.text : "The array is empty: all cells are 0.");
+    text.replaceChildren(verdictOn(step), step ? el("strong", {}, `${name(step)}: ${step.verdict}. `) : "", step ? step.text : "The array is empty: all cells are 0.");
+    ask();
     figures.replaceChildren(...numbers(step));
     counter.textContent = `step ${at} of ${scene.steps.length}`;
     for (const [i, item] of [...log.querySelectorAll("button")].entries()) {
       if (i === at - 1) item.setAttribute("aria-current", "step");
       else item.removeAttribute("aria-current");
+      item.querySelector(".chip").hidden = Boolean(scene.lesson) && i >= at; // it would tell the answer
     }
     for (const b of [buttons.first, buttons.back]) b.disabled = at === 0;
     for (const b of [buttons.next, buttons.last]) b.disabled = at >= scene.steps.length;
     buttons.play.disabled = !scene.steps.length;
     stage.dataset.step = at;
     stage.dataset.scene = scene.lesson ?? scene.kind;
+  }
+
+  // ask has a person say what a lesson will answer next, before it does.
+  function ask() {
+    const next = scene.lesson ? scene.steps[at] : null;
+    guess.hidden = next?.do !== "ask";
+    if (guess.hidden) return;
+    const say = (yes) => () => {
+      guessed = yes;
+      move(at + 1);
+    };
+    guess.replaceChildren(el("span", {}, `Next, the filter is asked for “${next.key}”. What will it answer?`),
+      el("button", { type: "button", on: { click: say(true) } }, "Yes"), el("button", { type: "button", on: { click: say(false) } }, "No"));
+  }
+
+  // verdictOn says whether a person has answered right.
+  function verdictOn(step) {
+    const right = guessed === (step?.verdict === "present" || step?.verdict === "false positive");
+    const words = guessed === null ? "" : right ? "You were right. " : "It answers otherwise. ";
+    guessed = null;
+    return words;
   }
 
   function numbers(step) {
@@ -219,7 +245,7 @@ function settings(scene, { kinds }, params, go) {
 // wordTable has the given positions of a lesson.
 function wordTable(scene) {
   return el("table", { class: "given" }, el("caption", { class: "sr" }, "Positions of the words"),
-    el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "word"), el("th", { scope: "col" }, "bits"), scene.words.some((w) => w.why) ? el("th", { scope: "col" }, "because") : "")),
+    el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "word"), el("th", { scope: "col" }, scene.cell === "digit" ? "places" : "bits"), scene.words.some((w) => w.why) ? el("th", { scope: "col" }, "because") : "")),
     el("tbody", {}, scene.words.map((w) => el("tr", {}, el("th", { scope: "row" }, w.key), el("td", { class: "num nowrap" }, w.cells.join(", ")), w.why ? el("td", { class: "muted" }, w.why) : ""))));
 }
 
@@ -259,7 +285,7 @@ function controls({ act, find, restart }) {
         ...(can.has("delete") ? [plain("Delete", () => run("delete"))] : []),
         ...(can.has("fill") ? [plain("Add 10 keys", () => act("fill:10")), plain("Add 50 keys", () => act("fill:50"))] : []),
         ...(can.has("advance") ? [plain("Time moves on", () => act("advance"))] : []),
-        ...(scene.words.length && !scene.words.some((w) => w.why) ? [] : [plain("Find a false positive", find)]),
+        ...(scene.words.length && (scene.cell === "digit" || !scene.words.some((w) => w.why)) ? [] : [plain("Find a false positive", find)]),
         plain("Start again", restart));
     },
   };

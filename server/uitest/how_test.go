@@ -41,6 +41,11 @@ func TestLessons(t *testing.T) {
 		{"colours", 6, []int{1, 3, 5, 8}, []int{5, 8}, []int{}, "false positive"},
 	} {
 		p.click(fmt.Sprintf(`a[href$="lesson=%s"]`, lesson.id))
+		p.shown(lesson.id, 0)
+		if got := p.text(".log"); strings.Contains(got, lesson.verdict) {
+			t.Errorf("%s tells the answer before it is asked: %q", lesson.id, got)
+		}
+		p.click(`button[aria-label="Last step"]`)
 		p.shown(lesson.id, lesson.steps)
 		if got := p.set(); !slices.Equal(got, lesson.set) {
 			t.Errorf("%s ends with the bits %v, want %v", lesson.id, got, lesson.set)
@@ -75,6 +80,14 @@ func TestLessons(t *testing.T) {
 	p.click(`button[aria-label="Play"]`)
 	p.shown("colours", 2)
 	p.click(`button[aria-label="Pause"]`)
+	// Green is not there, and the filter says that it is.
+	p.visit("/how?lesson=colours&step=5")
+	p.shown("colours", 5)
+	p.click(`.guess button:last-of-type`)
+	p.shown("colours", 6)
+	if got := p.text(".said"); !strings.HasPrefix(got, "It answers otherwise.") {
+		t.Errorf("a wrong answer is followed by %q", got)
+	}
 }
 
 // TestWhoSetABit points at a bit and goes to another with the arrow keys.

@@ -35,7 +35,8 @@ func (s Script) Find() (Found, error) {
 	if err != nil {
 		return Found{}, err
 	}
-	if g, ok := r.machine.(*given); ok && g.rule == nil {
+	g, ruled := r.machine.(*given)
+	if _, ok := r.machine.(paper); ok && !(ruled && g.rule != nil) {
 		return Found{}, fault("lesson", "only the words of this lesson have positions: there is nothing else to try")
 	}
 	f := Found{Predicted: r.stats().Predicted}

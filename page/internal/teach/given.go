@@ -67,6 +67,8 @@ func (g *given) panels() []Panel {
 	return []Panel{{Name: "array of " + number(len(g.set)) + " bits", Cells: len(g.set), Columns: len(g.set), Group: len(g.set)}}
 }
 
+func (g *given) sheet() sheet { return sheet{"bit", g.bits(), g.hashes, g.words} }
+
 // place returns the positions of a key in ascending order, each once.
 func (g *given) place(key string) place {
 	cells := slices.Sorted(slices.Values(g.word(key).Cells))

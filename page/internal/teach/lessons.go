@@ -14,7 +14,22 @@ type Lesson struct {
 	Bits   int    `json:"bits,omitempty"`
 	Hashes int    `json:"hashes,omitempty"`
 
-	given func() *given
+	paper func() paper
+}
+
+// paper is a filter small enough for a sheet of paper, whose words have given places.
+type paper interface {
+	machine
+	// accepts refuses actions on keys that have no places.
+	accepts(a Action) error
+	sheet() sheet
+}
+
+// sheet is what stands beside such a filter.
+type sheet struct {
+	cell         string
+	bits, hashes int
+	words        []Word
 }
 
 var lessons = []Lesson{
@@ -22,7 +37,7 @@ var lessons = []Lesson{
 		ID: "cat-dog", Title: "Cat and dog",
 		About: "An array of 10 bits and two hash functions that can be computed in the head: h1 is the sum of the ASCII codes of the letters, modulo 10; h2 is 3 times the length, modulo 10.",
 		Do:    []string{"add:cat", "ask:cat", "ask:dog"},
-		given: func() *given {
+		paper: func() paper {
 			g := newGiven(byHead("cat"), byHead("dog"))
 			g.rule = byHead
 			return g
@@ -32,7 +47,7 @@ var lessons = []Lesson{
 		ID: "fruit", Title: "Three fruit",
 		About: "Apple and orange are inserted. Grape is not, but each of its bits was set by one of them: a false positive. The positions are given, three for each word.",
 		Do:    []string{"add:apple", "add:orange", "ask:apple", "ask:orange", "ask:grape"},
-		given: func() *given {
+		paper: func() paper {
 			return newGiven(at("apple", 1, 4, 7), at("orange", 3, 4, 8), at("grape", 1, 3, 8))
 		},
 	},
@@ -40,7 +55,7 @@ var lessons = []Lesson{
 		ID: "apple-banana-cherry", Title: "Apple, banana, cherry",
 		About: "A key whose bits are not all set is certainly absent. Once it is inserted it is always found: there is no false negative. A bit that two keys share is why a Bloom filter cannot delete. The positions are given, three for each word.",
 		Do:    []string{"add:apple", "add:banana", "ask:cherry", "add:cherry", "ask:apple", "ask:banana", "ask:cherry"},
-		given: func() *given {
+		paper: func() paper {
 			return newGiven(at("apple", 0, 4, 7), at("banana", 2, 4, 9), at("cherry", 2, 5, 7))
 		},
 	},
@@ -48,8 +63,34 @@ var lessons = []Lesson{
 		ID: "colours", Title: "Four colours",
 		About: "Red and blue are inserted. Black is certainly absent, since one of its bits is 0. Green is a false positive: one of its bits was set by red, the other by blue. The positions are given, two for each word.",
 		Do:    []string{"add:red", "add:blue", "ask:red", "ask:blue", "ask:black", "ask:green"},
-		given: func() *given {
+		paper: func() paper {
 			return newGiven(at("red", 1, 5), at("blue", 3, 8), at("black", 3, 6), at("green", 5, 8))
+		},
+	},
+	{
+		ID: "map", Title: "A map: which shelf?",
+		About: "A map stores a small number for each key, here a shelf, and not the keys. The digits at the three places of a key add up to its check digit, and below to its shelf; only the last digit of a sum counts. An absent key is found out by its check digit, but for one in ten. The places are given.",
+		Do:    []string{"add:bread", "add:milk", "add:tea", "ask:milk", "ask:salt", "ask:soap"},
+		paper: func() paper {
+			return newSums("shelves", givenBits,
+				sumWord{key: "bread", first: []int{0, 3, 6}, second: []int{0, 3, 6}, check: 4, stored: 7},
+				sumWord{key: "milk", first: []int{0, 3, 8}, second: []int{0, 3, 8}, check: 2, stored: 1},
+				sumWord{key: "tea", first: []int{0, 5, 8}, second: []int{0, 5, 8}, check: 9, stored: 7},
+				sumWord{key: "salt", first: []int{5, 6, 8}, second: []int{5, 6, 8}, check: 3},
+				sumWord{key: "soap", first: []int{3, 5, 6}, second: []int{3, 5, 6}, check: 7})
+		},
+	},
+	{
+		ID: "exact", Title: "An exact set: no error among keys that are known",
+		About: "Anna and Bert are blocked; Carl and Dora are the others that exist. The first row is a filter of those that are in. Whoever of the others passes it by chance gets a place in the second row, which says in or out. So nobody who is in a list is answered wrongly; Eve is in none. The places are given.",
+		Do:    []string{"add:Anna", "add:Bert", "ask:Dora", "add:Carl", "add:Dora", "ask:Dora", "ask:Anna", "ask:Eve"},
+		paper: func() paper {
+			return newSums("in or out", 2,
+				sumWord{key: "Anna", first: []int{0, 3}, second: []int{1, 5}, check: 4, stored: 1},
+				sumWord{key: "Bert", first: []int{3, 7}, second: []int{5, 7}, check: 6, stored: 1},
+				sumWord{key: "Carl", first: []int{0, 7}, second: []int{2, 7}, check: 3, out: true},
+				sumWord{key: "Dora", first: []int{2, 7}, second: []int{1, 8}, check: 6, out: true},
+				sumWord{key: "Eve", first: []int{0, 5}, second: []int{4, 7}, check: 4})
 		},
 	},
 	{

@@ -132,6 +132,10 @@ func TestLessonsSayWhy(t *testing.T) {
 		"cat-dog": "“dog”: the ASCII codes add up to 314, so h1 = 4; 3 × 3 = 9, so h2 = 9. It has bits 4 and 9. Bit 4 is 0: “dog” is certainly absent.",
 		"fruit": "“grape” has bits 1, 3 and 8. All of them are set: “grape” is probably present, the filter reports. " +
 			"But it was not inserted: this is a false positive. Bit 1 was set by “apple”, bit 3 was set by “orange”, bit 8 was set by “orange”.",
+		"map": "“soap” has the places 3, 5 and 6. The check digits there: 0 + 7 + 0 = 7. That is its check digit. In the second row, at 3, 5 and 6: 0 + 6 + 0 = 6. " +
+			"Shelf 6, the map says. But “soap” was never stored: its check digit fits by chance, as that of one absent key in ten does.",
+		"exact": "“Eve” has the places 0 and 5. The check digits there: 4 + 0 = 4. That is its check digit. In the second row, at 4 and 7: 0 + 1 = 1. " +
+			"1 is in. But “Eve” is not: nobody has told the set about it, and by chance it passes both rows.",
 		"colours": "“green” has bits 5 and 8. Both are set: “green” is probably present, the filter reports. " +
 			"But it was not inserted: this is a false positive. Bit 5 was set by “red”, bit 8 was set by “blue”.",
 	} {
@@ -145,7 +149,11 @@ func TestLessonsSayWhy(t *testing.T) {
 // TestLessonsOfRealFilters plays them to their end.
 func TestLessonsOfRealFilters(t *testing.T) {
 	for id, want := range map[string][]teach.Verdict{
-		"delete":  {teach.Inserted, teach.Inserted, teach.Inserted, teach.Deleted, teach.Absent, teach.Present, teach.Present},
+		"delete": {teach.Inserted, teach.Inserted, teach.Inserted, teach.Deleted, teach.Absent, teach.Present, teach.Present},
+		"map":    {teach.Inserted, teach.Inserted, teach.Inserted, teach.Present, teach.Absent, teach.FalsePositive},
+		"exact": {
+			teach.Inserted, teach.Inserted, teach.FalsePositive, teach.Listed, teach.Listed, teach.Absent, teach.Present, teach.FalsePositive,
+		},
 		"layers":  {teach.Filled, teach.Inserted, teach.Filled, teach.Present},
 		"buckets": {teach.Inserted, teach.Inserted, teach.Filled, teach.Present, teach.Deleted, teach.Absent},
 		"generations": {
@@ -182,5 +190,33 @@ func TestEveryLessonIsKnown(t *testing.T) {
 				t.Errorf("%s, step %d: %q is %v, %v", l.ID, i, l.Do[i], a, err)
 			}
 		}
+	}
+}
+
+// TestSumsStore holds the lessons with digits to what they promise: every word that was stored is
+// answered right after every later step, and there is always a free place for the next.
+func TestSumsStore(t *testing.T) {
+	for id, words := range map[string]map[string]teach.Verdict{
+		"map":   {"bread": teach.Present, "milk": teach.Present, "tea": teach.Present},
+		"exact": {"Anna": teach.Present, "Bert": teach.Present, "Carl": teach.Absent, "Dora": teach.Absent},
+	} {
+		var do []string
+		for word := range words {
+			do = append(do, "add:"+word)
+		}
+		slices.Sort(do) // Bread before milk, Anna before Bert
+		for word := range words {
+			do = append(do, "ask:"+word)
+		}
+		v := play(t, teach.Script{Lesson: id}, do...)
+		for _, s := range v.Steps[len(words):] {
+			if s.Verdict != words[s.Key] {
+				t.Errorf("%s: “%s” is %s, want %s: %s", id, s.Key, s.Verdict, words[s.Key], s.Text)
+			}
+		}
+	}
+	shelf := play(t, teach.Script{Lesson: "map"}).Steps[3].Text
+	if !strings.HasSuffix(shelf, "“milk” is on shelf 1.") {
+		t.Errorf("the map tells of milk: %s", shelf)
 	}
 }

@@ -99,6 +99,9 @@ func (r *run) insert(key string) Verdict {
 	if r.add(key) != nil {
 		return Full
 	}
+	if s, ok := r.machine.(*sums); ok && s.outside(key) {
+		return Listed
+	}
 	e := entry{key: key, place: r.place(key), panel: -1}
 	switch m := r.machine.(type) {
 	case ager:

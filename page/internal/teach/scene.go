@@ -9,7 +9,7 @@ type Scene struct {
 	Lesson string `json:"lesson,omitempty"`
 	Title  string `json:"title"`
 	About  string `json:"about"`
-	// Cell is what a cell is: a bit, a counter or a slot.
+	// Cell is what a cell is: a bit, a counter, a slot or a digit.
 	Cell string `json:"cell"`
 	// Bits and Hashes are the size of the array and the bits that a key sets;
 	// for a cuckoo filter the slots, and 0.
@@ -95,6 +95,7 @@ const (
 	Absent        Verdict = "certainly absent"
 	FalseNegative Verdict = "false negative"
 	Deleted       Verdict = "deleted"
+	Listed        Verdict = "listed as out"
 	NotThere      Verdict = "not there"
 	Advanced      Verdict = "advanced"
 )

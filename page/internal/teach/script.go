@@ -131,14 +131,15 @@ func (s Script) lesson(l *Lesson) (Scene, machine, []Action, error) {
 	if len(actions) == 0 {
 		actions = l.actions()
 	}
-	if l.given != nil {
-		m := l.given()
+	if l.paper != nil {
+		m := l.paper()
 		for _, a := range actions {
 			if err := m.accepts(a); err != nil {
 				return none, nil, nil, err
 			}
 		}
-		v := Scene{Kind: "lesson", Lesson: l.ID, Title: l.Title, About: l.About, Cell: "bit", Bits: m.bits(), Hashes: m.hashes, Words: m.words}
+		sheet := m.sheet()
+		v := Scene{Kind: "lesson", Lesson: l.ID, Title: l.Title, About: l.About, Cell: sheet.cell, Bits: sheet.bits, Hashes: sheet.hashes, Words: sheet.words}
 		return v, m, actions, checkActions(actions, m, MaxKeys)
 	}
 	v, m, _, err := Script{Kind: l.Kind, Bits: l.Bits, Hashes: l.Hashes, Actions: actions}.scene()

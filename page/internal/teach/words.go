@@ -14,6 +14,9 @@ import (
 // text describes a step: what the key has, what was found there, and what
 // follows. old are the values before it.
 func (r *run) text(v Step, a Action, p place, old []int) string {
+	if s, ok := r.machine.(*sums); ok {
+		return s.tell(v)
+	}
 	switch v.Do {
 	case "fill":
 		return r.filledText(v.Verdict, a.N)
@@ -28,7 +31,7 @@ func (r *run) text(v Step, a Action, p place, old []int) string {
 		first = fmt.Sprintf("“%s” has the fingerprint %02x and the %s. ", v.Key, p.mark, bucketsOf(p.cells))
 	}
 	switch v.Verdict {
-	case Filled, Advanced: // told above
+	case Filled, Advanced, Listed: // told above
 	case Inserted, Unchanged, Full:
 		return first + r.insertedText(v, p, old)
 	case Deleted:
