@@ -2,8 +2,10 @@ package library
 
 import (
 	"encoding"
+	"math"
 
 	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/bloom"
 	"github.com/bloomery/bloomery/codec"
 	"github.com/bloomery/bloomery/compose"
 	"github.com/bloomery/bloomery/cuckoo"
@@ -103,6 +105,36 @@ func striped() Library {
 		}}.New())
 	}, nil)
 	l.Sizing = "has 64 cuckoo filters with a lock each"
+	l.Lowest, l.Fewest = 1e-4, 1000
+	return l
+}
+
+func layers() Library {
+	l := hashedLibrary("compose.Layers", func(n int, p float64) (bloomery.Hashed, error) {
+		first, err := bloom.Config{Capacity: n, ErrorRate: math.Sqrt(p)}.New()
+		if err != nil {
+			return nil, err
+		}
+		second, err := bloom.Config{Capacity: n, ErrorRate: math.Sqrt(p)}.New()
+		if err != nil {
+			return nil, err
+		}
+		return hashedOf(compose.NewLayers(nil, first, second))
+	}, nil)
+	l.Sizing = "is two filters with the square root of the rate"
+	l.Lowest, l.Fewest = 1e-4, 1000
+	return l
+}
+
+func corrected() Library {
+	l := hashedLibrary("compose.Corrected", func(n int, p float64) (bloomery.Hashed, error) {
+		f, err := bloom.Config{Capacity: n, ErrorRate: p}.New()
+		if err != nil {
+			return nil, err
+		}
+		return hashedOf(compose.NewCorrected(0, f))
+	}, nil)
+	l.Sizing = "is a bloom.Filter, and nothing is reported"
 	l.Lowest, l.Fewest = 1e-4, 1000
 	return l
 }

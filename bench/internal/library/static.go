@@ -7,6 +7,7 @@ import (
 	"unsafe"
 
 	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/exact"
 	"github.com/bloomery/bloomery/fuse"
 	"github.com/bloomery/bloomery/hashing"
 	"github.com/bloomery/bloomery/internal/measuring"
@@ -101,4 +102,39 @@ func ribbonFilter(name string, width int) Library {
 		f := new(ribbon.Filter)
 		return f, f.UnmarshalBinary(data)
 	})
+}
+
+// ribbonMap gives every key a value of 8 bits, its lowest.
+func ribbonMap() Library {
+	l := staticLibrary("ribbon.Map", func(hashes []uint64, p float64) (static, error) {
+		values := make([]uint32, len(hashes))
+		for i, h := range hashes {
+			values[i] = uint32(h & 0xff)
+		}
+		return ribbon.Config{ErrorRate: p, ValueBits: 8}.BuildMap(context.Background(), hashes, values)
+	}, func(data []byte) (static, error) {
+		f := new(ribbon.Map)
+		return f, f.UnmarshalBinary(data)
+	})
+	l.Sizing = "has values of 8 bits"
+	return l
+}
+
+// exactFilter has ten keys out for each that is in. The rate is that of keys in neither set.
+func exactFilter() Library {
+	l := staticLibrary("exact.Filter", func(hashes []uint64, p float64) (static, error) {
+		out := make([]uint64, 10*len(hashes))
+		for i := range out {
+			out[i] = bloomery.Salted(uint64(i), 0x6f7574)
+		}
+		if p == 0 {
+			p = math.SmallestNonzeroFloat64 // 0 stands for the best rate
+		}
+		return exact.Config{ErrorRate: p}.Build(context.Background(), hashes, out)
+	}, func(data []byte) (static, error) {
+		f := new(exact.Filter)
+		return f, f.UnmarshalBinary(data)
+	})
+	l.Sizing = "has ten keys out for each that is in; the rate is that of others"
+	return l
 }
