@@ -151,7 +151,13 @@ var rooms = map[string][]string{
 	"examples/internal/demo":   {},
 	"examples/internal/served": {"internal/resp", "server"},
 
-	"examples/adcap": {"compose", "examples/internal/demo"},
+	"examples/adcap":        {"compose", "examples/internal/demo"},
+	"examples/crawler":      {"", "compose", "hashing", "examples/internal/demo", "examples/internal/served"},
+	"examples/messages":     {"bloom", "compose", "examples/internal/demo"},
+	"examples/revocation":   {"exact", "hashing", "examples/internal/demo"},
+	"examples/safebrowsing": {"bloom", "follow", "examples/internal/demo"},
+	"examples/spell":        {"exact", "hashing", "ribbon", "examples/internal/demo"},
+	"examples/usernames":    {"bloom", "hashing", "ribbon", "examples/internal/demo"},
 
 	"examples/attack":   {"hashing", "bloom", "counting", "compose"},
 	"examples/embedded": {"server"},

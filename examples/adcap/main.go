@@ -29,8 +29,8 @@ type campaign struct {
 }
 
 var (
-	sample = campaign{users: 5_000, ads: 400, hourly: 20_000, hours: 72}
-	full   = campaign{users: 1_000_000, ads: 5_000, hourly: 500_000, hours: 72}
+	sample = campaign{users: 2_000, ads: 400, hourly: 7_000, hours: 72}
+	full   = campaign{users: 300_000, ads: 5_000, hourly: 200_000, hours: 72}
 )
 
 // figures is what became of the offers.
@@ -49,9 +49,9 @@ func run(ctx context.Context, o demo.Options) (figures, error) {
 	if o.Full {
 		c = full
 	}
-	// Three of four offers are shown. By day come half as many again as on average, which is
+	// All offers of a day may be shown. By day come half as many again as on average, which is
 	// what a window has room for by default.
-	w, err := compose.WindowConfig{Capacity: c.hourly * span * 3 / 4, ErrorRate: rate, Generations: span}.New()
+	w, err := compose.WindowConfig{Capacity: c.hourly * span, ErrorRate: rate, Generations: span}.New()
 	if err != nil {
 		return figures{}, err
 	}

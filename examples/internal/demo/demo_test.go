@@ -138,6 +138,16 @@ func TestFetch(t *testing.T) {
 			t.Errorf("lines %q, %v", lines, err)
 		}
 	}
+	var values []int
+	if err := write("list.json", "[1, 2]"); err != nil {
+		t.Fatal(err)
+	}
+	if err := JSON("list.json", &values); err != nil || !slices.Equal(values, []int{1, 2}) {
+		t.Errorf("values %d, %v", values, err)
+	}
+	if err := JSON("list.json", new(string)); err == nil || !strings.Contains(err.Error(), "list.json") {
+		t.Errorf("error %v, want the name of the file", err)
+	}
 	all, err := filepath.Glob(filepath.Join(root, "corpora", "npm", "*"))
 	hidden, _ := filepath.Glob(filepath.Join(root, "corpora", "npm", ".*"))
 	if err != nil || calls != 1 || len(all) != 1 || len(hidden) != 0 {

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"net"
 	"sync"
+	"time"
 
 	"github.com/bloomery/bloomery/internal/resp"
 	"github.com/bloomery/bloomery/server"
@@ -22,14 +23,18 @@ type Server struct {
 
 // Start returns the server at addr, or starts one inside the program if addr is "". That one
 // keeps its data in memory.
-func Start(ctx context.Context, addr string) (*Server, error) {
+func Start(ctx context.Context, addr string) (*Server, error) { return StartClock(ctx, addr, nil) }
+
+// StartClock is Start with a clock for the server inside, by which windows turn: an example need
+// not wait for a week.
+func StartClock(ctx context.Context, addr string, now func() time.Time) (*Server, error) {
 	if addr != "" {
 		dial := func(ctx context.Context) (net.Conn, error) {
 			return new(net.Dialer).DialContext(ctx, "tcp", addr)
 		}
 		return &Server{dial: dial, stop: func() error { return nil }}, nil
 	}
-	s, err := server.New(ctx, server.Config{Addr: []string{"127.0.0.1:0"}})
+	s, err := server.New(ctx, server.Config{Addr: []string{"127.0.0.1:0"}, Now: now})
 	if err != nil {
 		return nil, err
 	}
