@@ -80,13 +80,13 @@ func TestExamples(t *testing.T) {
 	})
 }
 
-// TestReadmeRuns runs the blocks of README and docs/formats.md on the command line as they
-// stand there, in order, in an empty folder.
+// TestReadmeRuns runs the blocks of README and of documents on the command line as they
+// stand there, in order, in a folder with the texts of the examples.
 func TestReadmeRuns(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("the block is for a shell")
 	}
-	for _, name := range []string{"README.md", "docs/formats.md"} {
+	for _, name := range []string{"README.md", "docs/cli.md", "docs/formats.md"} {
 		data, err := os.ReadFile("../../" + name)
 		if err != nil {
 			t.Fatal(err)
@@ -97,7 +97,7 @@ func TestReadmeRuns(t *testing.T) {
 			t.Fatalf("%s has no block that is marked with this test", name)
 		}
 		t.Setenv("TMPDIR", t.TempDir())
-		runExample(t, programFolder(t), t.TempDir(), name, block)
+		runExample(t, programFolder(t), exampleTexts(t), name, block)
 	}
 }
 
