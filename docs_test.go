@@ -221,3 +221,29 @@ func TestCodeOfDocs(t *testing.T) {
 		}
 	}
 }
+
+// TestErrorTexts asks that the errors of docs/faq.md are in the code, word for word.
+func TestErrorTexts(t *testing.T) {
+	var code strings.Builder
+	for _, file := range sources(t, ".", "*.go") {
+		if !strings.HasSuffix(file, "_test.go") {
+			code.WriteString(readText(t, file))
+		}
+	}
+	texts := 0
+	for line := range strings.Lines(readText(t, "docs/faq.md")) {
+		cell, _, _ := strings.Cut(line, " | ")
+		if !strings.HasPrefix(cell, "| `") {
+			continue
+		}
+		for _, quoted := range verbatim.FindAllString(cell, -1) {
+			text := strings.TrimSpace(strings.TrimSuffix(strings.Trim(quoted, "`"), "…"))
+			if texts++; !strings.Contains(code.String(), text) {
+				t.Errorf("docs/faq.md has the error %q, which the code does not have", text)
+			}
+		}
+	}
+	if texts < 30 {
+		t.Errorf("%d errors were found, want at least 30", texts)
+	}
+}
