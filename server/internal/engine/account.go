@@ -40,7 +40,12 @@ func (e *Engine) account(s *Session, calls []Call, took time.Duration) {
 		if m != nil {
 			m.Note(s.Slot, cmd.bundling.Work, each, i-from, asked, no)
 		}
-		e.notes.Counters.Of(&s.Client, cmd.index).Add(i-from, each, failed)
+		if !s.helps {
+			e.notes.Counters.Of(&s.Client, cmd.index).Add(i-from, each, failed)
+		}
+	}
+	if s.helps { // the machine of the client counts and shows it
+		return
 	}
 	if e.notes.Monitors.Any() && !s.alone { // those of a transaction are shown when others may go on
 		e.feed(s, calls)
@@ -82,7 +87,7 @@ func eventOf(c *Command) string {
 // paused reports whether a call is held back at present. Operators are not, so
 // that they can end the pause, and neither is who gives a password.
 func (e *Engine) paused(s *Session, c *Call) bool {
-	if s.alone {
+	if s.alone || s.helps {
 		return false
 	}
 	cmd := e.table.resolve(c.Args)

@@ -154,8 +154,8 @@ func (e *Engine) runCalls(s *Session, calls []Call) {
 // they are on has gone meanwhile; they are run again.
 func (e *Engine) runSpan(s *Session, calls []Call) {
 	c := &calls[0]
-	if len(s.w.pending) > 0 && s.w.touched(c) {
-		e.settle(s)
+	if !e.here(s, calls) {
+		return
 	}
 	if c.Pieces != nil || len(c.Items) > c.cmd.bundling.Most {
 		c.cmd.On.RunPieces(Turn{e, s}, calls[:1])
@@ -179,8 +179,7 @@ func (e *Engine) find(s *Session, c *Call) *catalog.Entry {
 		return nil
 	}
 	if e.state.Holdings() != nil && !e.answers(entry) {
-		c.Fail(TextElsewhere)
-		return nil
+		return nil // since here has looked
 	}
 	return entry
 }

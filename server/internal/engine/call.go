@@ -33,11 +33,12 @@ type Call struct {
 	Rooms  uint8
 	Single bool
 
-	answered bool // Reply is final
-	queued   bool // it is for EXEC to run
-	waiting  bool // for a record that is on its way
-	barred   bool // its user had no right to it when EXEC began
-	own      bool // Args are its own: nobody uses their memory for something else
+	answered bool  // Reply is final
+	queued   bool  // it is for EXEC to run
+	waiting  bool  // for a record that is on its way
+	barred   bool  // its user had no right to it when EXEC began
+	own      bool  // Args are its own: nobody uses their memory for something else
+	looks    uint8 // how often another machine did not hold what it was asked for
 	cmd      *Command
 	made     *made               // what it will store
 	finish   func() answer.Reply // makes the reply when the gate is left

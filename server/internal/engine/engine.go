@@ -27,6 +27,7 @@ package engine
 import (
 	"crypto/rand"
 	"encoding/hex"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -67,7 +68,9 @@ type Engine struct {
 	state *store.State
 	door  door.Door
 	// shared is the door if other machines write, too; nil if not.
-	shared  door.Shared
+	shared door.Shared
+	// router is shared if machines run commands for each other; nil if not.
+	router  door.Router
 	can     status.Abilities
 	keep    door.Keeper
 	host    Host
@@ -81,6 +84,8 @@ type Engine struct {
 
 	secrets atomic.Pointer[secrets]
 	sweeper sweep.Sweeper
+	helpers sync.Pool // of *helper
+	helped  atomic.Int64
 
 	memoryLimit func(int64)
 	collect     func(int)
@@ -143,6 +148,9 @@ func New(c Config) *Engine {
 		State: c.State, Door: c.Door, Shared: e.shared, Gate: &e.gate, Pause: &e.Pause, Expired: &e.notes.Counters.Expired, Clock: e.clock,
 	}
 	e.Budget.Init(c.State, c.MaxMemory, e.can.Cluster)
+	if e.router, _ = c.Door.(door.Router); e.router != nil {
+		e.router.OnQuestion(e.help)
+	}
 	return e
 }
 

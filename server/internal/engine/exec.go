@@ -163,16 +163,23 @@ func (e *Engine) runPlain(s *Session, calls []Call) int {
 
 // perform runs calls[0], which is not on a filter: it answers, or makes a record.
 func (e *Engine) perform(s *Session, calls []Call) {
-	c := &calls[0]
-	cmd := c.cmd
-	s.running = cmd
-	if len(s.w.pending) > 0 && s.w.touched(c) {
-		e.settle(s)
-	}
-	if text := e.lacks(s, c); text != "" {
-		c.Fail(text)
+	c, held := &calls[0], e.state.Holdings()
+	s.running = c.cmd
+	if !e.here(s, calls[:1]) {
 		return
 	}
+	e.handle(s, calls)
+	if held != nil && e.state.Holdings() != held && c.answered && !c.cmd.writes() && c.cmd.inside && e.far(s, c) {
+		unread(calls[:1]) // what it was about went while it was looked at
+		c.answered, c.finish = false, nil
+		e.perform(s, calls)
+	}
+}
+
+// handle runs calls[0], whose contents are here.
+func (e *Engine) handle(s *Session, calls []Call) {
+	c := &calls[0]
+	cmd := c.cmd
 	if cmd.quick {
 		if cmd.gated {
 			e.enter(s)

@@ -3,7 +3,13 @@ package engine
 // Contents that other machines hold.
 
 import (
+	"fmt"
+	"slices"
+	"strings"
+
 	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/placement"
+	"github.com/bloomery/bloomery/server/internal/refusal"
 	"github.com/bloomery/bloomery/server/internal/store"
 	"github.com/bloomery/bloomery/server/internal/traits"
 )
@@ -12,8 +18,12 @@ import (
 // its filter is elsewhere.
 const (
 	// TextElsewhere is the error of a command on a key whose contents other nodes hold.
-	TextElsewhere = "CLUSTERDOWN other nodes hold contents of this key, and this one does not: ask one that does"
+	TextElsewhere = refusal.TextElsewhere
 	textInPart    = "CLUSTERDOWN this node does not hold all contents, and the answer needs them"
+	textNoHolder  = "CLUSTERDOWN shard %d has no live holder: contents of this key are in it, and of the nodes that hold it none was heard of lately"
+	textMoved     = "CLUSTERDOWN contents of this key were moved to other nodes while the command ran, and some of its items may be done: send it again"
+	textSpread    = "ERR %s needs contents that no single node holds: it works if one node holds all of them"
+	textOneNode   = "ERR %s is one of several steps, which have to be sent to a node that holds the contents: %s"
 )
 
 // LooksInside reports whether a command looks at what is in filters and sketches, not at
@@ -26,21 +36,94 @@ func (c *Command) LooksInside() bool {
 	return c.Flags&traits.Contents != 0
 }
 
-// lacks returns the error of a call that needs contents which this machine does not hold, ""
-// if it has what it needs.
-func (e *Engine) lacks(s *Session, c *Call) (text string) {
-	if e.state.Holdings() == nil || !c.cmd.inside {
-		return ""
+// here brings calls to where they can be run: what they look at is settled, and its contents
+// are here. It reports false if they were answered, or passed on to another machine. The
+// first call says what they look at.
+func (e *Engine) here(s *Session, calls []Call) bool {
+	if e.state.Holdings() != nil && !e.holds(s, calls) {
+		return false
 	}
-	if len(c.cmd.Keys) == 0 {
-		return textInPart
+	if !s.w.underway() || !s.w.touched(&calls[0]) {
+		return true
+	}
+	e.settle(s)
+	return e.state.Holdings() == nil || e.holds(s, calls)
+}
+
+// holds is the part of here for machines that do not hold all contents.
+func (e *Engine) holds(s *Session, calls []Call) bool {
+	c := &calls[0]
+	switch {
+	case !c.cmd.inside:
+		return true
+	case s.passes:
+		notHere(s, calls)
+		return false
+	case len(c.cmd.Keys) == 0:
+		c.Fail(textInPart)
+		return false
+	}
+	for e.far(s, c) {
+		switch {
+		case s.helps:
+			notHere(s, calls)
+			return false
+		case s.group != nil:
+			s.group.refuse(textFar)
+			failAll(calls, "EXECABORT "+textFar)
+			return false
+		case c.Pieces != nil && c.Pieces.Done > 0 && c.cmd.writes():
+			c.Fail(textMoved)
+			return false
+		}
+		p := &passing{calls: calls}
+		if text := e.route(s, p, c); text != "" {
+			failAll(calls, text)
+			return false
+		}
+		if !s.w.conflicts(c, p.nodes) {
+			s.w.passed = append(s.w.passed, p)
+			for i := range calls {
+				calls[i].waiting, calls[i].Pieces = true, nil
+			}
+			return false
+		}
+		e.settle(s)
+	}
+	if e.router != nil && s.group == nil && e.router.Lacks() {
+		e.leave(s)
+		e.waits(s, "what another machine has answered")
+		if err := e.router.CatchUp(); err != nil {
+			failAll(calls, e.unsettled(err).Text)
+			return false
+		}
+	}
+	return true
+}
+
+// notHere tells another machine that this one does not hold what calls are about.
+func notHere(s *Session, calls []Call) {
+	s.passes = true
+	failAll(calls, textNotHere)
+}
+
+func failAll(calls []Call, text string) {
+	for i := range calls {
+		calls[i].Fail(text)
+	}
+}
+
+// far reports whether a call needs contents that this machine does not answer for.
+func (e *Engine) far(s *Session, c *Call) (far bool) {
+	if c.cmd.On != nil {
+		entry := e.state.Names.Lookup(c.Args[1], s.ms)
+		return entry != nil && !e.answers(entry)
 	}
 	c.cmd.Keys.Each(c.Args, func(i int, _ traits.Key) {
-		if entry := e.state.Names.Lookup(c.Args[i], s.ms); entry != nil && !e.answers(entry) {
-			text = TextElsewhere
-		}
+		entry := e.state.Names.Lookup(c.Args[i], s.ms)
+		far = far || entry != nil && !e.answers(entry)
 	})
-	return text
+	return far || c.cmd.Flags&traits.Steps != 0 && !e.state.Holdings().Answers(placement.Base(string(c.Args[1])))
 }
 
 // answers reports whether this machine answers for all contents of an entry.
@@ -51,4 +134,68 @@ func (e *Engine) answers(entry *catalog.Entry) bool {
 		}
 	}
 	return true
+}
+
+// route adds to p which machines hold all that a call is about, or returns why it cannot be
+// passed on.
+func (e *Engine) route(s *Session, p *passing, c *Call) (text string) {
+	c.cmd.Keys.Each(c.Args, func(i int, _ traits.Key) {
+		entry := e.state.Names.Lookup(c.Args[i], s.ms)
+		if entry == nil || store.Everywhere(entry) {
+			return
+		}
+		for i, part := range store.Parts(entry) {
+			holders := e.router.Holders(part.Shard())
+			if len(holders) == 0 && !e.state.Answers(part) {
+				text = fmt.Sprintf(textNoHolder, part.Shard())
+				return
+			}
+			if len(p.lanes) > 0 {
+				holders = common(p.nodes, holders)
+			}
+			p.nodes = holders
+			if lane := e.shared.LaneOf(entry.ID, uint32(i)); !slices.Contains(p.lanes, lane) {
+				p.lanes = append(p.lanes, lane)
+			}
+		}
+	})
+	switch {
+	case text != "":
+		return text
+	case c.cmd.Flags&traits.Steps != 0: // what it makes will lie where its name says
+		return fmt.Sprintf(textOneNode, strings.ToUpper(c.cmd.Name), e.nodesNamed(e.router.Holders(placement.Base(string(c.Args[1])))))
+	case len(p.nodes) == 0:
+		return fmt.Sprintf(textSpread, strings.ToUpper(c.cmd.Name))
+	}
+	return ""
+}
+
+// nodesNamed returns machines as people know them.
+func (e *Engine) nodesNamed(nodes []uint32) string {
+	status := e.shared.Cluster()
+	var names []string
+	for _, n := range nodes {
+		name := fmt.Sprintf("node %d", n)
+		for i := range status.Nodes {
+			if v := &status.Nodes[i]; v.Number == n && v.Addr != "" {
+				name += " (" + v.Addr + ")"
+			}
+		}
+		names = append(names, name)
+	}
+	return strings.Join(names, ", ")
+}
+
+// conflicts reports whether a call that is to go to some machines has to wait: a record on
+// its way touches what it is about, or another call that goes elsewhere.
+func (w *Workspace) conflicts(c *Call, nodes []uint32) (hit bool) {
+	c.cmd.Keys.Each(c.Args, func(i int, _ traits.Key) {
+		for j := range w.pending {
+			hit = hit || w.pending[j].Calls[0].touches(c.Args[i])
+		}
+		for _, v := range w.passed {
+			hit = hit || !slices.Equal(v.nodes, nodes) && v.calls[0].touches(c.Args[i])
+		}
+	})
+	return hit
 }

@@ -108,6 +108,9 @@ func (e *Engine) watch(s *Session, key []byte) string {
 	if most := e.Settings.MaxTransaction.Load(); int64(len(s.watches)) >= most {
 		return fmt.Sprintf("ERR too many watched keys: at most %d (CONFIG SET max-transaction)", most)
 	}
+	if entry := e.state.Names.Lookup(key, s.ms); e.state.Holdings() != nil && entry != nil && !e.answers(entry) {
+		return textWatchFar + e.nodesNamed(e.router.Holders(store.PartOf(entry).Shard()))
+	}
 	size := len(key) + watchBytes
 	s.watchBytes += size
 	if !e.Hold(s, size) {
@@ -146,6 +149,9 @@ func (e *Engine) commit(s *Session, c *Call) {
 	calls := make([]Call, len(s.queue))
 	costs, writes, long := e.count(s, calls)
 	defer func() { s.cleared = nil }()
+	if e.shared != nil && e.passBlock(s, c, calls) {
+		return
+	}
 	if long {
 		if text := costs.TooMuch(); text != "" {
 			e.discard(s)

@@ -4,6 +4,7 @@ package engine
 
 import (
 	"errors"
+	"sync"
 
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/door"
@@ -83,29 +84,39 @@ func (e *Engine) conclude(c *Call, op *Op) {
 // unsettled answers a record that was not kept, or of which nobody knows.
 func (e *Engine) unsettled(err error) answer.Reply { return refusal.Record(e.shared, err) }
 
-// settle waits for all ops that are on their way, outside the gate, and answers
-// their calls. What has to be prepared again is.
+// settle waits for all ops that are on their way, and for all calls that other machines run,
+// outside the gate, and answers their calls. What has to be prepared again is.
 func (e *Engine) settle(s *Session) {
 	w := s.w
 	if s.group != nil {
 		return // it is not sent yet
 	}
-	for len(w.pending) > 0 {
+	for w.underway() {
 		e.leave(s)
 		e.waits(s, "wait for records")
-		pending := w.pending
-		w.pending = nil
+		pending, passed := w.pending, w.passed
+		w.pending, w.passed = nil, nil
+		if len(pending) == 0 {
+			e.pass(s, passed)
+			continue
+		}
+		var asked sync.WaitGroup
+		if len(passed) > 0 {
+			asked.Go(func() { e.ask(passed) })
+		}
 		refs := make([]*door.Op, len(pending))
 		for i := range pending {
 			refs[i] = &pending[i].Op.Op
 		}
 		e.door.Wait(refs)
+		asked.Wait()
 		for i := range pending {
 			e.answer(s, pending[i])
 		}
 		for i := range pending {
 			e.again(s, pending[i].Calls)
 		}
+		e.answered(s, passed)
 	}
 }
 
@@ -131,8 +142,11 @@ func (e *Engine) again(s *Session, calls []Call) {
 	}
 }
 
-// touched reports whether a record on its way has to do with what a call looks
-// at: one of its keys, or all of them for a command that names none.
+// underway reports whether a record is on its way, or a call at another machine.
+func (w *Workspace) underway() bool { return len(w.pending)+len(w.passed) > 0 }
+
+// touched reports whether a record on its way, or a call at another machine, has to do with
+// what a call looks at: one of its keys, or all of them for a command that names none.
 func (w *Workspace) touched(c *Call) bool {
 	if len(c.cmd.Keys) == 0 {
 		return true
@@ -140,14 +154,16 @@ func (w *Workspace) touched(c *Call) bool {
 	hit := false
 	c.cmd.Keys.Each(c.Args, func(i int, _ traits.Key) {
 		for j := range w.pending {
-			hit = hit || w.pending[j].touches(c.Args[i])
+			hit = hit || w.pending[j].Calls[0].touches(c.Args[i])
+		}
+		for _, v := range w.passed {
+			hit = hit || v.calls[0].touches(c.Args[i])
 		}
 	})
 	return hit
 }
 
-func (v *Span) touches(key []byte) bool {
-	c := &v.Calls[0]
+func (c *Call) touches(key []byte) bool {
 	if len(c.cmd.Keys) == 0 {
 		return true
 	}

@@ -38,6 +38,8 @@ type Session struct {
 	wrote  bool  // something that must be durable before it is answered
 	owner  bool  // reads see what any machine has acknowledged
 	stale  error // they cannot, for the calls that are run
+	helps  bool  // it runs commands for clients of another machine
+	passes bool  // and one of them was about what is not here: nothing more is run
 
 	running *Command // the last command that was begun and is not on the items of one filter or sketch
 

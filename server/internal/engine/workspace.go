@@ -23,6 +23,7 @@ type Workspace struct {
 	spans   []Span     // of the bundle that is being run
 	refs    []*door.Op // their ops
 	pending []Span     // put in order and not applied yet
+	passed  []*passing // for other machines to run
 }
 
 // Span is calls whose answers come from one op.
@@ -37,7 +38,7 @@ func (w *Workspace) Add(args [][]byte) {
 		w.Calls = w.Calls[:len(w.Calls)+1]
 		c := &w.Calls[len(w.Calls)-1]
 		c.Args, c.Reply.Kind, c.answered, c.Mute, c.Option, c.finish = args, answer.None, false, false, nil, nil
-		c.waiting, c.Single, c.queued, c.Rooms, c.Pieces, c.made = false, false, false, 0, nil, nil
+		c.waiting, c.Single, c.queued, c.Rooms, c.looks, c.Pieces, c.made = false, false, false, 0, 0, nil, nil
 		return
 	}
 	w.Calls = append(w.Calls, Call{Args: args})
@@ -50,7 +51,7 @@ func (w *Workspace) Reset() {
 	for _, op := range w.ops[:w.used] {
 		*op = Op{} // it keeps what a client has sent
 	}
-	w.taken, w.used, w.pending = 0, 0, nil
+	w.taken, w.used, w.pending, w.passed = 0, 0, nil, nil
 }
 
 // reuse makes the memory of digests and ops free again, if no record that is on

@@ -12,6 +12,9 @@ import (
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
+// TextElsewhere is the error of a write whose contents lie at other machines.
+const TextElsewhere = "CLUSTERDOWN other nodes hold contents of this key: send it to a node that holds all of them"
+
 // ErrTooLong is of a record that is too long for the door.
 var ErrTooLong = errors.New("too long")
 
@@ -19,6 +22,9 @@ var ErrTooLong = errors.New("too long")
 // that clients of Redis know for a server that cannot save, or for a cluster that
 // takes no writes: they may send them again.
 func Write(shared door.Shared, err error) answer.Reply {
+	if errors.Is(err, store.ErrElsewhere) {
+		return answer.Fail(TextElsewhere)
+	}
 	if shared != nil && shared.Current() != nil {
 		return Read(shared, err)
 	}

@@ -34,7 +34,7 @@ var dump = engine.Command{
 
 // load is FILTER.LOAD key cursor data [VERSION n] [SPAN time].
 var load = engine.Command{
-	Name: "filter.load", Arity: -4, Max: 8, Flags: traits.Write | traits.DenyOOM, Keys: traits.OneKey(traits.KeyOW),
+	Name: "filter.load", Arity: -4, Max: 8, Flags: traits.Write | traits.DenyOOM | traits.Steps, Keys: traits.OneKey(traits.KeyOW),
 	Categories: []string{"write", "filter", "slow", "delete"}, Group: traits.GroupFilter, Since: "0.2.0",
 	Syntax: "key cursor data [VERSION n] [SPAN time]", Complexity: "O(n), n being the number of bytes",
 	Summary: "Stores a piece that FILTER.DUMP returned, with its cursor; a whole file with cursor 1. The last piece creates the filter, or replaces the one that is there. With VERSION a filter of that version or a later one is not replaced. A window needs SPAN, unless it replaces one with as many generations.",

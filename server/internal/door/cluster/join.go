@@ -74,8 +74,11 @@ func (d *Door) answer(q []byte) ([]byte, error) {
 	if len(q) == 0 {
 		return nil, errQuestion
 	}
-	if q[0] == askClaim {
+	switch q[0] {
+	case askClaim:
 		return d.judge(q[1:])
+	case askRun:
+		return d.answerRun(q[1:])
 	}
 	var v [4]uint64
 	c, n := folder.Cursor{Rest: q[1:]}, 0

@@ -37,6 +37,8 @@ type lane struct {
 	begun atomic.Uint64 // the last message of which something is applied, or all; written under apply
 	moved progress      // of seq
 
+	seen atomic.Uint64 // how far other nodes were whose answers were passed on to clients
+
 	// send guards what was not applied yet.
 	send    sync.Mutex
 	waiting []*ride

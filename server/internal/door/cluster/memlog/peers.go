@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"time"
 )
 
 // Peers is how nodes talk to each other in tests. It is a cluster.Peers for all of
@@ -18,6 +19,14 @@ type Peers struct {
 	mu     sync.Mutex
 	served []*served
 	deaf   bool
+	fault  func(node uint32) Fault
+}
+
+// Fault is what becomes of a question.
+type Fault struct {
+	Unsent error         // it is not sent, and this is the error
+	Delay  time.Duration // it takes so long to come
+	Lost   error         // it is answered, and the answer is lost
 }
 
 type served struct {
@@ -32,6 +41,22 @@ func (p *Peers) SetDeaf(deaf bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.deaf = deaf
+}
+
+// SetFault has questions to nodes meet faults; nil ends that.
+func (p *Peers) SetFault(fault func(node uint32) Fault) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.fault = fault
+}
+
+func (p *Peers) faultOf(node uint32) (f Fault) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.fault != nil {
+		f = p.fault(node)
+	}
+	return f
 }
 
 // find returns the node that takes a call, and has them be waited for.
@@ -60,9 +85,23 @@ func (p *Peers) Ask(ctx context.Context, node uint32, question []byte) ([]byte, 
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
+	fault := p.faultOf(node)
+	if fault.Unsent != nil {
+		return nil, fault.Unsent
+	}
 	for _, s := range p.find(func(s *served) bool { return node != 0 && s.node == node }) {
-		defer s.busy.Done()
-		return s.answer(slices.Clone(question)), nil
+		answer, question := make(chan []byte, 1), slices.Clone(question)
+		go func() {
+			defer s.busy.Done()
+			time.Sleep(fault.Delay)
+			answer <- s.answer(question)
+		}()
+		select {
+		case b := <-answer:
+			return b, fault.Lost
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
 	}
 	return nil, fmt.Errorf("memlog: node %d: no answer", node)
 }

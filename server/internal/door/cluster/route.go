@@ -1,0 +1,310 @@
+package cluster
+
+// Questions that carry commands: a node that does not hold contents has one that does run
+// what a client asks for. See ADR 64.
+//
+//	question: askRun, room, lanes: (number, sequence) each, body
+//	answer:   answerGiven, sequences of all lanes, body
+//
+// The asker names how far it is, in the catalogue and in the lanes of the contents; the
+// other node answers when it is as far. So whatever was answered here before is seen there.
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"slices"
+	"time"
+
+	"github.com/bloomery/bloomery/server/internal/door"
+	"github.com/bloomery/bloomery/server/internal/folder"
+	"github.com/bloomery/bloomery/server/internal/peers"
+	"github.com/bloomery/bloomery/server/internal/store"
+)
+
+const (
+	askRun = 32
+
+	// hedgeAfter is how long a read waits for a node before the next one is asked as well.
+	hedgeAfter = 50 * time.Millisecond
+	// placeBytes is what places take in a question or an answer, at most.
+	placeBytes = (store.MaxLanes+2)*2*binary.MaxVarintLen64 + 16
+)
+
+var _ door.Router = (*Door)(nil)
+
+// OnQuestion implements door.Router.
+func (d *Door) OnQuestion(run func(body []byte, room int) []byte) { d.run = run }
+
+// Self implements door.Router.
+func (d *Door) Self() uint32 { return d.number.Load() }
+
+// Holders implements door.Router. Nodes to which there is no connection come last.
+func (d *Door) Holders(shard int) (nodes []uint32) {
+	r, own := d.state.Roster(), d.number.Load()
+	if !r.Spread() {
+		return nil
+	}
+	now := d.tick()
+	d.beats.mu.Lock()
+	for _, c := range r.Shards.Places[shard].Copies {
+		if h, ok := d.beats.heard[c.Node]; ok && c.Phase == store.Holds && c.Node != own && now-h.seen <= liveFor {
+			nodes = append(nodes, c.Node)
+		}
+	}
+	d.beats.mu.Unlock()
+	if p := d.config.Direct; p != nil && len(nodes) > 1 {
+		slices.SortStableFunc(nodes, func(a, b uint32) int { return int(distance(p, a) - distance(p, b)) })
+	}
+	return nodes
+}
+
+// distance returns how far a node is: its round trip, in steps that measurements of equal
+// nodes do not differ by, so that most questions of a batch go to the same.
+func distance(p *peers.Node, node uint32) int64 {
+	const step, away = 200 * time.Microsecond, 1 << 30
+	trip, ok := p.Trip(node)
+	if !ok {
+		return away
+	}
+	return int64(trip / step)
+}
+
+// Ask implements door.Router.
+func (d *Door) Ask(nodes []uint32, q *door.Question) (a door.Answer, err error) {
+	b := d.appendQuestion(make([]byte, 0, 64+len(q.Body)), q)
+	ctx, stop := context.WithTimeout(context.Background(), d.config.Timeout)
+	defer stop()
+	var places []uint64
+	switch {
+	case q.Writes:
+		a, places, err = d.askInTurn(ctx, nodes, b, q)
+	case q.Brief:
+		brief, stop := context.WithTimeout(ctx, hedgeAfter)
+		defer stop()
+		a, places, err = d.askInTurn(brief, nodes, b, q)
+	default:
+		a, places, err = d.askTwo(ctx, stop, nodes, b, q)
+	}
+	if err != nil {
+		return a, err
+	}
+	if !q.Writes {
+		d.noteSeen(q.Lanes, places)
+		return a, nil
+	}
+	until := time.Now().Add(d.config.Timeout)
+	for i, l := range d.all() {
+		if i < len(places) && !l.reachBy(places[i], until) {
+			return a, fmt.Errorf("%w: another node has done it, and this one has not heard of it within %v", door.ErrUnknown, d.config.Timeout)
+		}
+	}
+	return a, nil
+}
+
+// noteSeen notes how far a node was whose answer clients of this one get. What they ask
+// next is answered by nobody who is not as far.
+func (d *Door) noteSeen(lanes []int, places []uint64) {
+	all := d.all()
+	for _, n := range lanes {
+		if n >= len(all) || n >= len(places) {
+			continue
+		}
+		l := all[n]
+		for old := l.seen.Load(); old < places[n] && !l.seen.CompareAndSwap(old, places[n]); old = l.seen.Load() {
+		}
+	}
+}
+
+// Lacks implements door.Router.
+func (d *Door) Lacks() bool {
+	for _, l := range d.all() {
+		if l.seq.Load() < l.seen.Load() {
+			return true
+		}
+	}
+	return false
+}
+
+// CatchUp implements door.Router.
+func (d *Door) CatchUp() error {
+	for _, l := range d.all() {
+		if err := d.reached(l, l.seen.Load()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Follow implements door.Router.
+func (d *Door) Follow(a door.Answer) error { return d.reached(d.catalogue(), a.Place) }
+
+func (d *Door) reached(l *lane, seq uint64) error {
+	if l.reachBy(seq, time.Now().Add(d.config.Timeout)) {
+		return nil
+	}
+	return fmt.Errorf("%w: lane %s lacks what another node has", door.ErrDown, l.name())
+}
+
+// reachBy is reach that does not wait for ever.
+func (l *lane) reachBy(seq uint64, until time.Time) bool {
+	if l.seq.Load() >= seq {
+		return true
+	}
+	timer := time.AfterFunc(time.Until(until), l.moved.wake)
+	defer timer.Stop()
+	l.moved.mu.Lock()
+	defer l.moved.mu.Unlock()
+	for l.seq.Load() < seq {
+		if l.d.over.Load() || !time.Now().Before(until) {
+			return false
+		}
+		l.moved.cond.Wait()
+	}
+	return true
+}
+
+// askTwo asks the first of nodes, and the others as well if it takes long. stop ends ctx.
+func (d *Door) askTwo(ctx context.Context, stop func(), nodes []uint32, b []byte, q *door.Question) (door.Answer, []uint64, error) {
+	if len(nodes) < 2 {
+		return d.askInTurn(ctx, nodes, b, q)
+	}
+	type result struct {
+		a      door.Answer
+		places []uint64
+		err    error
+	}
+	second := make(chan result, 1)
+	timer := time.AfterFunc(hedgeAfter, func() {
+		a, places, err := d.askInTurn(ctx, nodes[1:], b, q)
+		if second <- (result{a, places, err}); err == nil {
+			stop() // the first is not waited for any longer
+		}
+	})
+	a, places, err := d.askInTurn(ctx, nodes[:1], b, q)
+	switch {
+	case err == nil:
+		timer.Stop()
+		return a, places, nil
+	case timer.Stop():
+		return d.askInTurn(ctx, nodes[1:], b, q)
+	}
+	r := <-second
+	return r.a, r.places, r.err
+}
+
+// askInTurn asks nodes, one after the other, until one has answered, or may have done
+// something.
+func (d *Door) askInTurn(ctx context.Context, nodes []uint32, b []byte, q *door.Question) (door.Answer, []uint64, error) {
+	why := errNobody
+	for _, node := range nodes {
+		raw, err := d.askDirect(ctx, node, b, q)
+		if err == nil {
+			a, places, err := d.readAnswer(raw)
+			if err == nil {
+				return a, places, nil
+			}
+			why = fmt.Errorf("node %d: %w", node, err)
+		} else {
+			why = err
+		}
+		if q.Writes && !errors.Is(why, peers.ErrUnsent) && !errors.Is(why, errRefusedRun) {
+			return door.Answer{}, nil, fmt.Errorf("%w: %w", door.ErrUnknown, why)
+		}
+	}
+	return door.Answer{}, nil, fmt.Errorf("%w: %w", door.ErrDown, why)
+}
+
+// askDirect asks a node. Commands do not go through the log: that is for what is rare.
+func (d *Door) askDirect(ctx context.Context, node uint32, b []byte, q *door.Question) ([]byte, error) {
+	if d.config.Direct != nil {
+		return d.config.Direct.Ask(ctx, node, peers.Question{Body: b, Room: min(q.Room+placeBytes, peers.MaxBody), Waits: q.Writes}, nil)
+	}
+	return d.config.Peers.Ask(ctx, node, b)
+}
+
+// appendQuestion appends a question, with how far this node is.
+func (d *Door) appendQuestion(b []byte, q *door.Question) []byte {
+	b = binary.AppendUvarint(append(b, askRun), uint64(q.Room))
+	b = binary.AppendUvarint(b, uint64(len(q.Lanes)+1))
+	all := d.all()
+	b = all[0].appendPlace(b)
+	for _, n := range q.Lanes {
+		b = all[n].appendPlace(b)
+	}
+	return append(b, q.Body...)
+}
+
+// appendPlace appends how far this node is, and nodes were whose answers it has passed on.
+func (l *lane) appendPlace(b []byte) []byte {
+	b = binary.AppendUvarint(b, uint64(l.number))
+	return binary.AppendUvarint(b, max(l.begun.Load(), l.seen.Load()))
+}
+
+// answerRun runs the commands of another node, when this one is as far as that was.
+func (d *Door) answerRun(q []byte) ([]byte, error) {
+	if err := d.Current(); err != nil {
+		return nil, err
+	}
+	c := folder.Cursor{Rest: q}
+	room, n := c.Uvarint(), c.Uvarint()
+	if c.Bad || room > door.MaxQuestion || n > store.MaxLanes+2 || d.run == nil {
+		return nil, errQuestion
+	}
+	until, all := time.Now().Add(d.config.Timeout), d.all()
+	for ; n > 0; n-- {
+		number, seq := c.Uvarint(), c.Uvarint()
+		if c.Bad || number >= uint64(len(all)) {
+			return nil, errQuestion
+		}
+		if !all[number].reachBy(seq, until) {
+			return nil, fmt.Errorf("lane %s of this node is behind", all[number].name())
+		}
+	}
+	body := d.runFor(c.Rest, int(room))
+	b := make([]byte, 0, placeBytes+len(body))
+	b = append(b, answerGiven)
+	b = binary.AppendUvarint(b, uint64(len(all)))
+	for _, l := range all {
+		b = binary.AppendUvarint(b, l.begun.Load())
+	}
+	return append(b, body...), nil
+}
+
+// runFor runs commands. A fault in one of them does not end this node.
+func (d *Door) runFor(body []byte, room int) (b []byte) {
+	defer func() {
+		if v := recover(); v != nil {
+			d.config.Slog.Error("command of another node failed", "error", fmt.Sprint(v), "stack", string(debug.Stack()))
+			b = nil // something may be done
+		}
+	}()
+	return d.run(body, room)
+}
+
+// errRefusedRun means that a node has run nothing.
+var errRefusedRun = errors.New("it runs nothing for others at present")
+
+// readAnswer reads what answerRun has answered.
+func (d *Door) readAnswer(b []byte) (a door.Answer, places []uint64, err error) {
+	switch {
+	case len(b) == 0:
+		return a, nil, errQuestion
+	case b[0] != answerGiven:
+		return a, nil, fmt.Errorf("%w: %s", errRefusedRun, b[1:])
+	}
+	c := folder.Cursor{Rest: b[1:]}
+	n := c.Uvarint()
+	if c.Bad || n == 0 || n > store.MaxLanes+2 {
+		return a, nil, errQuestion
+	}
+	for ; n > 0; n-- {
+		places = append(places, c.Uvarint())
+	}
+	if c.Bad {
+		return a, nil, errQuestion
+	}
+	return door.Answer{Body: c.Rest, Place: places[0]}, places, nil
+}

@@ -1,0 +1,50 @@
+package door
+
+// Doors whose machines hold different contents.
+
+// Router is a Shared door whose machines may hold different contents, and run commands for
+// each other. What is asked and answered is the engine's: the door knows when it may be.
+type Router interface {
+	Shared
+	// OnQuestion has this machine answer the questions of others by run, from several
+	// goroutines. The answer may have room bytes. It is called before Start.
+	OnQuestion(run func(body []byte, room int) []byte)
+	// Holders returns the other machines that hold a shard and were heard of lately, the
+	// nearest first.
+	Holders(shard int) []uint32
+	// Self returns the number of this machine.
+	Self() uint32
+	// Ask asks one of the machines, those in front first. A machine answers when it has
+	// all that this one has of the names and of the lanes of q. A question that writes is
+	// asked of another one only if nothing was done, and the answer is returned when all
+	// that it depends on is applied here; another question is asked of the next machine
+	// as well if it takes long. Errors wrap ErrDown if nothing was done, or ErrUnknown.
+	Ask(nodes []uint32, q *Question) (Answer, error)
+	// Lacks reports whether answers of other machines that were returned here depend on
+	// something that is not applied here, and CatchUp waits until it is. The error is that
+	// of Follow.
+	Lacks() bool
+	CatchUp() error
+	// Follow returns when the names are here that a machine had which has answered. The
+	// error wraps ErrRefused or ErrUnknown.
+	Follow(a Answer) error
+}
+
+// Question is commands for another machine.
+type Question struct {
+	Lanes  []int // of the contents that they are about
+	Body   []byte
+	Room   int // of the body of the answer
+	Writes bool
+	// Brief means that the caller has other machines to ask: it does not wait for long.
+	Brief bool
+}
+
+// Answer is what another machine has answered.
+type Answer struct {
+	Body  []byte
+	Place uint64 // of the names there
+}
+
+// MaxQuestion is how long the body of a question, or of an answer, may be.
+const MaxQuestion = 1<<20 - 4<<10

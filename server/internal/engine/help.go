@@ -1,0 +1,100 @@
+package engine
+
+// Calls that are run for clients of other machines.
+
+import (
+	"encoding/binary"
+
+	"github.com/bloomery/bloomery/server/internal/answer"
+)
+
+// textNotHere is the answer to another machine. No client gets it.
+const textNotHere = "NOTHERE"
+
+// helper runs what other machines ask for. They have asked for the rights of their clients,
+// and show and count what these do.
+type helper struct {
+	session *Session
+	work    Workspace
+	args    [][]byte
+}
+
+// help runs the calls of a question, and returns their answers, which may have room bytes. It
+// is not asked on: what is not here is answered so, and nothing is run behind it.
+func (e *Engine) help(body []byte, room int) []byte {
+	h, _ := e.helpers.Get().(*helper)
+	if h == nil {
+		h = &helper{session: NewSession(e.helped.Add(1), "", "", e.clock(), func() {})}
+		h.session.helps = true
+		e.Users.Trust(&h.session.Client)
+	}
+	defer func() {
+		e.Close(h.session)
+		h.session.Quit, h.session.passes = false, false
+		h.work.Reset()
+		clear(h.args)
+		e.helpers.Put(h)
+	}()
+	n, ok := h.parse(body)
+	if !ok {
+		return nil
+	}
+	for done := 0; done < n; {
+		done += max(1, e.Exec(h.session, &h.work, done))
+	}
+	return h.answers(room)
+}
+
+// parse adds the calls of a question to the workspace, and returns how many there are.
+func (h *helper) parse(b []byte) (n int, ok bool) {
+	h.args = h.args[:0]
+	var ends []int
+	for len(b) > 0 {
+		count := 0
+		if count, b, ok = length(b); !ok || count == 0 {
+			return 0, false
+		}
+		for ; count > 0; count-- {
+			size := 0
+			if size, b, ok = length(b); !ok {
+				return 0, false
+			}
+			h.args = append(h.args, b[:size:size])
+			b = b[size:]
+		}
+		ends = append(ends, len(h.args))
+	}
+	from := 0
+	for _, to := range ends {
+		h.work.Add(h.args[from:to:to])
+		from = to
+	}
+	return len(ends), true
+}
+
+// length reads how many bytes, or arguments, follow: no more than there are bytes.
+func length(b []byte) (n int, rest []byte, ok bool) {
+	v, size := binary.Uvarint(b)
+	if size <= 0 || v > uint64(len(b)-size) {
+		return 0, nil, false
+	}
+	return int(v), b[size:], true
+}
+
+// answers returns the answers of all calls. One that does not fit is left out.
+func (h *helper) answers(room int) (b []byte) {
+	const least = 1 + binary.MaxVarintLen64
+	calls := h.work.Calls
+	for i := range calls {
+		r, from := &calls[i].Reply, len(b)
+		if r.Kind == answer.Error && r.Text == textNotHere {
+			b = append(b, wasNotHere)
+			continue
+		}
+		b = r.Append(append(b, wasRun))
+		if len(b)+least*(len(calls)-i-1) > room {
+			b = binary.AppendUvarint(append(b[:from], wasTooLong), uint64(len(b)-from))
+		}
+	}
+	return b
+}

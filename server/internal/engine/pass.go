@@ -1,0 +1,309 @@
+package engine
+
+// Calls that other machines run.
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/bloomery/bloomery/server/internal/answer"
+	"github.com/bloomery/bloomery/server/internal/door"
+	"github.com/bloomery/bloomery/server/internal/refusal"
+	"github.com/bloomery/bloomery/server/internal/traits"
+)
+
+// passing is calls on the same keys, which follow each other, for another machine to run.
+type passing struct {
+	calls []Call
+	nodes []uint32 // that hold all that they are about, the nearest first
+	lanes []int    // of that
+
+	// place is how far the names were at a machine that did not hold it.
+	place door.Answer
+}
+
+// question is calls that one machine is asked to run together, in order.
+type question struct {
+	door.Question
+	nodes []uint32 // that hold all that it is about
+	calls []*Call
+	of    []*passing // of each call
+	only  bool       // every call has these nodes and no others
+	err   error
+}
+
+const (
+	textTooLong = "ERR the command has %d bytes, and nodes pass on %d at most: send it to a node that holds the contents: %s"
+	textAnswer  = "ERR the answer has %d bytes, and nodes pass on %d at most: ask a node that holds the contents: %s"
+	textDone    = "ERR the command was done, and its answer of %d bytes is not passed on between nodes: they pass on %d at most"
+	textMoving  = "CLUSTERDOWN contents of this key are being moved between nodes: send it again"
+	// mostLooks is how often a call is passed on because of a move.
+	mostLooks = 16
+)
+
+// pass has other machines run calls, and answers them.
+func (e *Engine) pass(s *Session, passed []*passing) {
+	e.ask(passed)
+	e.answered(s, passed)
+}
+
+// ask has other machines run calls. Those to one machine are one question, as far as they fit
+// into one; several machines are asked at the same time. Calls that are left without an answer
+// have to be looked at again.
+func (e *Engine) ask(passed []*passing) {
+	var lists [][]*question // by machine
+	for _, p := range passed {
+		for i := range p.calls {
+			lists = e.add(lists, p, &p.calls[i])
+		}
+	}
+	var others sync.WaitGroup
+	for i := 1; i < len(lists); i++ {
+		others.Go(func() { e.askList(lists[i]) })
+	}
+	if len(lists) > 0 {
+		e.askList(lists[0])
+	}
+	others.Wait()
+}
+
+// add adds a call to the questions of its machine.
+func (e *Engine) add(lists [][]*question, p *passing, c *Call) [][]*question {
+	size := callSize(c.Args)
+	if size > door.MaxQuestion-binary.MaxVarintLen64 {
+		c.Fail(fmt.Sprintf(textTooLong, size, door.MaxQuestion, e.nodesNamed(p.nodes)))
+		return lists
+	}
+	at := slices.IndexFunc(lists, func(l []*question) bool { return l[0].nodes[0] == p.nodes[0] })
+	if at < 0 {
+		at = len(lists)
+		lists = append(lists, []*question{{nodes: p.nodes, only: true}})
+	}
+	list := lists[at]
+	q := list[len(list)-1]
+	if room := roomOf(c); len(q.calls) > 0 && (len(q.Body)+size > door.MaxQuestion-binary.MaxVarintLen64 || q.Room+room > door.MaxQuestion) {
+		q = &question{nodes: p.nodes, only: true}
+		lists[at] = append(list, q)
+	}
+	if !slices.Equal(q.nodes, p.nodes) {
+		q.nodes, q.only = common(q.nodes, p.nodes), false
+	}
+	q.Body = appendCall(q.Body, c.Args)
+	q.Room = min(q.Room+roomOf(c), door.MaxQuestion)
+	q.Writes = q.Writes || c.cmd.writes()
+	for _, lane := range p.lanes {
+		if !slices.Contains(q.Lanes, lane) {
+			q.Lanes = append(q.Lanes, lane)
+		}
+	}
+	q.calls, q.of = append(q.calls, c), append(q.of, p)
+	return lists
+}
+
+// common returns the machines of a that are in b.
+func common(a, b []uint32) []uint32 {
+	return slices.DeleteFunc(slices.Clone(a), func(n uint32) bool { return !slices.Contains(b, n) })
+}
+
+// roomOf returns how long the answer to a call may be. A longer one of a read is asked for
+// again.
+func roomOf(c *Call) int {
+	switch {
+	case c.cmd.writes() && c.cmd.Group == traits.GroupTopK: // it answers items
+		return door.MaxQuestion
+	case c.cmd.On != nil:
+		return 256 + 16*len(c.Args)
+	}
+	return 8<<10 + 64*len(c.Args)
+}
+
+// askList asks the questions for one machine, one after the other.
+func (e *Engine) askList(list []*question) {
+	moved := false
+	for _, q := range list {
+		if moved {
+			continue // calls that stand in front are run again first
+		}
+		moved = !e.askOne(q)
+	}
+}
+
+// askOne asks a question, and answers its calls. It reports false if one of them is to be looked
+// at again.
+func (e *Engine) askOne(q *question) bool {
+	q.Brief = !q.only && !q.Writes
+	a, err := e.router.Ask(q.nodes, &q.Question)
+	if err != nil && !q.only && (!q.Writes || errors.Is(err, door.ErrDown)) {
+		return e.askApart(q) // some of them can be asked of others
+	}
+	if err == nil {
+		err = q.read(a)
+	}
+	if err != nil {
+		q.fail(e, err)
+		return true
+	}
+	here := true
+	for i, c := range q.calls {
+		if !c.answered {
+			here = e.askLong(q.of[i], c) && here
+		}
+	}
+	return here
+}
+
+// askApart asks for each run of calls alone that has machines of its own.
+func (e *Engine) askApart(q *question) bool {
+	here := true
+	for i := 0; i < len(q.calls); {
+		p := q.of[i]
+		var lists [][]*question
+		for ; i < len(q.calls) && q.of[i] == p; i++ {
+			lists = e.add(lists, p, q.calls[i])
+		}
+		for _, part := range lists[0] {
+			here = e.askOne(part) && here
+		}
+	}
+	return here
+}
+
+// askLong asks for the answer of a read alone that was too long among others. It reports
+// false if the call is to be looked at again.
+func (e *Engine) askLong(p *passing, c *Call) bool {
+	size := c.Reply.N
+	if c.Reply.Kind != answer.Int || size <= 0 {
+		return false
+	}
+	c.Reply.Kind = answer.None
+	if size > door.MaxQuestion-binary.MaxVarintLen64 {
+		c.Fail(fmt.Sprintf(textAnswer, size, door.MaxQuestion, e.nodesNamed(p.nodes)))
+		return true
+	}
+	q := &question{nodes: p.nodes, only: true, calls: []*Call{c}, of: []*passing{p}}
+	q.Question = door.Question{Lanes: p.lanes, Body: appendCall(nil, c.Args), Room: door.MaxQuestion}
+	a, err := e.router.Ask(q.nodes, &q.Question)
+	if err == nil {
+		err = q.read(a)
+	}
+	switch {
+	case err != nil:
+		q.fail(e, err)
+	case !c.answered && c.Reply.Kind == answer.Int: // it has grown
+		c.Fail(fmt.Sprintf(textAnswer, c.Reply.N, door.MaxQuestion, e.nodesNamed(p.nodes)))
+	}
+	return c.answered
+}
+
+// fail answers calls that were not run, or of which nobody knows.
+func (q *question) fail(e *Engine, err error) {
+	for _, c := range q.calls {
+		switch {
+		case c.answered:
+		case c.cmd.writes() && errors.Is(err, door.ErrUnknown):
+			c.Answer(e.unsettled(err))
+		default:
+			c.Fail("CLUSTERDOWN " + strings.ToUpper(c.cmd.Name) + " has to be answered by another node, and none does (" + refusal.Cause(err) + ")")
+		}
+	}
+}
+
+// What stands before the answer to a call.
+const (
+	wasRun     = iota // its reply follows
+	wasNotHere        // it was not run: the contents are not here
+	wasTooLong        // the reply does not fit: its length follows
+)
+
+// read answers calls as another machine has. Those that were not run have no answer then; nor
+// have reads whose answer is too long, whose Reply is its length.
+func (q *question) read(a door.Answer) error {
+	rest := a.Body
+	for i, c := range q.calls {
+		if len(rest) == 0 {
+			return fmt.Errorf("%w: an answer that cannot be read", door.ErrUnknown)
+		}
+		was := rest[0]
+		rest = rest[1:]
+		switch was {
+		case wasNotHere:
+			c.looks++
+			if p := q.of[i]; p.place.Place < a.Place {
+				p.place.Place = a.Place
+			}
+			continue
+		case wasTooLong:
+			size, n := binary.Uvarint(rest)
+			if n <= 0 {
+				return fmt.Errorf("%w: an answer that cannot be read", door.ErrUnknown)
+			}
+			rest = rest[n:]
+			if c.cmd.writes() {
+				c.Fail(fmt.Sprintf(textDone, size, door.MaxQuestion))
+			} else {
+				c.Reply.Kind, c.Reply.N = answer.Int, int64(size)
+			}
+			continue
+		}
+		r, behind, err := answer.ReadReply(rest)
+		if err != nil {
+			return fmt.Errorf("%w: %w", door.ErrUnknown, err)
+		}
+		c.Answer(r)
+		rest = behind
+	}
+	return nil
+}
+
+// answered ends what pass has begun: calls that were asked of machines which do not hold the
+// contents any more are looked at again, when it is known here who does.
+func (e *Engine) answered(s *Session, passed []*passing) {
+	for _, p := range passed {
+		again := false
+		for i := range p.calls {
+			c := &p.calls[i]
+			c.waiting = false
+			if !c.answered && c.looks > mostLooks {
+				c.Fail(textMoving)
+			}
+			again = again || !c.answered
+			if n := c.Reply.Bytes(); n > freeReply && !c.cmd.writes() && !e.holdReply(s, n) {
+				c.Fail(answer.TextOOM)
+			}
+		}
+		if !again {
+			continue
+		}
+		if err := e.router.Follow(p.place); err != nil {
+			for i := range p.calls {
+				if c := &p.calls[i]; !c.answered {
+					c.Answer(e.unsettled(err))
+				}
+			}
+			continue
+		}
+		e.again(s, p.calls)
+	}
+}
+
+// callSize returns how long appendCall makes a call, at most.
+func callSize(args [][]byte) int {
+	n := binary.MaxVarintLen32
+	for _, a := range args {
+		n += binary.MaxVarintLen32 + len(a)
+	}
+	return n
+}
+
+// appendCall appends the arguments of a call.
+func appendCall(b []byte, args [][]byte) []byte {
+	b = binary.AppendUvarint(b, uint64(len(args)))
+	for _, a := range args {
+		b = append(binary.AppendUvarint(b, uint64(len(a))), a...)
+	}
+	return b
+}

@@ -1,0 +1,315 @@
+package engine_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/bloomery/bloomery/server/internal/door"
+	"github.com/bloomery/bloomery/server/internal/door/cluster"
+	"github.com/bloomery/bloomery/server/internal/door/cluster/memlog"
+	"github.com/bloomery/bloomery/server/internal/peers"
+	"github.com/bloomery/bloomery/server/internal/placement"
+	"github.com/bloomery/bloomery/server/internal/store"
+)
+
+// spread is four nodes, of which three hold each shard; two are to.
+type spread struct {
+	nodes [4]*bench
+	doors [4]*cluster.Door
+	logs  [4]*memlog.Node
+	peers *memlog.Peers
+}
+
+// newSpread opens the nodes. Node i+1 does not hold the shards that are i modulo 4.
+func newSpread(t *testing.T, faults memlog.Faults) *spread {
+	t.Helper()
+	v, log := &spread{peers: &memlog.Peers{}}, memlog.New(1, faults)
+	for i := range v.nodes {
+		v.nodes[i], v.doors[i], v.logs[i] = newNodeOf(t, log, cluster.Config{Peers: v.peers, Name: fmt.Sprint("n", i), Addr: fmt.Sprintf("host%d:1", i+1)})
+	}
+	v.record(t, 0, &store.Level{Level: store.LevelShards})
+	time.Sleep(5 * time.Second) // all know it, and have heard of each other
+	table := &store.Shards{Copies: 2, Changes: 1, Places: make([]store.Place, placement.Shards)}
+	for shard := range table.Places {
+		place := store.Place{Version: 1}
+		for i := range v.nodes {
+			if i != shard%len(v.nodes) {
+				place.Copies = append(place.Copies, store.Copy{Node: uint32(i + 1), Phase: store.Holds, Since: 1})
+			}
+		}
+		table.Places[shard] = place
+	}
+	for i, b := range v.nodes {
+		roster := *b.state.Roster()
+		roster.Shards = table
+		b.state.SetRoster(&roster)
+		if err := b.state.Resume(uint32(i+1), store.Everything(uint32(i+1), table)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return v
+}
+
+// record puts a record of the catalogue in order.
+func (v *spread) record(t *testing.T, by int, b store.Body) {
+	t.Helper()
+	op := &door.Op{Record: store.Record{Body: b}}
+	v.doors[by].Do([]*door.Op{op})
+	v.doors[by].Wait([]*door.Op{op})
+	if op.Err != nil || op.Result.Err != nil {
+		t.Fatalf("%T: %v, %v", b, op.Err, op.Result.Err)
+	}
+}
+
+// retire has a node take a shard from another one, and let go of its contents.
+func (v *spread) retire(t *testing.T, by, from, shard int) {
+	t.Helper()
+	place, node := v.nodes[by].state.Roster().Shards.Places[shard], uint32(from+1)
+	v.record(t, by, &store.ShardRetire{Node: uint64(node), Shard: uint64(shard), Version: place.Version})
+	v.record(t, by, &store.ShardFree{Node: uint64(node), Shard: uint64(shard), Since: place.Copy(node).Since})
+	time.Sleep(10 * time.Second) // it is swept
+}
+
+// away returns a name whose first shard a node does not hold, and neither do other names that
+// were made so.
+func away(node, n int) string {
+	for i := 0; ; i++ {
+		if name := fmt.Sprint("k", i); placement.Base(name)%4 == node {
+			if n--; n < 0 {
+				return name
+			}
+		}
+	}
+}
+
+// TestPassOn runs commands on filters of one part at every node: the answers are those of a
+// node that holds them, in pipelines, and own writes are seen.
+func TestPassOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		v := newSpread(t, memlog.Faults{Delay: 5 * time.Millisecond})
+		for i, b := range v.nodes {
+			k := func(n int) string { return away(i, n) }
+			got := b.lines(
+				"BF.ADD "+k(0)+" a", "BF.EXISTS "+k(0)+" a", "BF.MADD "+k(0)+" a b", "BF.MEXISTS "+k(0)+" a b c", "BF.CARD "+k(0),
+				"CF.ADD "+k(1)+" a", "CF.ADD "+k(1)+" a", "CF.COUNT "+k(1)+" a", "CF.DEL "+k(1)+" a", "CF.COUNT "+k(1)+" a",
+				"CMS.INITBYDIM "+k(2)+" 100 5", "CMS.INCRBY "+k(2)+" a 3", "CMS.QUERY "+k(2)+" a",
+				"TOPK.RESERVE "+k(3)+" 2", "TOPK.ADD "+k(3)+" a b", "TOPK.LIST "+k(3),
+				"TDIGEST.CREATE "+k(4), "TDIGEST.ADD "+k(4)+" 1 2 3", "TDIGEST.MAX "+k(4),
+				"FILTER.CREATE "+k(5)+" bloom CAPACITY 100", "FILTER.ADD "+k(5)+" a", "FILTER.HAS "+k(5)+" a b", "FILTER.CARD "+k(5),
+				"SET "+k(6)+" v", "GET "+k(6), "BF.ADD "+k(6)+" a", "EXISTS "+k(0), "DEL "+k(0), "BF.EXISTS "+k(0)+" a", "BF.EXISTS "+k(1)+" a",
+			)
+			want := []string{
+				":1", ":1", "[false true]", "[true true false]", ":2",
+				":1", ":1", ":2", ":1", ":1",
+				"+OK", "[:3]", "[:3]",
+				"+OK", "[nil nil]", `["a" "b"]`,
+				"+OK", "+OK", "3",
+				"+OK", "[true]", "[true false]", ":1",
+				"+OK", `"v"`, "-WRONGTYPE Operation against a key holding the wrong kind of value", ":1", ":1", ":0", ":0",
+			}
+			for j := range want {
+				if got[j] != want[j] && !(want[j] == `["a" "b"]` && got[j] == `["b" "a"]`) {
+					t.Errorf("node %d, reply %d = %s, want %s", i+1, j, got[j], want[j])
+				}
+			}
+			if !store.PartOf(b.state.Names.Lookup([]byte(k(1)), 0)).Elsewhere() {
+				t.Errorf("node %d holds what it is not to hold", i+1)
+			}
+			for _, n := range []int{1, 2, 3, 4, 5} {
+				b.line("DEL " + k(n))
+			}
+			b.line("DEL " + k(6))
+		}
+	})
+}
+
+// TestOwnWritesThroughAnyNode writes through a node that does not hold the filter, and reads at
+// once through every holder, which may be behind: the asking node says how far it is.
+func TestOwnWritesThroughAnyNode(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		v := newSpread(t, memlog.Faults{Delay: 20 * time.Millisecond})
+		b := v.nodes[0]
+		key := away(0, 0)
+		b.line("BF.RESERVE " + key + " 0.01 1000")
+		lane := v.doors[0].LaneOf(b.state.Names.Lookup([]byte(key), 0).ID, 0)
+		for i := range 20 {
+			slow := 1 + i%3                                   // one of the holders
+			v.peers.SetFault(func(node uint32) memlog.Fault { // writes go to the other one
+				if node == uint32(slow+1) {
+					return memlog.Fault{Unsent: peers.ErrUnsent}
+				}
+				return memlog.Fault{}
+			})
+			v.logs[slow].Hold(lane, true)
+			item := fmt.Sprint("item", i)
+			if got := b.line("BF.ADD " + key + " " + item); got != ":1" {
+				t.Fatalf("BF.ADD = %s", got)
+			}
+			v.peers.SetFault(func(node uint32) memlog.Fault { // and reads to the slow one
+				if node != uint32(slow+1) {
+					return memlog.Fault{Unsent: peers.ErrUnsent}
+				}
+				return memlog.Fault{}
+			})
+			go func() {
+				time.Sleep(time.Second)
+				v.logs[slow].Hold(lane, false)
+			}()
+			if got := b.line("BF.EXISTS " + key + " " + item); got != ":1" {
+				t.Errorf("BF.EXISTS right after BF.ADD = %s", got)
+			}
+			time.Sleep(2 * time.Second)
+		}
+	})
+}
+
+// TestMadeAndSeen makes keys by writes, and asks holders whose catalogue is behind.
+func TestMadeAndSeen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		v := newSpread(t, memlog.Faults{})
+		b := v.nodes[0]
+		for n := range 5 {
+			key := away(0, n)
+			for _, l := range v.logs[1:] {
+				l.Hold(0, true)
+			}
+			go func() {
+				time.Sleep(time.Second)
+				for _, l := range v.logs[1:] {
+					l.Hold(0, false)
+				}
+			}()
+			got := b.lines("BF.ADD "+key+" a", "BF.EXISTS "+key+" a", "EXISTS "+key)
+			if fmt.Sprint(got) != "[:1 :1 :1]" {
+				t.Errorf("%v", got)
+			}
+			time.Sleep(2 * time.Second)
+		}
+	})
+}
+
+// TestWritesComeBack asks that a write is answered when this node has applied it: what is done
+// next here, without asking anybody, sees it.
+func TestWritesComeBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		v := newSpread(t, memlog.Faults{})
+		b := v.nodes[0]
+		key := away(0, 0)
+		b.line("BF.RESERVE " + key + " 0.01 1000")
+		lane := v.doors[0].LaneOf(b.state.Names.Lookup([]byte(key), 0).ID, 0)
+		v.logs[0].Hold(lane, true)
+		done := make(chan string, 1)
+		go func() { done <- b.line("BF.ADD " + key + " a") }()
+		time.Sleep(time.Second)
+		select {
+		case got := <-done:
+			t.Errorf("it is answered, %s, before it is applied here", got)
+		default:
+		}
+		v.logs[0].Hold(lane, false)
+		if got := <-done; got != ":1" {
+			t.Errorf("BF.ADD = %s", got)
+		}
+	})
+}
+
+// TestHolderDies asks for what a dead node holds: reads go to the next one, writes only if nothing
+// was sent, and if nobody lives who holds it that is said.
+func TestHolderDies(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		v := newSpread(t, memlog.Faults{})
+		b := v.nodes[0]
+		key := away(0, 0)
+		b.lines("BF.RESERVE "+key+" 0.01 1000", "BF.ADD "+key+" a", "CF.RESERVE {"+key+"}c 100")
+		fault := func(f memlog.Fault, nodes ...uint32) {
+			v.peers.SetFault(func(node uint32) memlog.Fault {
+				for _, n := range nodes {
+					if n == node {
+						return f
+					}
+				}
+				return memlog.Fault{}
+			})
+		}
+		ask := func(what, want string, lines ...string) {
+			t.Helper()
+			if got := fmt.Sprint(b.lines(lines...)); !strings.HasPrefix(got, want) {
+				t.Errorf("%s: %v = %s, want %s", what, lines, got, want)
+			}
+		}
+		fault(memlog.Fault{Unsent: peers.ErrUnsent}, 2)
+		ask("no connection", "[:1 :1]", "BF.EXISTS "+key+" a", "BF.ADD "+key+" b")
+		fault(memlog.Fault{Lost: peers.ErrUnknown}, 2)
+		ask("the answer is lost", "[:1]", "BF.EXISTS "+key+" a")
+		ask("the answer of a write is lost", "[-UNKNOWN ", "CF.ADD {"+key+"}c x")
+		fault(memlog.Fault{})
+		ask("it was done once", "[:1]", "CF.COUNT {"+key+"}c x")
+		fault(memlog.Fault{Delay: 10 * time.Second}, 2)
+		began := time.Now()
+		ask("a slow node", "[:1 :0]", "BF.EXISTS "+key+" a", "BF.EXISTS "+key+" z")
+		if took := time.Since(began); took > 100*time.Millisecond {
+			t.Errorf("the next node was asked after %v", took)
+		}
+		fault(memlog.Fault{Unsent: peers.ErrUnsent}, 2, 3, 4)
+		ask("nobody answers", "[-CLUSTERDOWN BF.EXISTS has to be answered by another node", "BF.EXISTS "+key+" a")
+		ask("nobody answers", "[-CLUSTERDOWN BF.ADD has to be answered by another node", "BF.ADD "+key+" a")
+		v.peers.SetDeaf(true)
+		time.Sleep(10 * time.Second)
+		ask("nobody was heard of", fmt.Sprintf("[-CLUSTERDOWN shard %d has no live holder", placement.Base(key)), "BF.EXISTS "+key+" a")
+	})
+}
+
+// TestRetiredMeanwhile takes the shard from the node that is asked, while the asking one does not
+// know it yet: the calls are run, in order, by one that holds it, and nothing is done twice.
+func TestRetiredMeanwhile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		v := newSpread(t, memlog.Faults{})
+		b := v.nodes[0]
+		key := away(0, 0)
+		b.line("CF.RESERVE " + key + " 1000")
+		b.lines("CF.ADD "+key+" a", "CF.COUNT "+key+" a")
+		v.logs[0].Hold(0, true) // it does not learn of what follows
+		v.retire(t, 1, 1, placement.Base(key))
+		done := make(chan string, 2)
+		go func() {
+			done <- fmt.Sprint(b.lines("CF.ADD "+key+" a", "CF.COUNT "+key+" a", "CF.EXISTS "+key+" a"))
+			done <- fmt.Sprint(b.lines("MULTI", "CF.ADD "+key+" a", "EXEC"))
+		}()
+		time.Sleep(time.Second)
+		select {
+		case got := <-done:
+			t.Errorf("%s was answered by a node that holds it no more", got)
+		default:
+		}
+		v.logs[0].Hold(0, false)
+		for _, want := range []string{"[:1 :2 :1]", "[+OK +QUEUED [:1]]"} {
+			if got := <-done; got != want {
+				t.Errorf("%s, want %s", got, want)
+			}
+		}
+	})
+}
+
+// TestExecElsewhere runs transactions about filters that other nodes hold.
+func TestExecElsewhere(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		v := newSpread(t, memlog.Faults{})
+		b := v.nodes[0]
+		key, other := away(0, 0), away(0, 1)
+		b.lines("BF.RESERVE "+key+" 0.01 100", "BF.RESERVE "+other+" 0.01 100")
+		got := b.lines("MULTI", "BF.ADD "+key+" a", "BF.EXISTS "+key+" a", "EXEC", "BF.EXISTS "+key+" a")
+		if fmt.Sprint(got) != "[+OK +QUEUED +QUEUED [:1 :1] :1]" {
+			t.Errorf("a transaction on one filter: %v", got)
+		}
+		got = b.lines("MULTI", "BF.ADD "+key+" b", "BF.ADD "+other+" b", "EXEC", "BF.EXISTS "+key+" b")
+		if !strings.HasPrefix(got[3], "-EXECABORT ") || got[4] != ":0" {
+			t.Errorf("a transaction on two filters: %v", got)
+		}
+		if got := b.line("WATCH " + key); !strings.HasPrefix(got, "-ERR a filter is watched at a node that holds its contents: node 2 (host2:1)") {
+			t.Errorf("WATCH = %s", got)
+		}
+	})
+}
