@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 
 	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/bloom"
 	"github.com/bloomery/bloomery/hashing"
 )
 
@@ -53,6 +54,7 @@ const (
 // exclusion.
 type Corrected struct {
 	corrected
+	blocked *bloom.Filter   // the filter, if it is one
 	inserts []atomic.Uint64 // nil if the filter takes no keys
 	life    uint64          // random, never 0: moments of others are refused
 	most    int             // reports
@@ -105,6 +107,7 @@ func newCorrected(reports int, f bloomery.Hashed) (*Corrected, error) {
 		return nil, err
 	}
 	c := &Corrected{corrected: corrected{filter: f, hasher: hasher}, life: rand.Uint64() | 1, most: reports}
+	c.blocked, _ = f.(*bloom.Filter)
 	if writable(0, f) == nil {
 		c.inserts = make([]atomic.Uint64, counters)
 	}
@@ -141,9 +144,17 @@ func (c *corrected) ContainsHash(h uint64) bool {
 }
 
 // ContainsHash is Contains for a key whose hash is h. It is not that of corrected by way of
-// embedding, which would be a call more.
+// embedding, which would be a call more; and the filter that is corrected most is called by
+// its type, so that the compiler puts it here.
 func (c *Corrected) ContainsHash(h uint64) bool {
-	return c.filter != nil && c.filter.ContainsHash(h) && !c.denies(h)
+	if c.blocked == nil {
+		return c.corrected.ContainsHash(h)
+	}
+	if !c.blocked.ContainsHash(h) {
+		return false
+	}
+	r := c.reports.Load()
+	return r == nil || !r.has(h)
 }
 
 // denies reports whether h was reported.
