@@ -142,7 +142,7 @@ func (e *evidence) cure(s symptom) string {
 	case wrongKind:
 		return e.remade(remake{kind: e.better.kind})
 	}
-	if e.Folds && float64(e.Items) <= foldShare*float64(e.Capacity) {
+	if e.Folds && float64(e.Items) <= foldShare*float64(e.Capacity) && !(e.Kind == "split" && e.Can.Cluster) { // no cluster folds those yet
 		return "FILTER.FOLD " + key
 	}
 	if s == overBudget {

@@ -245,6 +245,8 @@ func TestCures(t *testing.T) {
 		{look("bloom"), sparse, "FILTER.REBUILD key BEGIN CAPACITY 450"},
 		{changed("bloom", func(l *health.Look) { l.Items = 10 }), sparse, "FILTER.REBUILD key BEGIN CAPACITY 100"},
 		{changed("bloom", func(l *health.Look) { l.Folds, l.Items = true, 400 }), sparse, "FILTER.FOLD key"},
+		{changed("split", func(l *health.Look) { l.Folds, l.Items = true, 400 }), sparse, "FILTER.FOLD key"},
+		{changed("split", func(l *health.Look) { l.Folds, l.Items, l.Can.Cluster = true, 400, true }), sparse, "FILTER.CREATE <new key> split CAPACITY 600 ERROR 0.01, then FILTER.ADD every item and RENAME <new key> key"},
 		{changed("bloom", func(l *health.Look) { l.Folds, l.Items = true, 401 }), sparse, "FILTER.REBUILD key BEGIN CAPACITY 610"},
 		{fixed("bloom"), overRate, "FILTER.CREATE <new key> bloom CAPACITY 1000 ERROR 0.01, then FILTER.ADD every item and RENAME <new key> key"},
 		{fixed("bloom"), skewed, "FILTER.CREATE <new key> bloom CAPACITY 1000 ERROR 0.01 KEYED <id>, then FILTER.ADD every item and RENAME <new key> key, with a line <id> = <32 hexadecimal digits> in the file of serve --keys"},

@@ -129,6 +129,8 @@ func folds(f bloomery.Hashed) bool {
 		return s.K == 8 && s.Bits/s.Layout.Unit()%2 == 0
 	case *bits.Standard:
 		return f.Shape().Bits%2 == 0
+	case *bits.Split:
+		return f.Shape().Bits/f.Shape().Layout.Unit()%2 == 0
 	}
 	return false
 }
