@@ -21,7 +21,7 @@ export function saturation({ stage, ctx, go }) {
   const problem = el("p", { class: "error", role: "alert" });
   const closing = el("p", { class: "muted" });
   stage.replaceChildren(el("section", { class: "card", "aria-labelledby": "scene-title" }, title,
-    el("p", { class: "muted" }, "A filter keeps its false positive rate up to its capacity. Past it the array goes on filling, nothing fails, and the rate rises without a sign: watch the fill."),
+    el("p", { class: "muted" }, "A filter keeps its false positive rate up to its capacity. Past it the array goes on filling, no call fails, and the rate rises: the fill and the rate in Stats show it."),
     el("div", { class: "fields" },
       select("kind", "Kind", [["standard", "Standard"], ["blocked", "Blocked"]]),
       select("n", "Capacity", [100, 1000, 5000, 10000].map((n) => [n, whole(n)])),
