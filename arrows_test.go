@@ -159,6 +159,15 @@ var rooms = map[string][]string{
 	"examples/spell":        {"exact", "hashing", "ribbon", "examples/internal/demo"},
 	"examples/usernames":    {"bloom", "hashing", "ribbon", "examples/internal/demo"},
 
+	"examples/blocklist": {"bloom", "examples/internal/demo"},
+	"examples/diskcache": {"bloom", "hashing", "ribbon", "examples/internal/demo"},
+	"examples/fraud":     {"compose", "counting", "examples/internal/demo"},
+	"examples/mail":      {"cuckoo", "hashing", "ribbon", "examples/internal/demo"},
+	"examples/malware":   {"bloom", "compose", "cuckoo", "examples/internal/demo"},
+	"examples/packets":   {"bloom", "counting", "examples/internal/demo"},
+	"examples/recommend": {"bloom", "examples/internal/demo", "examples/internal/served"},
+	"examples/spv":       {"foreign", "foreign/bip158", "foreign/bip37", "examples/internal/demo"},
+
 	"examples/attack":   {"hashing", "bloom", "counting", "compose"},
 	"examples/embedded": {"server"},
 	"examples/hello":    {"bloom"},
