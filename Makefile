@@ -121,8 +121,10 @@ purego: ## kernels, golden files and laws without assembly
 tiers: ## kernels and laws on each lower instruction set
 	scripts/tiers '$(LAWS)'
 
-clients: ## the server under four Go clients and a cluster under redis-py; alerts and dashboard against a scrape; the reader for Python
+clients: ## the server under four Go clients and a cluster under redis-py; the programs of docs/clients.md; alerts and dashboard against a scrape; the reader for Python
 	@scripts/need-redis-py
+	@scripts/need-redis redis-cli
+	@scripts/need-node-redis
 	go test -vet=off -run Python ./contrib/readers
 	cd server/clienttest && go test -vet=off ./...
 

@@ -200,12 +200,13 @@ func TestReadmeFigures(t *testing.T) {
 	}
 }
 
-// TestCodeOfDocs asks that the Go code of README and docs/library.md is that of
+// TestCodeOfDocs asks that the Go code of README and of some documents is that of
 // programs, which are compiled and run.
 func TestCodeOfDocs(t *testing.T) {
 	for doc, program := range map[string]string{
 		"README.md":       "examples/hello/main.go",
 		"docs/library.md": "examples/tour/main.go",
+		"docs/clients.md": "server/clienttest/page_test.go",
 	} {
 		code := readText(t, program)
 		indented := strings.ReplaceAll(code, "\n\t", "\n")

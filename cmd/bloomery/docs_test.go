@@ -6,10 +6,12 @@ package main
 import (
 	"flag"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -98,6 +100,36 @@ func TestReadmeRuns(t *testing.T) {
 		}
 		t.Setenv("TMPDIR", t.TempDir())
 		runExample(t, programFolder(t), exampleTexts(t), name, block)
+	}
+}
+
+// TestProductionRuns runs the commands of docs/production.md, one for each of ten questions, in
+// order, at a server with a secret key.
+func TestProductionRuns(t *testing.T) {
+	client, err := exec.LookPath("redis-cli")
+	if err != nil {
+		t.Skip("there is no redis-cli")
+	}
+	page, err := os.ReadFile("../../docs/production.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, bin := t.TempDir(), programFolder(t)
+	keys := filepath.Join(dir, "keys")
+	write(t, keys, []byte("users ~users = 000102030405060708090a0b0c0d0e0f\n"))
+	s := startChild(t, "--dir", filepath.Join(dir, "bloomery-data"), "--http", "", "--keys", keys)
+	t.Cleanup(s.kill)
+	_, port, err := net.SplitHostPort(s.addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	there := strings.NewReplacer("redis-cli ", client+" -e -p "+port+" ", "bloomery load ", "bloomery load --addr "+s.addr+" ")
+	commands := regexp.MustCompile("(?m)^ +`(.+)`$").FindAllStringSubmatch(string(page), -1)
+	for _, c := range commands {
+		runExample(t, bin, dir, "docs/production.md", there.Replace(c[1]))
+	}
+	if len(commands) != 10 {
+		t.Errorf("%d commands, want 10", len(commands))
 	}
 }
 

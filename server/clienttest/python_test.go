@@ -18,31 +18,41 @@ type redisPy struct {
 	out *bufio.Reader
 }
 
-// startRedisPy starts a Python program of testdata at a cluster. It returns nil where no
-// Python has redis-py: make clients installs Debian's package of it.
-func startRedisPy(t *testing.T, n *nodes, mode string) *redisPy {
+// pythonWithRedis returns a Python that has redis-py, or "" where none has: make clients
+// installs Debian's package of it.
+func pythonWithRedis(t *testing.T) string {
 	t.Helper()
 	for _, python := range []string{"python3", "/usr/bin/python3"} { // Debian's is the second where there are several
-		if exec.CommandContext(t.Context(), python, "-c", "import redis.cluster").Run() != nil {
-			continue
+		if exec.CommandContext(t.Context(), python, "-c", "import redis.cluster").Run() == nil {
+			return python
 		}
-		cmd := exec.Command(python, append([]string{"testdata/redis_cluster.py", mode, fmt.Sprint(clusterKeys)}, n.addrs...)...)
-		in, err := cmd.StdinPipe()
-		check(t, err)
-		out, err := cmd.StdoutPipe()
-		check(t, err)
-		var trouble strings.Builder
-		cmd.Stderr = &trouble
-		check(t, cmd.Start())
-		t.Cleanup(func() { // it ends with its input
-			_ = in.Close()
-			if err := cmd.Wait(); err != nil {
-				t.Errorf("redis-py: %v\n%s", err, trouble.String())
-			}
-		})
-		return &redisPy{in, bufio.NewReader(out)}
 	}
-	return nil
+	return ""
+}
+
+// startRedisPy starts a Python program of testdata at a cluster. It returns nil where no
+// Python has redis-py.
+func startRedisPy(t *testing.T, n *nodes, mode string) *redisPy {
+	t.Helper()
+	python := pythonWithRedis(t)
+	if python == "" {
+		return nil
+	}
+	cmd := exec.Command(python, append([]string{"testdata/redis_cluster.py", mode, fmt.Sprint(clusterKeys)}, n.addrs...)...)
+	in, err := cmd.StdinPipe()
+	check(t, err)
+	out, err := cmd.StdoutPipe()
+	check(t, err)
+	var trouble strings.Builder
+	cmd.Stderr = &trouble
+	check(t, cmd.Start())
+	t.Cleanup(func() { // it ends with its input
+		_ = in.Close()
+		if err := cmd.Wait(); err != nil {
+			t.Errorf("redis-py: %v\n%s", err, trouble.String())
+		}
+	})
+	return &redisPy{in, bufio.NewReader(out)}
 }
 
 // ask has the program do a round, and reads its answer.
