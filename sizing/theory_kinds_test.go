@@ -7,17 +7,6 @@ import (
 	"github.com/bloomery/bloomery/sizing"
 )
 
-func tablePartitioned(w io.Writer) {
-	fmt.Fprintln(w, "     keys   asked   standard   k   partitioned   k   more")
-	for _, n := range []uint64{30, 1000, 1_000_000} {
-		for _, p := range []float64{0.01, 0.0001} {
-			a, b := mustSize(sizing.Standard, n, p), mustSize(sizing.Partitioned, n, p)
-			fmt.Fprintf(w, "%9d  %5.4g%%  %9d  %2d  %12d  %2d  %4.2f%%\n", n, 100*p, a.Bits, a.K, b.Bits, b.K,
-				100*(float64(b.Bits)/float64(a.Bits)-1))
-		}
-	}
-}
-
 // tableLayers follows a filter that begins with 1,000 keys at 1% and doubles.
 func tableLayers(w io.Writer) {
 	fmt.Fprintln(w, "layers       rate   bits/key   holds in all   against one filter: just made    full")

@@ -24,7 +24,6 @@ var theoryTables = []struct {
 	{"unequal", tableUnequal},
 	{"blocked", tableBlocked},
 	{"bits-per-key", tableBitsPerKey},
-	{"partitioned", tablePartitioned},
 	{"layers", tableLayers},
 	{"double-hashing", tableDoubleHashing},
 	{"count", tableCount},
