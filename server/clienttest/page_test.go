@@ -125,7 +125,7 @@ func TestPageProbes(t *testing.T) {
 		}
 		asked++
 	}
-	if asked != 2 {
-		t.Errorf("%d probes ask by HTTP, want 2", asked)
+	if asked != 1 {
+		t.Errorf("%d probes ask by HTTP, want 1", asked)
 	}
 }
