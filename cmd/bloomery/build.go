@@ -19,6 +19,7 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/codec"
 	"github.com/bloomery/bloomery/compose"
+	"github.com/bloomery/bloomery/foreign"
 	"github.com/bloomery/bloomery/hashing"
 	"github.com/bloomery/bloomery/hashing/named"
 )
@@ -387,6 +388,9 @@ func (o *buildOptions) fits(s *shell, f bloomery.Filter, added uint64) error {
 			added -= min(added, doubt(now))
 		}
 	}
+	if theirs, ok := f.(*foreign.Bloom); ok && stats.Capacity == 0 {
+		stats.Capacity = mostKeys(theirs.Layout())
+	}
 	if stats.Capacity == 0 || added <= stats.Capacity || stats.Predicted <= stats.Asked {
 		return nil // small filters have room for more than was asked for
 	}
@@ -403,6 +407,16 @@ func (o *buildOptions) fits(s *shell, f bloomery.Filter, added uint64) error {
 	}
 	s.warn("%s", text)
 	return nil
+}
+
+// mostKeys returns the most keys that a filter of another system can have been made for, whose file
+// does not say: its formula chose the bits of a key, 0.69 for each bit of the array that a key has,
+// and at most one more. It is 0 if nothing follows from them.
+func mostKeys(l foreign.Layout) uint64 {
+	if l.Probes < 2 {
+		return 0
+	}
+	return uint64(math.Ceil(math.Ln2 * float64(l.Bits) / float64(l.Probes-1)))
 }
 
 // overHint says what to do about a filter that would be over its capacity.

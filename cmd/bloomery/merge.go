@@ -42,7 +42,9 @@ false positive rates that were asked for add up. In counting, spectral and
 quotient filters the counts of a key add up.
 
 Filters of other systems are merged if all have one format, size and hash, and
-the result has the format of the first: see docs/formats.md.`,
+the result has the format of the first: see docs/formats.md. Where a file does
+not record a capacity, the largest is taken that its bits can be meant for; for
+those of Parquet there is none.`,
 		Example: `  bloomery merge -o all.bf monday.bf tuesday.bf
   bloomery build --format dcso -n 1e5 -o monday.bloom monday.txt
   bloomery build --format dcso -n 1e5 -o tuesday.bloom tuesday.txt
