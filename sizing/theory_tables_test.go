@@ -159,14 +159,3 @@ func allSet(set []bool, a, b, k int) bool {
 	}
 	return true
 }
-
-func tableCount(w io.Writer) {
-	s := mustSize(sizing.Standard, 1_000_000, 0.01)
-	m, k := float64(s.Bits), float64(s.K)
-	fmt.Fprintln(w, "     keys      fill   Count(fill)   one sigma")
-	for _, n := range []float64{1e4, 1e6, 2e6, 1e7} {
-		load := k * n / m
-		sigma := math.Sqrt(m*(math.Expm1(load)-load)) / k
-		fmt.Fprintf(w, "%9.0f  %7.4f%%  %12.0f  %9.3f%%\n", n, 100*s.Fill(n), s.Count(s.Fill(n)), 100*sigma/n)
-	}
-}

@@ -26,7 +26,6 @@ var theoryTables = []struct {
 	{"bits-per-key", tableBitsPerKey},
 	{"layers", tableLayers},
 	{"double-hashing", tableDoubleHashing},
-	{"count", tableCount},
 	{"union", tableUnion},
 	{"jaccard", tableJaccard},
 	{"overfilled", tableOverfilled},
@@ -36,7 +35,6 @@ var theoryTables = []struct {
 	{"tightening", tableTightening},
 	{"counters", tableCounters},
 	{"skipped", tableSkipped},
-	{"range", tableRange},
 	{"wallet", tableWallet},
 	{"saved", tableSaved},
 }

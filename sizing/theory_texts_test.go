@@ -123,18 +123,6 @@ func tableSkipped(w io.Writer) {
 	}
 }
 
-// tableRange asks for every key of an empty range.
-func tableRange(w io.Writer) {
-	fmt.Fprintln(w, "keys in the range   at 1%   at 0.1%   at 0.01%")
-	for _, r := range []float64{1, 10, 100, 1000} {
-		fmt.Fprintf(w, "%17.0f", r)
-		for _, p := range []float64{0.01, 0.001, 0.0001} {
-			fmt.Fprintf(w, "  %7.2f%%", 100*(1-math.Pow(1-p, r)))
-		}
-		fmt.Fprintln(w)
-	}
-}
-
 // tableWallet counts what is left when filters of the same 100 keys with other
 // seeds are compared.
 func tableWallet(w io.Writer) {
