@@ -152,9 +152,12 @@ var rooms = map[string][]string{
 	"examples/internal/served": {"internal/resp", "server"},
 
 	"examples/adcap":        {"compose", "examples/internal/demo"},
+	"examples/cdn":          {"", "codec", "contrib/admission", "counting", "examples/internal/demo"},
 	"examples/crawler":      {"", "compose", "hashing", "examples/internal/demo", "examples/internal/served"},
+	"examples/literature":   {"", "bloom", "counting", "hashing", "examples/internal/demo"},
 	"examples/messages":     {"bloom", "compose", "examples/internal/demo"},
 	"examples/revocation":   {"exact", "hashing", "examples/internal/demo"},
+	"examples/router":       {"cuckoo", "hashing", "ribbon", "examples/internal/demo", "examples/internal/served"},
 	"examples/safebrowsing": {"bloom", "follow", "examples/internal/demo"},
 	"examples/spell":        {"exact", "hashing", "ribbon", "examples/internal/demo"},
 	"examples/usernames":    {"bloom", "hashing", "ribbon", "examples/internal/demo"},

@@ -1,0 +1,166 @@
+// Command cdn has four caches before an origin. What is asked for once is not stored, and each
+// cache knows from a digest what the others have.
+//
+//	go run ./examples/cdn
+//	go run ./examples/cdn -data full
+package main
+
+import (
+	"context"
+	"math/rand/v2"
+
+	"github.com/bloomery/bloomery/contrib/admission"
+	"github.com/bloomery/bloomery/examples/internal/demo"
+)
+
+func main() { demo.Main(run) }
+
+const (
+	caches   = 4
+	rate     = 0.01 // of digests, and of objects that are stored though they are new
+	question = 80   // bytes of a question to another cache and its answer, if there were no digests
+)
+
+// size is how much is asked for. Each cache holds so many objects, and sends its digest after so
+// many requests; after as many, an object changes at the origin.
+type size struct{ requests, objects, exchange, change int }
+
+var (
+	sample = size{requests: 300_000, objects: 2_000, exchange: 10_000, change: 100}
+	full   = size{requests: 4_000_000, objects: 20_000, exchange: 50_000, change: 100}
+)
+
+// outcome is what a set-up of the caches has come to.
+type outcome struct {
+	hits, writes, fetches  int // fetches of the origin
+	neighbours, falseHits  int // objects that another cache had, and had not although its digest said so
+	exchanged, whole       int // bytes of digests sent, and if they were sent whole
+	misses, stale, changed int // stale objects were served after they had changed at the origin
+}
+
+type figures struct {
+	size
+	objects              int // different ones
+	plain, door, digests outcome
+	digestsBytes         int
+}
+
+func run(ctx context.Context, o demo.Options) (figures, error) {
+	s := sample
+	if o.Full {
+		s = full
+	}
+	names, draw, err := popularity(ctx, o)
+	if err != nil {
+		return figures{}, err
+	}
+	f := figures{size: s, objects: len(names)}
+	for _, setUp := range []struct {
+		outcome         *outcome
+		admit, exchange bool
+	}{{&f.plain, false, false}, {&f.door, true, false}, {&f.digests, true, true}} {
+		edges, err := s.edges(setUp.admit, setUp.exchange)
+		if err != nil {
+			return figures{}, err
+		}
+		rng := rand.New(rand.NewPCG(17, 18)) // the same requests for all
+		versions := map[string]int{}         // at the origin
+		for i := range s.requests {
+			name := names[draw(rng)]
+			if err := edges[rng.IntN(caches)].request(object{name, versions[name]}, setUp.outcome); err != nil {
+				return figures{}, err
+			}
+			if i%s.change == 0 {
+				changed := names[draw(rng)]
+				versions[changed]++
+				invalidate(edges, changed, setUp.outcome)
+			}
+			if i%s.exchange == 0 {
+				if err := exchange(edges, setUp.outcome); err != nil {
+					return figures{}, err
+				}
+			}
+		}
+		if err := ctx.Err(); err != nil {
+			return figures{}, err
+		}
+		f.digestsBytes = 0
+		for _, e := range edges {
+			f.digestsBytes += len(e.published)
+		}
+	}
+	return f, nil
+}
+
+// edges makes the caches.
+func (s size) edges(admit, exchange bool) ([]*edge, error) {
+	edges := make([]*edge, caches)
+	for i := range edges {
+		edges[i] = newEdge(s.objects, exchange)
+		if !admit {
+			continue
+		}
+		door, err := admission.Config{Requests: 10 * s.objects, ErrorRate: rate}.New()
+		if err != nil {
+			return nil, err
+		}
+		edges[i].door = door
+	}
+	for _, e := range edges {
+		for _, other := range edges {
+			if exchange && other != e {
+				e.others = append(e.others, other)
+			}
+		}
+	}
+	return edges, nil
+}
+
+// popularity returns the names of objects, and a function that draws one of them: as often as npm
+// packages were downloaded in a month, or by Zipf's law, with half of the requests for objects that
+// are asked for once.
+func popularity(ctx context.Context, o demo.Options) ([]string, func(*rand.Rand) int, error) {
+	if o.Full {
+		return downloads(ctx)
+	}
+	const popular, once = 100_000, 200_000
+	names := make([]string, popular+once)
+	for i := range names {
+		names[i] = "/object/" + demo.Count(i)
+	}
+	var zipf *rand.Zipf
+	var last *rand.Rand
+	return names, func(rng *rand.Rand) int {
+		if rng != last { // a Zipf belongs to its source
+			zipf, last = rand.NewZipf(rng, 1.05, 2, popular-1), rng
+		}
+		if rng.IntN(2) == 0 {
+			return popular + rng.IntN(once)
+		}
+		return int(zipf.Uint64())
+	}, nil
+}
+
+func (f figures) Table() demo.Table {
+	var t demo.Table
+	share := func(n int) string { return demo.Percent(float64(n) / float64(f.requests)) }
+	t.Count("requests", f.requests)
+	t.Text("objects, and room for them in each cache", demo.Count(f.objects)+", "+demo.Count(f.size.objects))
+	t.Text("hit rate, all admitted", share(f.plain.hits))
+	t.Text("hit rate, seen before", share(f.door.hits))
+	t.Text("hit rate, with digests of neighbours", share(f.digests.hits+f.digests.neighbours))
+	t.Count("cache writes, all admitted", f.plain.writes)
+	t.Count("cache writes, seen before", f.door.writes)
+	t.Percent("cache writes saved", 1-float64(f.door.writes)/float64(f.plain.writes))
+	t.Count("fetches of the origin, all admitted", f.plain.fetches)
+	t.Count("fetches of the origin, with digests", f.digests.fetches)
+	t.Count("asked of a neighbour in vain", f.digests.falseHits)
+	t.Percent("false positive rate asked, of a digest", rate)
+	t.Count("objects that changed, and were dropped", f.digests.changed)
+	t.Count("old versions served", f.digests.stale)
+	t.Bytes("digests of all caches", f.digestsBytes)
+	t.Bytes("bytes exchanged, patches", f.digests.exchanged)
+	t.Bytes("if digests were sent whole", f.digests.whole)
+	t.Bytes("if neighbours were asked each time", f.digests.misses*(caches-1)*question)
+	return t
+}

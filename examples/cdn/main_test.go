@@ -1,0 +1,30 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/bloomery/bloomery/examples/internal/demo"
+)
+
+// The door saves at least three quarters of the writes and hits more often; digests save fetches
+// of the origin, and their patches are shorter than the digests; no old version is served.
+func TestCDN(t *testing.T) {
+	f, err := run(t.Context(), demo.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if f.door.hits <= f.plain.hits || 4*f.door.writes > f.plain.writes {
+		t.Errorf("with a door %d hits and %d writes, without %d and %d", f.door.hits, f.door.writes, f.plain.hits, f.plain.writes)
+	}
+	d := f.digests
+	if d.fetches >= f.door.fetches || d.neighbours < d.falseHits || d.hits != f.door.hits || d.writes != f.door.writes {
+		t.Errorf("with digests %+v, without %+v", d, f.door)
+	}
+	if 2*d.exchanged > d.whole || d.exchanged == 0 || 50*d.exchanged > d.misses*(caches-1)*question {
+		t.Errorf("%d bytes exchanged, %d if whole", d.exchanged, d.whole)
+	}
+	if d.stale != 0 || d.changed == 0 {
+		t.Errorf("%d of %d changed objects were served", d.stale, d.changed)
+	}
+	f.Table().Documented(t)
+}
