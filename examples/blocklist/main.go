@@ -66,8 +66,10 @@ func newBlocklist(prefixes []netip.Prefix, allowed map[netip.Addr]struct{}) (*bl
 	return b, nil
 }
 
-// blocked returns the longest listed prefix that an address is in, or false.
+// blocked returns the longest listed prefix that an address is in, or false. An address of IPv4
+// may come in the form of IPv6, or one of IPv6 with a zone.
 func (b *blocklist) blocked(a netip.Addr) (netip.Prefix, bool) {
+	a = a.Unmap().WithZone("")
 	if _, never := b.allowed[a]; never {
 		return netip.Prefix{}, false
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"math"
+	"net/netip"
 	"testing"
 
 	"github.com/bloomery/bloomery/examples/internal/demo"
@@ -28,4 +29,26 @@ func TestBlocklist(t *testing.T) {
 		t.Errorf("the filters take %d bytes, a set %d: want a quarter at most", f.filters, f.exactSet)
 	}
 	f.Table().Documented(t)
+}
+
+// Other forms of an address are the same address, and of two prefixes the longer one is named.
+func TestForms(t *testing.T) {
+	b, err := newBlocklist([]netip.Prefix{
+		netip.MustParsePrefix("192.0.0.0/16"), netip.MustParsePrefix("192.0.2.0/24"), netip.MustParsePrefix("2001:db8::/32"),
+	}, map[netip.Addr]struct{}{netip.MustParseAddr("192.0.2.9"): {}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for address, want := range map[string]string{
+		"192.0.2.1": "192.0.2.0/24", "::ffff:192.0.2.1": "192.0.2.0/24", "192.0.3.1": "192.0.0.0/16", "2001:db8::1%eth0": "2001:db8::/32",
+		"192.0.2.9": "", "::ffff:192.0.2.9": "", "198.51.100.1": "", "fe80::1%eth0": "",
+	} {
+		p, blocked := b.blocked(netip.MustParseAddr(address))
+		if blocked != (want != "") || blocked && p.String() != want {
+			t.Errorf("%s is blocked by %v, %t, want %q", address, p, blocked, want)
+		}
+	}
+	if _, blocked := b.blocked(netip.Addr{}); blocked {
+		t.Error("no address is blocked")
+	}
 }
