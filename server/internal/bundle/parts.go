@@ -97,7 +97,7 @@ func containsParts(m *scratch.Memory, entry *catalog.Entry, found []bool, first 
 func containsPart(p *store.Part, found []bool, hashes []uint64) bool {
 	p.RLock()
 	defer p.RUnlock()
-	if p.Gone() {
+	if p.Gone() || p.Elsewhere() {
 		return false
 	}
 	p.Filter().ContainsHashes(found, hashes)

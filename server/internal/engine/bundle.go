@@ -178,7 +178,7 @@ func (e *Engine) find(s *Session, c *Call) *catalog.Entry {
 		c.cmd.On.Unfit(Turn{e, s}, c, entry)
 		return nil
 	}
-	if e.state.Holdings() != nil && !e.answers(entry) {
+	if e.state.Holdings() != nil && !e.answers(entry) && !splits(c, entry) {
 		return nil // since here has looked
 	}
 	return entry

@@ -64,6 +64,10 @@ type Command struct {
 	Reply func(*Call, *store.Result)
 	// On is how a command on items runs.
 	On Bundled
+	// Split, if there is one, sets the hashes of items as a filter of several parts has them:
+	// for a command all of whose arguments behind the key are items, each of which lies in one
+	// part, and is answered for by itself. It reports false if that cannot be done here.
+	Split func(p *store.Part, items [][]byte, hashes []uint64) bool
 
 	full  string // the name with its container: "client|list"
 	quick bool   // Run is all

@@ -169,7 +169,7 @@ func (e *Engine) perform(s *Session, calls []Call) {
 		return
 	}
 	e.handle(s, calls)
-	if held != nil && e.state.Holdings() != held && c.answered && !c.cmd.writes() && c.cmd.inside && e.far(s, c) {
+	if held != nil && e.state.Holdings() != held && c.answered && !c.cmd.writes() && c.cmd.inside && e.far(s, calls[:1]) {
 		unread(calls[:1]) // what it was about went while it was looked at
 		c.answered, c.finish = false, nil
 		e.perform(s, calls)

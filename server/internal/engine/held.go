@@ -21,6 +21,7 @@ const (
 	TextElsewhere = refusal.TextElsewhere
 	textInPart    = "CLUSTERDOWN this node does not hold all contents, and the answer needs them"
 	textNoHolder  = "CLUSTERDOWN shard %d has no live holder: contents of this key are in it, and of the nodes that hold it none was heard of lately"
+	textNoAnswer  = "CLUSTERDOWN shard %d has no live holder: contents of this key are in it, and no node that holds it answers"
 	textMoved     = "CLUSTERDOWN contents of this key were moved to other nodes while the command ran, and some of its items may be done: send it again"
 	textSpread    = "ERR %s needs contents that no single node holds: it works if one node holds all of them"
 	textOneNode   = "ERR %s is one of several steps, which have to be sent to a node that holds the contents: %s"
@@ -63,7 +64,8 @@ func (e *Engine) holds(s *Session, calls []Call) bool {
 		c.Fail(textInPart)
 		return false
 	}
-	for e.far(s, c) {
+	s.held = e.state.Holdings()
+	for e.far(s, calls) {
 		switch {
 		case s.helps:
 			notHere(s, calls)
@@ -76,21 +78,19 @@ func (e *Engine) holds(s *Session, calls []Call) bool {
 			c.Fail(textMoved)
 			return false
 		}
-		p := &passing{calls: calls}
-		if text := e.route(s, p, c); text != "" {
+		passed, text := e.routes(s, calls)
+		if text != "" {
 			failAll(calls, text)
 			return false
 		}
-		if !s.w.conflicts(c, p.nodes) {
-			s.w.passed = append(s.w.passed, p)
-			for i := range calls {
-				calls[i].waiting, calls[i].Pieces = true, nil
-			}
+		if !s.w.conflicts(c, passed) {
+			e.putAside(s, passed)
 			return false
 		}
 		e.settle(s)
+		s.held = e.state.Holdings()
 	}
-	if e.router != nil && s.group == nil && e.router.Lacks() {
+	if s.group == nil && e.router.Lacks() {
 		e.leave(s)
 		e.waits(s, "what another machine has answered")
 		if err := e.router.CatchUp(); err != nil {
@@ -113,11 +113,12 @@ func failAll(calls []Call, text string) {
 	}
 }
 
-// far reports whether a call needs contents that this machine does not answer for.
-func (e *Engine) far(s *Session, c *Call) (far bool) {
-	if c.cmd.On != nil {
+// far reports whether calls need contents that this machine does not answer for.
+func (e *Engine) far(s *Session, calls []Call) (far bool) {
+	c := &calls[0]
+	if c.cmd.On != nil || c.cmd.Split != nil {
 		entry := e.state.Names.Lookup(c.Args[1], s.ms)
-		return entry != nil && !e.answers(entry)
+		return entry != nil && !e.answers(entry) && (!splits(c, entry) || e.itemsFar(calls, entry))
 	}
 	c.cmd.Keys.Each(c.Args, func(i int, _ traits.Key) {
 		entry := e.state.Names.Lookup(c.Args[i], s.ms)
@@ -136,6 +137,19 @@ func (e *Engine) answers(entry *catalog.Entry) bool {
 	return true
 }
 
+// routes returns to which machines calls are passed on, or why they cannot be.
+func (e *Engine) routes(s *Session, calls []Call) ([]*passing, string) {
+	c := &calls[0]
+	if c.cmd.Split != nil {
+		if entry := e.state.Names.Lookup(c.Args[1], s.ms); entry != nil && splits(c, entry) {
+			return e.split(s, calls, entry)
+		}
+	}
+	p := &passing{calls: calls}
+	text := e.route(s, p, c)
+	return []*passing{p}, text
+}
+
 // route adds to p which machines hold all that a call is about, or returns why it cannot be
 // passed on.
 func (e *Engine) route(s *Session, p *passing, c *Call) (text string) {
@@ -145,18 +159,12 @@ func (e *Engine) route(s *Session, p *passing, c *Call) (text string) {
 			return
 		}
 		for i, part := range store.Parts(entry) {
-			holders := e.router.Holders(part.Shard())
+			holders := e.holders(s, part)
 			if len(holders) == 0 && !e.state.Answers(part) {
-				text = fmt.Sprintf(textNoHolder, part.Shard())
+				text = noHolder(s, part)
 				return
 			}
-			if len(p.lanes) > 0 {
-				holders = common(p.nodes, holders)
-			}
-			p.nodes = holders
-			if lane := e.shared.LaneOf(entry.ID, uint32(i)); !slices.Contains(p.lanes, lane) {
-				p.lanes = append(p.lanes, lane)
-			}
+			p.add(holders, e.shared.LaneOf(entry.ID, uint32(i)))
 		}
 	})
 	switch {
@@ -168,6 +176,37 @@ func (e *Engine) route(s *Session, p *passing, c *Call) (text string) {
 		return fmt.Sprintf(textSpread, strings.ToUpper(c.cmd.Name))
 	}
 	return ""
+}
+
+// add adds that a passing is about contents in a lane that some machines hold.
+func (p *passing) add(holders []uint32, lane int) {
+	if len(p.lanes) > 0 {
+		both := common(p.nodes, holders)
+		p.fewer = p.fewer || len(both) < max(len(p.nodes), len(holders))
+		holders = both
+	}
+	p.nodes = holders
+	if !slices.Contains(p.lanes, lane) {
+		p.lanes = append(p.lanes, lane)
+	}
+}
+
+// holders returns the machines that hold a part, the nearest first, without those that have
+// not answered.
+func (e *Engine) holders(s *Session, p *store.Part) []uint32 {
+	nodes := e.router.Holders(p.Shard())
+	if len(s.avoid) > 0 {
+		nodes = slices.DeleteFunc(nodes, func(n uint32) bool { return slices.Contains(s.avoid, n) })
+	}
+	return nodes
+}
+
+// noHolder is the error of a part that nobody holds who can be asked.
+func noHolder(s *Session, p *store.Part) string {
+	if len(s.avoid) > 0 {
+		return fmt.Sprintf(textNoAnswer, p.Shard())
+	}
+	return fmt.Sprintf(textNoHolder, p.Shard())
 }
 
 // nodesNamed returns machines as people know them.
@@ -186,16 +225,39 @@ func (e *Engine) nodesNamed(nodes []uint32) string {
 	return strings.Join(names, ", ")
 }
 
-// conflicts reports whether a call that is to go to some machines has to wait: a record on
-// its way touches what it is about, or another call that goes elsewhere.
-func (w *Workspace) conflicts(c *Call, nodes []uint32) (hit bool) {
+// conflicts reports whether a call that is to be passed on has to wait: a record on its way touches
+// what it is about, or another call that goes elsewhere.
+func (w *Workspace) conflicts(c *Call, passed []*passing) (hit bool) {
 	c.cmd.Keys.Each(c.Args, func(i int, _ traits.Key) {
 		for j := range w.pending {
 			hit = hit || w.pending[j].Calls[0].touches(c.Args[i])
 		}
 		for _, v := range w.passed {
-			hit = hit || !slices.Equal(v.nodes, nodes) && v.calls[0].touches(c.Args[i])
+			if first := &v.calls[0]; c.cmd.writes() || first.cmd.writes() {
+				hit = hit || first.touches(c.Args[i]) && (len(passed) > 1 || !slices.Equal(v.nodes, passed[0].nodes))
+			}
 		}
 	})
 	return hit
+}
+
+// putAside has calls wait for other machines. What this machine holds of them is run.
+func (e *Engine) putAside(s *Session, passed []*passing) {
+	for _, p := range passed {
+		if v := p.whole; v != nil && !v.call.waiting {
+			v.call.waiting = true
+			s.w.wholes = append(s.w.wholes, v)
+		}
+		if len(p.nodes) > 0 {
+			for i := range p.calls {
+				p.calls[i].waiting, p.calls[i].Pieces = true, nil
+			}
+			s.w.passed = append(s.w.passed, p)
+		}
+	}
+	for _, p := range passed {
+		if len(p.nodes) == 0 {
+			e.again(s, p.calls)
+		}
+	}
 }

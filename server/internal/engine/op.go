@@ -118,6 +118,8 @@ func (e *Engine) settle(s *Session) {
 		}
 		e.answered(s, passed)
 	}
+	s.avoid = nil
+	w.merge()
 }
 
 // answer answers the calls of a span that waited.

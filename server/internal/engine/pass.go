@@ -22,8 +22,13 @@ type passing struct {
 	nodes []uint32 // that hold all that they are about, the nearest first
 	lanes []int    // of that
 
-	// place is how far the names were at a machine that did not hold it.
+	whole *whole // the call that they are a part of, nil if they are whole
+
+	fewer bool // other machines hold some of it
+	// place is how far the names were at a machine that did not hold it, and avoid those
+	// that have not answered.
 	place door.Answer
+	avoid []uint32
 }
 
 // question is calls that one machine is asked to run together, in order.
@@ -81,17 +86,18 @@ func (e *Engine) add(lists [][]*question, p *passing, c *Call) [][]*question {
 	at := slices.IndexFunc(lists, func(l []*question) bool { return l[0].nodes[0] == p.nodes[0] })
 	if at < 0 {
 		at = len(lists)
-		lists = append(lists, []*question{{nodes: p.nodes, only: true}})
+		lists = append(lists, []*question{{nodes: p.nodes, only: !p.fewer}})
 	}
 	list := lists[at]
 	q := list[len(list)-1]
 	if room := roomOf(c); len(q.calls) > 0 && (len(q.Body)+size > door.MaxQuestion-binary.MaxVarintLen64 || q.Room+room > door.MaxQuestion) {
-		q = &question{nodes: p.nodes, only: true}
+		q = &question{nodes: p.nodes, only: !p.fewer}
 		lists[at] = append(list, q)
 	}
 	if !slices.Equal(q.nodes, p.nodes) {
 		q.nodes, q.only = common(q.nodes, p.nodes), false
 	}
+	q.only = q.only && !p.fewer
 	q.Body = appendCall(q.Body, c.Args)
 	q.Room = min(q.Room+roomOf(c), door.MaxQuestion)
 	q.Writes = q.Writes || c.cmd.writes()
@@ -138,7 +144,10 @@ func (e *Engine) askOne(q *question) bool {
 	q.Brief = !q.only && !q.Writes
 	a, err := e.router.Ask(q.nodes, &q.Question)
 	if err != nil && !q.only && (!q.Writes || errors.Is(err, door.ErrDown)) {
-		return e.askApart(q) // some of them can be asked of others
+		for _, p := range q.of {
+			p.avoid = q.nodes // others hold some of it
+		}
+		return false
 	}
 	if err == nil {
 		err = q.read(a)
@@ -151,22 +160,6 @@ func (e *Engine) askOne(q *question) bool {
 	for i, c := range q.calls {
 		if !c.answered {
 			here = e.askLong(q.of[i], c) && here
-		}
-	}
-	return here
-}
-
-// askApart asks for each run of calls alone that has machines of its own.
-func (e *Engine) askApart(q *question) bool {
-	here := true
-	for i := 0; i < len(q.calls); {
-		p := q.of[i]
-		var lists [][]*question
-		for ; i < len(q.calls) && q.of[i] == p; i++ {
-			lists = e.add(lists, p, q.calls[i])
-		}
-		for _, part := range lists[0] {
-			here = e.askOne(part) && here
 		}
 	}
 	return here
@@ -278,6 +271,8 @@ func (e *Engine) answered(s *Session, passed []*passing) {
 		if !again {
 			continue
 		}
+		s.avoid = append(s.avoid, p.avoid...)
+		p.avoid = nil
 		if err := e.router.Follow(p.place); err != nil {
 			for i := range p.calls {
 				if c := &p.calls[i]; !c.answered {

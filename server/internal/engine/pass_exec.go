@@ -48,7 +48,7 @@ func (e *Engine) blockFar(s *Session, calls []Call) (far bool) {
 	for i := range calls {
 		c := &calls[i]
 		if c.cmd = e.table.resolve(c.Args); c.cmd != nil && c.cmd.inside {
-			far = far || e.far(s, c)
+			far = far || e.far(s, calls[i:i+1])
 		}
 	}
 	return far

@@ -32,7 +32,7 @@ func newSpread(t *testing.T, faults memlog.Faults) *spread {
 	}
 	v.record(t, 0, &store.Level{Level: store.LevelShards})
 	time.Sleep(5 * time.Second) // all know it, and have heard of each other
-	table := &store.Shards{Copies: 2, Changes: 1, Places: make([]store.Place, placement.Shards)}
+	table := &store.Shards{Copies: 2, Paused: true, Changes: 1, Places: make([]store.Place, placement.Shards)}
 	for shard := range table.Places {
 		place := store.Place{Version: 1}
 		for i := range v.nodes {
@@ -67,6 +67,7 @@ func (v *spread) record(t *testing.T, by int, b store.Body) {
 // retire has a node take a shard from another one, and let go of its contents.
 func (v *spread) retire(t *testing.T, by, from, shard int) {
 	t.Helper()
+	v.record(t, by, &store.ShardPause{Settings: v.nodes[by].state.Roster().Shards.Settings})
 	place, node := v.nodes[by].state.Roster().Shards.Places[shard], uint32(from+1)
 	v.record(t, by, &store.ShardRetire{Node: uint64(node), Shard: uint64(shard), Version: place.Version})
 	v.record(t, by, &store.ShardFree{Node: uint64(node), Shard: uint64(shard), Since: place.Copy(node).Since})
@@ -240,14 +241,15 @@ func TestHolderDies(t *testing.T) {
 				t.Errorf("%s: %v = %s, want %s", what, lines, got, want)
 			}
 		}
-		fault(memlog.Fault{Unsent: peers.ErrUnsent}, 2)
+		first := v.doors[0].Holders(placement.Base(key))[0]
+		fault(memlog.Fault{Unsent: peers.ErrUnsent}, first)
 		ask("no connection", "[:1 :1]", "BF.EXISTS "+key+" a", "BF.ADD "+key+" b")
-		fault(memlog.Fault{Lost: peers.ErrUnknown}, 2)
+		fault(memlog.Fault{Lost: peers.ErrUnknown}, first)
 		ask("the answer is lost", "[:1]", "BF.EXISTS "+key+" a")
 		ask("the answer of a write is lost", "[-UNKNOWN ", "CF.ADD {"+key+"}c x")
 		fault(memlog.Fault{})
 		ask("it was done once", "[:1]", "CF.COUNT {"+key+"}c x")
-		fault(memlog.Fault{Delay: 10 * time.Second}, 2)
+		fault(memlog.Fault{Delay: 10 * time.Second}, first)
 		began := time.Now()
 		ask("a slow node", "[:1 :0]", "BF.EXISTS "+key+" a", "BF.EXISTS "+key+" z")
 		if took := time.Since(began); took > 100*time.Millisecond {
@@ -272,7 +274,7 @@ func TestRetiredMeanwhile(t *testing.T) {
 		b.line("CF.RESERVE " + key + " 1000")
 		b.lines("CF.ADD "+key+" a", "CF.COUNT "+key+" a")
 		v.logs[0].Hold(0, true) // it does not learn of what follows
-		v.retire(t, 1, 1, placement.Base(key))
+		v.retire(t, 1, int(v.doors[0].Holders(placement.Base(key))[0])-1, placement.Base(key))
 		done := make(chan string, 2)
 		go func() {
 			done <- fmt.Sprint(b.lines("CF.ADD "+key+" a", "CF.COUNT "+key+" a", "CF.EXISTS "+key+" a"))
@@ -308,8 +310,94 @@ func TestExecElsewhere(t *testing.T) {
 		if !strings.HasPrefix(got[3], "-EXECABORT ") || got[4] != ":0" {
 			t.Errorf("a transaction on two filters: %v", got)
 		}
-		if got := b.line("WATCH " + key); !strings.HasPrefix(got, "-ERR a filter is watched at a node that holds its contents: node 2 (host2:1)") {
+		if got := b.line("WATCH " + key); !strings.HasPrefix(got, "-ERR a filter is watched at a node that holds its contents: node ") || !strings.Contains(got, "(host2:1)") {
 			t.Errorf("WATCH = %s", got)
+		}
+	})
+}
+
+// words of a call with many items.
+func withItems(head string, from, to int) []string {
+	list := strings.Fields(head)
+	for i := from; i < to; i++ {
+		list = append(list, fmt.Sprint("item", i))
+	}
+	return list
+}
+
+// TestManyParts adds to filters of many parts, no node of which holds all, and asks for them, at
+// every node: the answers stand in the order of the items.
+func TestManyParts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		v := newSpread(t, memlog.Faults{Delay: 5 * time.Millisecond})
+		for i, b := range v.nodes {
+			bloom, counting := fmt.Sprint("bloom", i), fmt.Sprint("counting", i)
+			b.lines("FILTER.CREATE "+bloom+" bloom CAPACITY 100000 ERROR 0.000001 PARTS 16", "FILTER.CREATE "+counting+" counting CAPACITY 100000 ERROR 0.000001 PARTS 16")
+			if got := b.do(withItems("FILTER.ADD "+bloom, 0, 1500)...); strings.Count(got, "true") != 1500 {
+				t.Fatalf("FILTER.ADD = %.300s", got)
+			}
+			for _, other := range v.nodes {
+				time.Sleep(time.Second)
+				found := other.exec(args(withItems("FILTER.HAS "+bloom, 1000, 2000)))[0]
+				for j, yes := range found.Bools {
+					if yes != (j < 500) {
+						t.Fatalf("item %d of FILTER.HAS = %v", j, yes)
+					}
+				}
+				if len(found.Bools) != 1000 {
+					t.Fatalf("FILTER.HAS = %.300s", show(found))
+				}
+			}
+			got := b.lines("FILTER.ADD "+counting+" a b c", "FILTER.ADD "+counting+" a b c", "FILTER.COUNT "+counting+" c d a", "FILTER.DEL "+counting+" a d", "FILTER.COUNT "+counting+" a",
+				"FILTER.HAS "+counting+" a", "FILTER.HAS "+counting+" d", "FILTER.FALSE "+counting+" a d b e", "FILTER.REPAIR "+counting+" a d b e", "FILTER.HAS "+counting+" d e f",
+				"FILTER.HASHASH "+counting+" 1 2 3 4", "FILTER.ADDHASH "+counting+" 1 2 3 4", "FILTER.HASHASH "+counting+" 4 3 2 1 5")
+			want := []string{"[true true true]", "[false false false]", "[:2 :0 :2]", "[true false]", "[:1]", "[true]", "[false]", "[true false true false]", "[false true false true]", "[true true false]",
+				"[false false false false]", "[true true true true]", "[true true true true false]"}
+			for j := range want {
+				if got[j] != want[j] {
+					t.Errorf("node %d, reply %d = %s, want %s", i+1, j, got[j], want[j])
+				}
+			}
+		}
+	})
+}
+
+func args(words []string) [][]byte {
+	list := make([][]byte, len(words))
+	for i, w := range words {
+		list[i] = []byte(w)
+	}
+	return list
+}
+
+// TestManyPartsHolderDies asks for many parts while a node does not answer: each part has other
+// holders. If none of a part answers, the call is an error.
+func TestManyPartsHolderDies(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		v := newSpread(t, memlog.Faults{})
+		b := v.nodes[0]
+		b.line("FILTER.CREATE f bloom CAPACITY 100000 ERROR 0.000001 PARTS 64")
+		b.do(withItems("FILTER.ADD f", 0, 500)...)
+		for _, dead := range []uint32{2, 3, 4} {
+			for _, f := range []memlog.Fault{{Unsent: peers.ErrUnsent}, {Lost: peers.ErrUnknown}, {Delay: time.Minute}} {
+				v.peers.SetFault(func(node uint32) memlog.Fault {
+					if node == dead {
+						return f
+					}
+					return memlog.Fault{}
+				})
+				if got := b.do(withItems("FILTER.HAS f", 0, 500)...); strings.Count(got, "true") != 500 {
+					t.Errorf("node %d has %+v: %.200s", dead, f, got)
+				}
+				add := b.do(withItems("FILTER.ADD f", 0, 500)...)
+				if known := f.Unsent != nil; known != (strings.Count(add, "false") == 500) || !known && (strings.Count(add, "-UNKNOWN")+strings.Count(add, ":0") != 500 || !strings.Contains(add, "-UNKNOWN")) {
+					t.Errorf("node %d has %+v: %.200s", dead, f, add)
+				}
+			}
+		}
+		v.peers.SetFault(func(uint32) memlog.Fault { return memlog.Fault{Unsent: peers.ErrUnsent} })
+		if got := b.do(withItems("FILTER.HAS f", 0, 500)...); !strings.HasPrefix(got, "-CLUSTERDOWN ") {
+			t.Errorf("nobody answers: %.200s", got)
 		}
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/bloomery/bloomery/server/internal/acl"
 	"github.com/bloomery/bloomery/server/internal/session"
 	"github.com/bloomery/bloomery/server/internal/staging"
+	"github.com/bloomery/bloomery/server/internal/store"
 )
 
 // Session is a client, and what the engine knows of what it runs. Make it with
@@ -32,14 +33,16 @@ type Session struct {
 	w      *Workspace
 	now    time.Time
 	ms     int64
-	inside bool  // the gate
-	weight int   // of what was run inside since entering
-	alone  bool  // the gate is closed for all others
-	wrote  bool  // something that must be durable before it is answered
-	owner  bool  // reads see what any machine has acknowledged
-	stale  error // they cannot, for the calls that are run
-	helps  bool  // it runs commands for clients of another machine
-	passes bool  // and one of them was about what is not here: nothing more is run
+	inside bool            // the gate
+	weight int             // of what was run inside since entering
+	alone  bool            // the gate is closed for all others
+	wrote  bool            // something that must be durable before it is answered
+	owner  bool            // reads see what any machine has acknowledged
+	stale  error           // they cannot, for the calls that are run
+	held   *store.Holdings // with which it was found that calls can be run here
+	avoid  []uint32        // machines that do not answer, for the calls that are run
+	helps  bool            // it runs commands for clients of another machine
+	passes bool            // and one of them was about what is not here: nothing more is run
 
 	running *Command // the last command that was begun and is not on the items of one filter or sketch
 

@@ -48,11 +48,11 @@ func (t Turn) Looked(n int) { t.e.notes.Counters.Looked(&t.s.Client, true, n) }
 // Find returns what the key of a call stands for. If there is none, or it is of another
 // kind, it returns nil: the call is answered, or run again.
 func (t Turn) Find(c *Call) *catalog.Entry {
-	entry := t.e.find(t.s, c)
-	if entry == nil && !c.answered && t.e.state.Holdings() != nil && t.e.far(t.s, c) {
+	if held := t.e.state.Holdings(); held != t.s.held && held != nil && t.e.far(t.s, []Call{*c}) {
 		c.Fail(textMoved)
+		return nil
 	}
-	return entry
+	return t.e.find(t.s, c)
 }
 
 // Answers reports whether this node can answer for all of an entry: others may hold it.

@@ -24,6 +24,7 @@ type Workspace struct {
 	refs    []*door.Op // their ops
 	pending []Span     // put in order and not applied yet
 	passed  []*passing // for other machines to run
+	wholes  []*whole   // whose parts are run
 }
 
 // Span is calls whose answers come from one op.
@@ -51,7 +52,7 @@ func (w *Workspace) Reset() {
 	for _, op := range w.ops[:w.used] {
 		*op = Op{} // it keeps what a client has sent
 	}
-	w.taken, w.used, w.pending, w.passed = 0, 0, nil, nil
+	w.taken, w.used, w.pending, w.passed, w.wholes = 0, 0, nil, nil, nil
 }
 
 // reuse makes the memory of digests and ops free again, if no record that is on

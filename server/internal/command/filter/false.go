@@ -17,6 +17,7 @@ var falseCmd = engine.Command{
 	Syntax: "key item [item ...]", Complexity: "O(n), n being the number of items",
 	Summary: "Counts false positives of the traffic: items that the filter contains and the caller's exact store does not. Returns for each whether the filter still contains it, so that it was counted.",
 	Cost:    engine.ByItems,
+	Split:   splitItems,
 	Run:     runFalse,
 }
 
@@ -27,6 +28,7 @@ var repair = engine.Command{
 	Syntax: "key item [item ...]", Complexity: "O(n), n being the number of items",
 	Summary: "Adds items that the caller's exact store contains and the filter does not, counts them and raises an alarm: this should never be needed. Returns for each whether it was missing.",
 	Cost:    func(x *engine.Costs, c *engine.Call) { x.Add(c.Args[1], c.Args[2:]) },
+	Split:   splitItems,
 	Run:     runRepair,
 }
 

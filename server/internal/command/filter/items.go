@@ -24,6 +24,7 @@ var add = engine.Command{
 	Syntax: "key item [item ...]", Complexity: "O(n), n being the number of items",
 	Summary: "Adds items to a filter, and returns for each whether it was new. Kinds that count add an item that is there once more.",
 	Also:    alsoAdd,
+	Split:   splitItems,
 	On:      &bundle.OnFilter{Family: family, Write: adding, Absent: bundle.NotFound},
 }
 
@@ -33,6 +34,7 @@ var has = engine.Command{
 	Categories: []string{"read", "filter", "fast"}, Group: traits.GroupFilter, Since: "0.2.0",
 	Syntax: "key item [item ...]", Complexity: "O(n), n being the number of items",
 	Summary: "Returns for each item whether it may be in the filter. 0 is certain.",
+	Split:   splitItems,
 	On:      &bundle.OnFilter{Family: family, Layers: layersFamily, Contains: true, Absent: bundle.NotFound},
 }
 
@@ -42,6 +44,7 @@ var del = engine.Command{
 	Categories: []string{"write", "filter", "fast", "delete"}, Group: traits.GroupFilter, Since: "0.2.0",
 	Syntax: "key item [item ...]", Complexity: "O(n), n being the number of items",
 	Summary: "Deletes one occurrence of each item, and returns for each whether it was there. Delete only items that were added: otherwise others may be lost.",
+	Split:   splitItems,
 	On:      &bundle.OnFilter{Family: family, Write: deleting, Absent: bundle.NotFound},
 }
 
@@ -52,6 +55,7 @@ var addHash = engine.Command{
 	Syntax: "key hash [hash ...]", Complexity: "O(n), n being the number of hashes",
 	Summary: "FILTER.ADD for items that the client has hashed as the filter does, to 64 bits. Refused on filters with a secret key.",
 	Also:    alsoAdd,
+	Split:   splitHashes,
 	On:      &bundle.OnFilter{Family: family, Parse: parseHashes, Hash: readHashes, Write: adding, Absent: bundle.NotFound},
 }
 
@@ -61,6 +65,7 @@ var hasHash = engine.Command{
 	Categories: []string{"read", "filter", "fast"}, Group: traits.GroupFilter, Since: "0.2.0",
 	Syntax: "key hash [hash ...]", Complexity: "O(n), n being the number of hashes",
 	Summary: "FILTER.HAS for items that the client has hashed as the filter does, to 64 bits. Refused on filters with a secret key.",
+	Split:   splitHashes,
 	On:      &bundle.OnFilter{Family: family, Parse: parseHashes, Hash: readHashes, Contains: true, Absent: bundle.NotFound},
 }
 
@@ -110,6 +115,24 @@ func parseHash(arg []byte) (uint64, bool) {
 	return v, err == nil
 }
 
+// splitItems and splitHashes are for Split of commands.
+func splitItems(p *store.Part, items [][]byte, hashes []uint64) bool {
+	h, usable := p.Hasher()
+	if usable {
+		h.HashKeys(hashes, items)
+	}
+	return usable
+}
+
+func splitHashes(_ *store.Part, items [][]byte, hashes []uint64) (ok bool) {
+	for i, item := range items {
+		if hashes[i], ok = parseHash(item); !ok {
+			return false
+		}
+	}
+	return true
+}
+
 // readHashes reads the hashes that parseHashes has checked.
 func readHashes(w *scratch.Memory, _ *store.Part, items [][]byte) (first int) {
 	first = len(w.Hashes)
@@ -127,6 +150,7 @@ var count = engine.Command{
 	Syntax: "key item [item ...]", Complexity: "O(n), n being the number of items",
 	Summary: "Returns for each item how often it was added. The count may be too high, never too low.",
 	Cost:    engine.ByItems,
+	Split:   splitItems,
 	Run: func(x *engine.Context, c *engine.Call) {
 		runLook(x, c, func(f codec.Features) bool { return f.Count }, func(f bloomery.Hashed, h uint64) answer.Reply {
 			return answer.Integer(int64(f.(bloomery.Counter).CountHash(h)))
@@ -141,6 +165,7 @@ var get = engine.Command{
 	Syntax: "key item [item ...]", Complexity: "O(n), n being the number of items",
 	Summary: "Returns for each item its value in a map, or nil if it is certainly absent. An absent item gets some value with the false positive rate of the map.",
 	Cost:    engine.ByItems,
+	Split:   splitItems,
 	Run: func(x *engine.Context, c *engine.Call) {
 		runLook(x, c, func(f codec.Features) bool { return f.Get }, func(f bloomery.Hashed, h uint64) answer.Reply {
 			v, ok := f.(bloomery.Getter).GetHash(h)
@@ -201,7 +226,7 @@ func runLook(x *engine.Context, c *engine.Call, able func(codec.Features) bool, 
 func lookOne(p *store.Part, h uint64, ask func(bloomery.Hashed, uint64) answer.Reply) (answer.Reply, bool) {
 	p.RLock()
 	defer p.RUnlock()
-	if p.Gone() {
+	if p.Gone() || p.Elsewhere() {
 		return answer.Reply{}, false
 	}
 	return ask(p.Filter(), h), true

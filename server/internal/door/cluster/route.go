@@ -55,7 +55,11 @@ func (d *Door) Holders(shard int) (nodes []uint32) {
 		}
 	}
 	d.beats.mu.Unlock()
-	if p := d.config.Direct; p != nil && len(nodes) > 1 {
+	if len(nodes) > 1 { // those that are equally far share the work
+		first := (shard + int(own)) % len(nodes)
+		nodes = slices.Concat(nodes[first:], nodes[:first])
+	}
+	if p := d.config.Direct; p != nil {
 		slices.SortStableFunc(nodes, func(a, b uint32) int { return int(distance(p, a) - distance(p, b)) })
 	}
 	return nodes
