@@ -401,3 +401,51 @@ func TestManyPartsHolderDies(t *testing.T) {
 		}
 	})
 }
+
+// TestSlotsAreHolders asks that CLUSTER SLOTS lists, for every key, nodes that hold it, and that
+// SHARDS and NODES agree.
+func TestSlotsAreHolders(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		v := newSpread(t, memlog.Faults{})
+		at, next := map[int][]string{}, int64(0)
+		for _, row := range v.nodes[0].exec(args([]string{"CLUSTER", "SLOTS"}))[0].Elems {
+			if row.Elems[0].N != next {
+				t.Fatalf("a range begins at %d, want %d", row.Elems[0].N, next)
+			}
+			next = row.Elems[1].N + 1
+			for slot := row.Elems[0].N; slot < next; slot++ {
+				for _, n := range row.Elems[2:] {
+					at[int(slot)] = append(at[int(slot)], n.Elems[0].Text)
+				}
+			}
+		}
+		if next != placement.Slots {
+			t.Errorf("%d slots", next)
+		}
+		masters := map[string]int{}
+		for slot, hosts := range at {
+			shard := slot * placement.Shards / placement.Slots
+			if len(hosts) != 3 || strings.Contains(fmt.Sprint(hosts), fmt.Sprintf("host%d", shard%4+1)) {
+				t.Fatalf("slot %d is at %v", slot, hosts)
+			}
+			masters[hosts[0]]++
+		}
+		for _, row := range v.nodes[0].exec(args([]string{"CLUSTER", "SHARDS"}))[0].Elems {
+			host := row.Elems[3].Elems[0].Elems[5].Text
+			for i, list := 0, row.Elems[1].Elems; i < len(list); i += 2 {
+				if got := at[int(list[i].N)][0]; got != host {
+					t.Errorf("CLUSTER SHARDS: slot %d is first at %s, and in SLOTS at %s", list[i].N, host, got)
+				}
+				masters[host] -= int(list[i+1].N - list[i].N + 1)
+			}
+		}
+		for host, n := range masters {
+			if n != 0 {
+				t.Errorf("%s has %d slots more in CLUSTER SLOTS than in SHARDS", host, n)
+			}
+		}
+		if got := v.nodes[0].line("CLUSTER NODES"); strings.Count(got, " master ")+strings.Count(got, "myself,master ") != 4 || !strings.Contains(got, " 0-15") {
+			t.Errorf("CLUSTER NODES = %.300s", got)
+		}
+	})
+}

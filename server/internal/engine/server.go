@@ -10,6 +10,7 @@ import (
 	"github.com/bloomery/bloomery/server/internal/control"
 	"github.com/bloomery/bloomery/server/internal/session"
 	"github.com/bloomery/bloomery/server/internal/status"
+	"github.com/bloomery/bloomery/server/internal/store"
 )
 
 // Shutdown has the server end in order, and the session of the client with it.
@@ -29,6 +30,24 @@ func (x Server) Disk() control.Disk { return control.NewDisk(x.e.keep, x.Waits) 
 
 // Cluster returns the cluster that the server belongs to.
 func (x Server) Cluster() control.Cluster { return control.NewCluster(x.e.shared, x.Waits) }
+
+// Holders returns which machines hold each shard, nil while all of them hold everything.
+func (x Server) Holders() (nodes [][]uint32) {
+	r := x.e.state.Roster()
+	if !r.Spread() {
+		return nil
+	}
+	for i := range r.Shards.Places {
+		var list []uint32
+		for _, c := range r.Shards.Places[i].Copies {
+			if c.Phase == store.Holds {
+				list = append(list, c.Node)
+			}
+		}
+		nodes = append(nodes, list)
+	}
+	return nodes
+}
 
 // RunID returns 40 digits that stand for this run of the server.
 func (x Server) RunID() string { return x.e.runID }

@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"cmp"
 	"fmt"
 	"net"
 	"slices"
@@ -17,10 +18,11 @@ import (
 )
 
 // Clients that know Redis Cluster send each command to the node that has the slot of
-// its key. Here every node has all keys, so the slots are split evenly over the nodes
+// its key. While every node has all keys, the slots are split evenly over the nodes
 // that are live, and each of them is a replica of all other slots: such clients spread
-// their commands, and go to another node with their reads when one is dead. No node ever
-// sends a client to another one.
+// their commands, and go to another node with their reads when one is dead. Where contents are
+// spread, the nodes that hold those of a slot are listed for it: that is right for filters of
+// one part that have kept their name. No node ever sends a client to another one.
 const (
 	// mostReplicas bounds what is listed of a range. A client tries one or two of them,
 	// and the list would grow with the square of the nodes.
@@ -33,7 +35,7 @@ var cluster = engine.Command{
 	Categories: []string{"slow"},
 	Subcommands: slices.Concat([]engine.Command{
 		aboutCluster("info", "", "Returns whether the cluster takes writes, and its size.", 2, runClusterInfo),
-		aboutCluster("slots", "", "Returns which node clients are to use for which slots, and which others answer for it: every node has all keys, so the others that are up are replicas of each range.", 2, runClusterSlots),
+		aboutCluster("slots", "", "Returns which node clients are to use for which slots, and which others answer for it: those that hold the contents, or, while every node has all keys, all that are up.", 2, runClusterSlots),
 		aboutCluster("shards", "", "Returns the nodes with their slots, and the other nodes that are up as replicas of them.", 2, runClusterShards),
 		aboutCluster("nodes", "", "Returns the nodes as lines of text, each with the slots that it is listed first for. A line has room for one role only, so no node is shown as a replica.", 2, runClusterNodes),
 		aboutCluster("myid", "", "Returns the id of this node.", 2, runClusterMyID),
@@ -85,63 +87,91 @@ func inCluster(name, summary string) engine.Command {
 	}
 }
 
-// shard is a node with the slots that clients use it for.
+// shard is a node as clients see it.
 type shard struct {
 	*status.Node
-	id          string
-	host        string
-	port        int
-	first, last int // last is less than first if there are none
+	id   string
+	host string
+	port int
 }
 
-// shards returns the nodes of a cluster. Those that are live share the slots.
+// slotRange is slots and the nodes that answer for them, the one that clients are to use first.
+type slotRange struct {
+	first, last int
+	nodes       []shard
+}
+
+// shards returns the nodes of a cluster.
 func shards(x *engine.Context, s *status.Cluster) (all []shard) {
-	live, n := s.Alive(), 0
 	for i := range s.Nodes {
 		node := &s.Nodes[i]
 		if node.Left {
 			continue
 		}
-		v := shard{Node: node, id: nodeID(s.ID, node.Number), last: -1}
+		v := shard{Node: node, id: nodeID(s.ID, node.Number)}
 		if host, port, err := net.SplitHostPort(node.Addr); err == nil {
 			v.host = host
 			v.port, _ = strconv.Atoi(port)
 		} else if node.Self {
 			v.port = x.Server().Facts().Port // a client knows the host
 		}
-		if node.Live {
-			v.first, v.last = placement.Slots*n/live, placement.Slots*(n+1)/live-1
-			n++
-		}
 		all = append(all, v)
 	}
 	return all
 }
 
-// nodeID returns the 40 digits that stand for a node.
-func nodeID(cluster uint64, number uint32) string { return fmt.Sprintf("%016x%024x", cluster, number) }
-
-// answering returns the nodes that answer for the slots of a live one: itself, then
-// those behind it in a circle, so that clients that take the first replica spread too.
-func answering(all []shard, of int) []shard {
-	list := all[of : of+1 : of+1]
-	for i := 1; i < len(all) && len(list) <= mostReplicas; i++ {
-		if v := all[(of+i)%len(all)]; v.Live {
-			list = append(list, v)
+// ranges returns all slots, in their order, with the nodes that answer for them.
+func ranges(x *engine.Context, all []shard) (list []slotRange) {
+	var live []shard
+	for _, v := range all {
+		if v.Live {
+			live = append(live, v)
 		}
+	}
+	holders := x.Server().Holders()
+	for n := range live {
+		if holders == nil {
+			list = append(list, slotRange{placement.Slots * n / len(live), placement.Slots*(n+1)/len(live) - 1, answering(live, n)})
+		}
+	}
+	for number, nodes := range holders {
+		const each = placement.Slots / placement.Shards
+		held := slices.DeleteFunc(slices.Clone(live), func(v shard) bool { return !slices.Contains(nodes, v.Number) })
+		if len(held) == 0 {
+			held = live // names and strings are at every node
+		}
+		if len(held) == 0 {
+			continue
+		}
+		held = answering(held, number%len(held))
+		if k := len(list) - 1; k >= 0 && sameNodes(list[k].nodes, held) {
+			list[k].last += each
+			continue
+		}
+		list = append(list, slotRange{number * each, (number+1)*each - 1, held})
 	}
 	return list
 }
 
+func sameNodes(a, b []shard) bool {
+	return slices.EqualFunc(a, b, func(a, b shard) bool { return a.Number == b.Number })
+}
+
+// nodeID returns the 40 digits that stand for a node.
+func nodeID(cluster uint64, number uint32) string { return fmt.Sprintf("%016x%024x", cluster, number) }
+
+// answering returns live nodes, beginning with one, then those behind it in a circle, so that
+// clients that take the first replica spread too.
+func answering(live []shard, of int) []shard {
+	list := slices.Concat(live[of:], live[:of])
+	return list[:min(len(list), 1+mostReplicas)]
+}
+
 func runClusterSlots(x *engine.Context, c *engine.Call, s *status.Cluster) {
 	var rows []answer.Reply
-	all := shards(x, s)
-	for i, v := range all {
-		if !v.Live {
-			continue
-		}
+	for _, v := range ranges(x, shards(x, s)) {
 		row := []answer.Reply{answer.Integer(int64(v.first)), answer.Integer(int64(v.last))}
-		for _, n := range answering(all, i) {
+		for _, n := range v.nodes {
 			row = append(row, answer.List(answer.Text(n.host), answer.Integer(int64(n.port)), answer.Text(n.id), answer.List()))
 		}
 		rows = append(rows, answer.List(row...))
@@ -150,22 +180,37 @@ func runClusterSlots(x *engine.Context, c *engine.Call, s *status.Cluster) {
 }
 
 func runClusterShards(x *engine.Context, c *engine.Call, s *status.Cluster) {
-	var rows []answer.Reply
 	all := shards(x, s)
-	for i, v := range all {
-		slots, nodes := answer.List(), all[i:i+1]
-		if v.Live {
-			slots, nodes = answer.List(answer.Integer(int64(v.first)), answer.Integer(int64(v.last))), answering(all, i)
+	type group struct {
+		nodes []shard
+		slots []answer.Reply
+	}
+	var groups []group
+	for _, v := range ranges(x, all) {
+		at := slices.IndexFunc(groups, func(g group) bool { return sameNodes(g.nodes, v.nodes) })
+		if at < 0 {
+			at = len(groups)
+			groups = append(groups, group{nodes: v.nodes})
 		}
+		groups[at].slots = append(groups[at].slots, answer.Integer(int64(v.first)), answer.Integer(int64(v.last)))
+	}
+	for i := range all { // those that answer for nothing
+		if !slices.ContainsFunc(groups, func(g group) bool { return g.nodes[0].Number == all[i].Number }) {
+			groups = append(groups, group{nodes: all[i : i+1]})
+		}
+	}
+	slices.SortStableFunc(groups, func(a, b group) int { return cmp.Compare(a.nodes[0].Number, b.nodes[0].Number) })
+	var rows []answer.Reply
+	for _, g := range groups {
 		var list []answer.Reply
-		for k := range nodes {
+		for k := range g.nodes {
 			role := "replica"
 			if k == 0 {
 				role = "master"
 			}
-			list = append(list, nodes[k].describe(role))
+			list = append(list, g.nodes[k].describe(role))
 		}
-		rows = append(rows, answer.Pairs(answer.Text("slots"), slots, answer.Text("nodes"), answer.List(list...)))
+		rows = append(rows, answer.Pairs(answer.Text("slots"), answer.List(g.slots...), answer.Text("nodes"), answer.List(list...)))
 	}
 	c.Answer(answer.List(rows...))
 }
@@ -189,14 +234,17 @@ func (v *shard) describe(role string) answer.Reply {
 
 func runClusterNodes(x *engine.Context, c *engine.Call, s *status.Cluster) {
 	var b strings.Builder
-	for _, v := range shards(x, s) {
-		flags, link, slots := "master", "connected", ""
+	all := shards(x, s)
+	first := map[uint32]string{}
+	for _, r := range ranges(x, all) {
+		first[r.nodes[0].Number] += fmt.Sprintf(" %d-%d", r.first, r.last)
+	}
+	for _, v := range all {
+		flags, link, slots := "master", "connected", first[v.Number]
 		if v.Self {
 			flags = "myself,master"
 		}
-		if v.Live {
-			slots = fmt.Sprintf(" %d-%d", v.first, v.last)
-		} else {
+		if !v.Live {
 			flags, link = flags+",fail", "disconnected"
 		}
 		seen := int64(0)
