@@ -80,7 +80,7 @@ var exitCodes = []struct {
 func manPage(cmd *cobra.Command) string {
 	var b strings.Builder
 	name := manName(cmd)
-	fmt.Fprintf(&b, ".TH %s 1 \"\" \"bloomery\" \"bloomery manual\"\n", strings.ToUpper(roff(name)))
+	fmt.Fprintf(&b, ".TH %s 1 \"\" \"bloomery %s\" \"bloomery manual\"\n", strings.ToUpper(roff(name)), release)
 	fmt.Fprintf(&b, ".SH NAME\n%s \\- %s\n", roff(name), roff(cmd.Short))
 	fmt.Fprintf(&b, ".SH SYNOPSIS\n.B %s\n", roff(cmd.UseLine()))
 	manText(&b, "DESCRIPTION", cmd.Long)

@@ -7,9 +7,14 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
+	"strings"
 
 	"github.com/spf13/cobra"
 )
+
+// release is the release that this tree is or becomes: manuals, packages, documents and
+// the changelog have the same.
+const release = "0.1.0"
 
 // version and commit are set by the linker in releases.
 var version, commit = "", ""
@@ -33,14 +38,27 @@ func thisBuild() build {
 				b.Commit = s.Value
 			}
 		}
-		if b.Version == "" && info.Main.Version != "" {
-			b.Version = info.Main.Version
+		if b.Version == "" {
+			b.Version = recorded(info.Main.Version)
 		}
 	}
 	if b.Version == "" {
-		b.Version = "(devel)"
+		b.Version = recorded("")
 	}
 	return b
+}
+
+// recorded returns the version of a build from what Go recorded: that of a tag, or a
+// pre-release of the release to come. Go calls a commit without tags before it v0.0.0.
+func recorded(version string) string {
+	commit, untagged := strings.CutPrefix(version, "v0.0.0-")
+	switch {
+	case untagged:
+		return "v" + release + "-dev." + commit
+	case version == "" || version == "(devel)":
+		return "v" + release + "-dev"
+	}
+	return version
 }
 
 // String is the line that version prints.

@@ -2,7 +2,7 @@
 // Linux, macOS and Windows, packages for Debian and Red Hat, a bill of materials
 // for each binary, and checksums of all files.
 //
-//	go run ./contrib/packaging -version 0.3.0
+//	go run ./contrib/packaging -version 0.1.0
 //
 // One commit gives one set of bytes: times are that of the commit, names are sorted,
 // owners and modes are fixed, and nothing of the machine gets into a file.

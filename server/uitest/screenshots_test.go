@@ -43,7 +43,7 @@ func TestScreenshots(t *testing.T) {
 		t.Skip("give a folder with -screenshots")
 	}
 	clock := newFastClock(5 * time.Hour)
-	s := stocked(t, server.Config{HTTPAdmin: true, Dir: t.TempDir(), Version: "0.3.0", Now: clock.now})
+	s := stocked(t, server.Config{HTTPAdmin: true, Dir: t.TempDir(), Version: "v0.1.0", Now: clock.now})
 	clock.run(func(round int) {
 		s.addMany("BF.MADD", "crawler:urls", 6000+round*110)
 		s.send("BF.EXISTS", "crawler:urls", fmt.Sprint("absent", round))

@@ -19,7 +19,7 @@ import (
 var create = engine.Command{
 	Name: "filter.create", Arity: -3, Flags: traits.Write | traits.DenyOOM | traits.Movable | traits.Derived,
 	Keys:       traits.Keys{traits.KeyAt(1, traits.KeyNew), {At: likeKey, Access: traits.KeyRO}},
-	Categories: []string{"write", "filter", "slow"}, Group: traits.GroupFilter, Since: "0.2.0",
+	Categories: []string{"write", "filter", "slow"}, Group: traits.GroupFilter, Since: "0.1.0",
 	Syntax: "key kind [CAPACITY n] [ERROR rate] [BITS per-key] [HEADROOM percent] [SEED n | RANDOM] [LIKE source] [KEYED id] " +
 		"[PARTS n] [SPAN time] [GENERATIONS n] [BURST n] [MEMBERS n] [NEED n] [SLA microseconds] [BUDGET bytes] [REPLICAS n | ALL] [NX] [OVER filter [filter ...]]",
 	Complexity: "O(n), n being the number of parts",

@@ -25,7 +25,7 @@ import (
 // remembered between two calls.
 var dump = engine.Command{
 	Name: "filter.dump", Arity: 3, Flags: traits.ReadOnly | traits.Heavy | traits.Outside, Keys: traits.OneKey(traits.KeyRO),
-	Categories: []string{"read", "filter", "slow"}, Group: traits.GroupFilter, Since: "0.2.0",
+	Categories: []string{"read", "filter", "slow"}, Group: traits.GroupFilter, Since: "0.1.0",
 	Syntax: "key cursor", Complexity: "O(n), n being the number of bytes returned",
 	Summary: "Returns a cursor and a piece of a filter in the format of its files, for FILTER.LOAD. Start with cursor 0; after the last piece the cursor is 0 again.",
 	Cost:    engine.ByBytes(4),
@@ -35,7 +35,7 @@ var dump = engine.Command{
 // load is FILTER.LOAD key cursor data [VERSION n] [SPAN time].
 var load = engine.Command{
 	Name: "filter.load", Arity: -4, Max: 8, Flags: traits.Write | traits.DenyOOM | traits.Steps, Keys: traits.OneKey(traits.KeyOW),
-	Categories: []string{"write", "filter", "slow", "delete"}, Group: traits.GroupFilter, Since: "0.2.0",
+	Categories: []string{"write", "filter", "slow", "delete"}, Group: traits.GroupFilter, Since: "0.1.0",
 	Syntax: "key cursor data [VERSION n] [SPAN time]", Complexity: "O(n), n being the number of bytes",
 	Summary: "Stores a piece that FILTER.DUMP returned, with its cursor; a whole file with cursor 1. The last piece creates the filter, or replaces the one that is there. With VERSION a filter of that version or a later one is not replaced. A window needs SPAN, unless it replaces one with as many generations.",
 	Cost:    costOfLoad,

@@ -13,7 +13,7 @@ import (
 // falseCmd is FILTER.FALSE key item [item ...].
 var falseCmd = engine.Command{
 	Name: "filter.false", Arity: -3, Flags: traits.ReadOnly | traits.Outside, Keys: traits.OneKey(traits.KeyRO),
-	Categories: []string{"read", "filter", "slow"}, Group: traits.GroupFilter, Since: "0.2.0",
+	Categories: []string{"read", "filter", "slow"}, Group: traits.GroupFilter, Since: "0.1.0",
 	Syntax: "key item [item ...]", Complexity: "O(n), n being the number of items",
 	Summary: "Counts false positives of the traffic: items that the filter contains and the caller's exact store does not. Returns for each whether the filter still contains it, so that it was counted.",
 	Cost:    engine.ByItems,
@@ -24,7 +24,7 @@ var falseCmd = engine.Command{
 // repair is FILTER.REPAIR key item [item ...].
 var repair = engine.Command{
 	Name: "filter.repair", Arity: -3, Flags: traits.Write | traits.DenyOOM | traits.Outside, Keys: traits.OneKey(traits.KeyRW),
-	Categories: []string{"write", "filter", "slow"}, Group: traits.GroupFilter, Since: "0.2.0",
+	Categories: []string{"write", "filter", "slow"}, Group: traits.GroupFilter, Since: "0.1.0",
 	Syntax: "key item [item ...]", Complexity: "O(n), n being the number of items",
 	Summary: "Adds items that the caller's exact store contains and the filter does not, counts them and raises an alarm: this should never be needed. Returns for each whether it was missing.",
 	Cost:    func(x *engine.Costs, c *engine.Call) { x.Add(c.Args[1], c.Args[2:]) },

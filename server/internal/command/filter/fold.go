@@ -15,7 +15,7 @@ import (
 // fold is FILTER.FOLD key [FIT].
 var fold = engine.Command{
 	Name: "filter.fold", Arity: -2, Max: 3, Flags: traits.Write | traits.Outside, Keys: traits.OneKey(traits.KeyRW),
-	Categories: []string{"write", "filter", "slow"}, Group: traits.GroupFilter, Since: "0.2.0",
+	Categories: []string{"write", "filter", "slow"}, Group: traits.GroupFilter, Since: "0.1.0",
 	Syntax: "key [FIT]", Complexity: "O(n), n being the number of bytes",
 	Summary: "Halves a filter of kind bloom, standard or split that holds few items, and its capacity. No item is lost. It is refused if the predicted false positive rate would exceed the one asked for. With FIT it is halved as often as its size and rate allow, which may be never.",
 	Cost:    engine.ByBytes(8),

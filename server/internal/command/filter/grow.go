@@ -13,7 +13,7 @@ import (
 // grow is FILTER.GROW key [ERROR rate].
 var grow = engine.Command{
 	Name: "filter.grow", Arity: -2, Max: 4, Flags: traits.Write | traits.DenyOOM | traits.Outside, Keys: traits.OneKey(traits.KeyRW),
-	Categories: []string{"write", "filter", "slow"}, Group: traits.GroupFilter, Since: "0.2.0",
+	Categories: []string{"write", "filter", "slow"}, Group: traits.GroupFilter, Since: "0.1.0",
 	Syntax: "key [ERROR rate]", Complexity: "O(n), n being the number of bytes",
 	Summary: "Turns a filter of kind bloom into a scalable one, which gets a layer when it is full. No item is lost. The false positive rate asked for doubles, unless ERROR sets another; ERROR must be more than the rate that the filter has now.",
 	Cost:    engine.ByBytes(8),

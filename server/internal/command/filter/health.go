@@ -16,7 +16,7 @@ import (
 // healthCmd is FILTER.HEALTH [MATCH pattern] [COUNT n].
 var healthCmd = engine.Command{
 	Name: "filter.health", Arity: -1, Max: 5, Flags: traits.ReadOnly | traits.Heavy | traits.Outside,
-	Categories: []string{"read", "filter", "slow"}, Group: traits.GroupFilter, Since: "0.2.0",
+	Categories: []string{"read", "filter", "slow"}, Group: traits.GroupFilter, Since: "0.1.0",
 	Syntax: "[MATCH pattern] [COUNT n]", Complexity: "O(n), n being the number of keys",
 	Summary: "Lists filters with their verdict, the reason for it and the command that helps. Filters whose verdict is not OK come first. Up to 100 are listed, or COUNT.",
 	Cost:    func(x *engine.Costs, c *engine.Call) { x.Describe(c.Args[1:]) },

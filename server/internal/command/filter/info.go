@@ -20,7 +20,7 @@ import (
 // card is FILTER.CARD key.
 var card = engine.Command{
 	Name: "filter.card", Arity: 2, Flags: traits.ReadOnly | traits.Fast, Keys: traits.OneKey(traits.KeyRO),
-	Categories: []string{"read", "filter", "fast"}, Group: traits.GroupFilter, Since: "0.2.0",
+	Categories: []string{"read", "filter", "fast"}, Group: traits.GroupFilter, Since: "0.1.0",
 	Syntax: "key", Complexity: "O(n), n being the number of parts",
 	Summary: "Returns the number of items in a filter, for many kinds an estimate from its bits.",
 	Cost:    engine.ByKeys((*engine.Costs).Look),
@@ -39,7 +39,7 @@ var card = engine.Command{
 // info is FILTER.INFO key [JSON].
 var info = engine.Command{
 	Name: "filter.info", Arity: -2, Max: 3, Flags: traits.ReadOnly | traits.Outside, Keys: traits.OneKey(traits.KeyRO),
-	Categories: []string{"read", "filter", "slow"}, Group: traits.GroupFilter, Since: "0.2.0",
+	Categories: []string{"read", "filter", "slow"}, Group: traits.GroupFilter, Since: "0.1.0",
 	Syntax: "key [JSON]", Complexity: "O(n), n being the number of parts",
 	Summary: "Describes a filter of any kind, BF, CF and sketches included: size, items, false positive rate asked for, predicted and measured, latency, and verdict.",
 	Cost:    costOfInfo,

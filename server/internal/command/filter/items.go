@@ -20,7 +20,7 @@ import (
 // add is FILTER.ADD key item [item ...].
 var add = engine.Command{
 	Name: "filter.add", Arity: -3, Flags: traits.Write | traits.DenyOOM | traits.Fast, Keys: traits.OneKey(traits.KeyRW),
-	Categories: []string{"write", "filter", "fast"}, Group: traits.GroupFilter, Since: "0.2.0",
+	Categories: []string{"write", "filter", "fast"}, Group: traits.GroupFilter, Since: "0.1.0",
 	Syntax: "key item [item ...]", Complexity: "O(n), n being the number of items",
 	Summary: "Adds items to a filter, and returns for each whether it was new. Kinds that count add an item that is there once more.",
 	Also:    alsoAdd,
@@ -31,7 +31,7 @@ var add = engine.Command{
 // has is FILTER.HAS key item [item ...].
 var has = engine.Command{
 	Name: "filter.has", Arity: -3, Flags: traits.ReadOnly | traits.Fast, Keys: traits.OneKey(traits.KeyRO),
-	Categories: []string{"read", "filter", "fast"}, Group: traits.GroupFilter, Since: "0.2.0",
+	Categories: []string{"read", "filter", "fast"}, Group: traits.GroupFilter, Since: "0.1.0",
 	Syntax: "key item [item ...]", Complexity: "O(n), n being the number of items",
 	Summary: "Returns for each item whether it may be in the filter. 0 is certain.",
 	Split:   splitItems,
@@ -41,7 +41,7 @@ var has = engine.Command{
 // del is FILTER.DEL key item [item ...].
 var del = engine.Command{
 	Name: "filter.del", Arity: -3, Flags: traits.Write | traits.Fast, Keys: traits.OneKey(traits.KeyRW),
-	Categories: []string{"write", "filter", "fast", "delete"}, Group: traits.GroupFilter, Since: "0.2.0",
+	Categories: []string{"write", "filter", "fast", "delete"}, Group: traits.GroupFilter, Since: "0.1.0",
 	Syntax: "key item [item ...]", Complexity: "O(n), n being the number of items",
 	Summary: "Deletes one occurrence of each item, and returns for each whether it was there. Delete only items that were added: otherwise others may be lost.",
 	Split:   splitItems,
@@ -51,7 +51,7 @@ var del = engine.Command{
 // addHash is FILTER.ADDHASH key hash [hash ...].
 var addHash = engine.Command{
 	Name: "filter.addhash", Arity: -3, Flags: traits.Write | traits.DenyOOM | traits.Fast, Keys: traits.OneKey(traits.KeyRW),
-	Categories: []string{"write", "filter", "fast"}, Group: traits.GroupFilter, Since: "0.2.0",
+	Categories: []string{"write", "filter", "fast"}, Group: traits.GroupFilter, Since: "0.1.0",
 	Syntax: "key hash [hash ...]", Complexity: "O(n), n being the number of hashes",
 	Summary: "FILTER.ADD for items that the client has hashed as the filter does, to 64 bits. Refused on filters with a secret key.",
 	Also:    alsoAdd,
@@ -62,7 +62,7 @@ var addHash = engine.Command{
 // hasHash is FILTER.HASHASH key hash [hash ...].
 var hasHash = engine.Command{
 	Name: "filter.hashash", Arity: -3, Flags: traits.ReadOnly | traits.Fast, Keys: traits.OneKey(traits.KeyRO),
-	Categories: []string{"read", "filter", "fast"}, Group: traits.GroupFilter, Since: "0.2.0",
+	Categories: []string{"read", "filter", "fast"}, Group: traits.GroupFilter, Since: "0.1.0",
 	Syntax: "key hash [hash ...]", Complexity: "O(n), n being the number of hashes",
 	Summary: "FILTER.HAS for items that the client has hashed as the filter does, to 64 bits. Refused on filters with a secret key.",
 	Split:   splitHashes,
@@ -146,7 +146,7 @@ func readHashes(w *scratch.Memory, _ *store.Part, items [][]byte) (first int) {
 // count is FILTER.COUNT key item [item ...].
 var count = engine.Command{
 	Name: "filter.count", Arity: -3, Flags: traits.ReadOnly | traits.Fast | traits.Outside, Keys: traits.OneKey(traits.KeyRO),
-	Categories: []string{"read", "filter", "fast"}, Group: traits.GroupFilter, Since: "0.2.0",
+	Categories: []string{"read", "filter", "fast"}, Group: traits.GroupFilter, Since: "0.1.0",
 	Syntax: "key item [item ...]", Complexity: "O(n), n being the number of items",
 	Summary: "Returns for each item how often it was added. The count may be too high, never too low.",
 	Cost:    engine.ByItems,
@@ -161,7 +161,7 @@ var count = engine.Command{
 // get is FILTER.GET key item [item ...].
 var get = engine.Command{
 	Name: "filter.get", Arity: -3, Flags: traits.ReadOnly | traits.Fast | traits.Outside, Keys: traits.OneKey(traits.KeyRO),
-	Categories: []string{"read", "filter", "fast"}, Group: traits.GroupFilter, Since: "0.3.0",
+	Categories: []string{"read", "filter", "fast"}, Group: traits.GroupFilter, Since: "0.1.0",
 	Syntax: "key item [item ...]", Complexity: "O(n), n being the number of items",
 	Summary: "Returns for each item its value in a map, or nil if it is certainly absent. An absent item gets some value with the false positive rate of the map.",
 	Cost:    engine.ByItems,

@@ -10,7 +10,7 @@ import (
 // kindsCmd is FILTER.KINDS.
 var kindsCmd = engine.Command{
 	Name: "filter.kinds", Arity: 1, Flags: traits.ReadOnly | traits.Fast, Categories: []string{"read", "filter", "fast"},
-	Group: traits.GroupFilter, Since: "0.2.0", Complexity: "O(1)",
+	Group: traits.GroupFilter, Since: "0.1.0", Complexity: "O(1)",
 	Summary: "Lists the kinds of filters and what each of them can do.",
 	Cost:    engine.BySlow,
 	Run: func(_ *engine.Context, c *engine.Call) {

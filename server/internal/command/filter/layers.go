@@ -13,7 +13,7 @@ import (
 // layers is FILTER.LAYERS key.
 var layers = engine.Command{
 	Name: "filter.layers", Arity: 2, Flags: traits.ReadOnly | traits.Outside, Keys: traits.OneKey(traits.KeyRO),
-	Categories: []string{"read", "filter", "slow"}, Group: traits.GroupFilter, Since: "0.3.0",
+	Categories: []string{"read", "filter", "slow"}, Group: traits.GroupFilter, Since: "0.1.0",
 	Syntax: "key", Complexity: "O(n), n being the number of layers",
 	Summary: "Describes what a filter of any kind consists of, BF and CF included: layers and sub-filters, the oldest first, generations, the newest first, members. Of very many, 256 are listed. Of kind layers it shows what each layer has stopped since the server started.",
 	Cost:    costOfLayers,
@@ -75,7 +75,7 @@ func costOfLayers(x *engine.Costs, c *engine.Call) {
 // density is FILTER.DENSITY key cells.
 var density = engine.Command{
 	Name: "filter.density", Arity: 3, Flags: traits.ReadOnly | traits.Outside, Keys: traits.OneKey(traits.KeyRO),
-	Categories: []string{"read", "filter", "slow"}, Group: traits.GroupFilter, Since: "0.3.0",
+	Categories: []string{"read", "filter", "slow"}, Group: traits.GroupFilter, Since: "0.1.0",
 	Syntax: "key cells", Complexity: "O(n), n being the number of cells",
 	Summary: "Cuts the array of a filter of any kind into cells and returns how full each is: the share of its bits that are set, or of its bytes that are not 0. Up to 4 KiB of a cell are looked at.",
 	Cost:    costOfDensity,

@@ -9,7 +9,7 @@ import (
 // read is FILTER.READ OWNER | LOCAL.
 var read = engine.Command{
 	Name: "filter.read", Arity: 2, Flags: traits.Fast | traits.Loading | traits.Stale, Categories: []string{"filter", "fast", "connection"},
-	Group: traits.GroupFilter, Since: "0.2.0", Syntax: "OWNER | LOCAL", Complexity: "O(1)",
+	Group: traits.GroupFilter, Since: "0.1.0", Syntax: "OWNER | LOCAL", Complexity: "O(1)",
 	Summary: "Sets what the reads of this connection see in a cluster. OWNER: everything that any node had acknowledged when they were sent; " +
 		"they wait for a majority of nodes. LOCAL, the default: what this node has. On a single server both are the same.",
 	Run: func(x *engine.Context, c *engine.Call) {

@@ -23,7 +23,7 @@ import (
 // rebuild is FILTER.REBUILD key BEGIN | FEED | COMMIT | ABORT | STATUS.
 var rebuild = engine.Command{
 	Name: "filter.rebuild", Arity: -3, Flags: traits.Write | traits.Outside | traits.NoMulti | traits.NoCluster, Keys: traits.OneKey(traits.KeyRW),
-	Categories: []string{"write", "filter", "slow", "delete"}, Group: traits.GroupFilter, Since: "0.2.0",
+	Categories: []string{"write", "filter", "slow", "delete"}, Group: traits.GroupFilter, Since: "0.1.0",
 	Syntax:     "key BEGIN [kind] [CAPACITY n] [ERROR rate] [NEWKEY id] | FEED item [item ...] | COMMIT [FORCE] | ABORT | STATUS",
 	Complexity: "O(n), n being the number of items of FEED, of parts of BEGIN and COMMIT; a COMMIT of a static kind builds it from all items",
 	Summary: "Builds a new filter beside one that stays in use. While the rebuild is open, items that are added go to both, and FEED adds to the new one " +

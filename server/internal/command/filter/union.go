@@ -24,7 +24,7 @@ import (
 var union = engine.Command{
 	Name: "filter.union", Arity: -3, Flags: traits.Write | traits.DenyOOM | traits.Outside,
 	Keys:       traits.Keys{traits.KeyAt(1, traits.KeyRW), {First: 2, Last: -1, Step: 1, Access: traits.KeyGet}},
-	Categories: []string{"write", "filter", "slow"}, Group: traits.GroupFilter, Since: "0.2.0",
+	Categories: []string{"write", "filter", "slow"}, Group: traits.GroupFilter, Since: "0.1.0",
 	Syntax: "destination source [source ...]", Complexity: "O(n), n being the number of bytes of all sources",
 	Summary: "Adds all items of the sources to the destination, which is created like the first source if it is not there. All must have the same shape and hash.",
 	Cost:    engine.ByBytes(4),
@@ -40,7 +40,7 @@ var union = engine.Command{
 var intersect = engine.Command{
 	Name: "filter.intersect", Arity: -3, Flags: traits.Write | traits.DenyOOM | traits.Outside,
 	Keys:       traits.Keys{traits.KeyAt(1, traits.KeyOW), {First: 2, Last: -1, Step: 1, Access: traits.KeyGet}},
-	Categories: []string{"write", "filter", "slow", "delete"}, Group: traits.GroupFilter, Since: "0.2.0",
+	Categories: []string{"write", "filter", "slow", "delete"}, Group: traits.GroupFilter, Since: "0.1.0",
 	Syntax: "destination source [source ...]", Complexity: "O(n), n being the number of bytes of all sources",
 	Summary: "Makes a filter of the items that are in all sources, and replaces the destination, which must not be one of them.",
 	Cost:    engine.ByBytes(4),
@@ -51,7 +51,7 @@ var intersect = engine.Command{
 // similar is FILTER.SIMILAR key key.
 var similar = engine.Command{
 	Name: "filter.similar", Arity: 3, Flags: traits.ReadOnly | traits.Outside, Keys: traits.Keys{{First: 1, Last: 2, Step: 1, Access: traits.KeyGet}},
-	Categories: []string{"read", "filter", "slow"}, Group: traits.GroupFilter, Since: "0.2.0",
+	Categories: []string{"read", "filter", "slow"}, Group: traits.GroupFilter, Since: "0.1.0",
 	Syntax: "key key", Complexity: "O(n), n being the number of bytes of both",
 	Summary: "Estimates how alike two filters of the same shape and hash are: the items in both over the items in at least one.",
 	Cost:    engine.ByBytes(4),
