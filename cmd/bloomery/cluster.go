@@ -4,11 +4,14 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"math"
 	"net"
+	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -91,10 +94,12 @@ those after it the contents of filters, W those of filters with REPLICAS ALL.
 
 lag is how many messages other nodes have applied and this one has not. HEAD is
 the last message of a lane, as far as the node knows. LEADER is the node that
-orders the messages of a lane. The node that decides removes expired keys for
-all nodes.
+orders the messages of a lane; - means that none is known, as while the others
+elect one after a kill. The node that decides removes expired keys for all
+nodes.
 
-Nodes are numbered in the order in which they joined. ROUND TRIP is how long a
+Nodes are listed in the order of --join, then the others; they are numbered in
+the order in which they joined. ROUND TRIP is how long a
 question takes from the node that was asked to another one and back, over a
 connection of their own (--cluster-peer-addr); - means that there is none, and
 such nodes ask each other through the log. SERVER is the name of the
@@ -245,6 +250,9 @@ func parseClusterInfo(text string) (c clusterJSON) {
 			*numbers[name], _ = strconv.Atoi(value)
 		}
 	}
+	slices.SortStableFunc(c.Nodes, func(a, b clusterNodeJSON) int {
+		return cmp.Or(cmp.Compare(a.place(), b.place()), cmp.Compare(a.Number, b.Number))
+	})
 	for i := range c.Nodes {
 		n := &c.Nodes[i]
 		n.Self = n.Number == c.Node
@@ -295,6 +303,16 @@ func parseClusterNode(number, value string) (n clusterNodeJSON) {
 		}
 	}
 	return n
+}
+
+// place returns where a log node stands in --join, which the name of its server begins with.
+// Other nodes come after all of them.
+func (n *clusterNodeJSON) place() int {
+	place := math.MaxInt
+	if _, err := fmt.Sscanf(n.Server, "join%d-", &place); err != nil {
+		return math.MaxInt
+	}
+	return place
 }
 
 // awaited returns how many nodes were not heard from yet.
@@ -356,7 +374,7 @@ func (c *clusterJSON) write(s *shell) error {
 	_, err = fmt.Fprint(w, "\nLANE\tAPPLIED\tHEAD\tLEADER\n")
 	errs = append(errs, err)
 	for _, l := range c.Lanes {
-		leader := l.Leader
+		leader := cmp.Or(l.Leader, "-")
 		if l.LeaderNode != 0 {
 			leader = fmt.Sprintf("node %d", l.LeaderNode)
 		}

@@ -48,6 +48,25 @@ func TestClusterStatusNamesProblems(t *testing.T) {
 	}
 }
 
+// TestClusterStatusInTheOrderOfJoin asks for nodes as --join has them, others after them, and for
+// a lane that nobody is known to lead.
+func TestClusterStatusInTheOrderOfJoin(t *testing.T) {
+	c := parseClusterInfo("cluster_name:c1\r\ncluster_node:1\r\ncluster_lane_CAT:applied=7,head=7,leader=,flight=0,waiting=0\r\n" +
+		"cluster_node_1:addr=c:1,live=1,log=1,server=join3-x\r\ncluster_node_2:addr=d:1,live=1,log=0,server=node-d\r\n" +
+		"cluster_node_3:addr=a:1,live=1,log=1,server=join1-y\r\ncluster_node_4:addr=e:1,live=1,log=0\r\ncluster_node_7:addr=b:1,live=1,log=1,server=join2-z\r\n")
+	var order []string
+	for _, n := range c.Nodes {
+		order = append(order, n.Addr)
+	}
+	if got := strings.Join(order, " "); got != "a:1 b:1 c:1 d:1 e:1" {
+		t.Errorf("the order is %s", got)
+	}
+	var out bytes.Buffer
+	if err := c.write(&shell{out: &out}); err != nil || !strings.Contains(out.String(), "CAT   7        7     -\n") {
+		t.Errorf("%v\n%s", err, &out)
+	}
+}
+
 // expired is a context whose time is over when a channel is closed.
 type expired struct {
 	context.Context

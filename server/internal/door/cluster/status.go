@@ -47,6 +47,7 @@ func (d *Door) Cluster() status.Cluster {
 		c.Lanes = append(c.Lanes, v)
 	}
 	d.describeNodes(&c)
+	dethrone(&c)
 	for i := range c.Nodes {
 		// Another node decides: the one whose server leads the catalogue.
 		if n := &c.Nodes[i]; c.Decider == 0 && n.Server != "" && n.Server == c.Lanes[0].Leader {
@@ -54,6 +55,27 @@ func (d *Door) Cluster() status.Cluster {
 		}
 	}
 	return c
+}
+
+// dethrone makes the leader of a lane unknown if its node is down: what was heard of the
+// lane last is then older than the news of its next leader.
+func dethrone(c *status.Cluster) {
+	down := map[string]bool{}
+	for i := range c.Nodes {
+		if n := &c.Nodes[i]; n.Server != "" && !n.Live && !n.Awaited {
+			down[n.Server] = true
+		}
+	}
+	for i := range c.Nodes { // a server can be of a node that left, too
+		if n := &c.Nodes[i]; n.Live || n.Awaited {
+			delete(down, n.Server)
+		}
+	}
+	for i := range c.Lanes {
+		if l := &c.Lanes[i]; down[l.Leader] {
+			l.Leader = ""
+		}
+	}
 }
 
 // describeNodes adds the nodes, and what an operator should look at.
