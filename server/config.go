@@ -35,6 +35,9 @@ type Config struct {
 	// HTTPAdmin allows HTTP requests that change something: without it HTTP is
 	// read-only.
 	HTTPAdmin bool
+	// HTTPDebug serves profiles and execution traces of the process under
+	// /debug/pprof, to requests with HTTPToken, which must be set.
+	HTTPDebug bool
 	// HTTPHosts are names under which HTTP requests without token and user may
 	// reach the server, besides localhost, addresses and the names in HTTP; "*"
 	// allows all. Others are refused: a page of another site could have given
@@ -165,6 +168,9 @@ func (c Config) completed() (Config, error) {
 		if _, err := c.endpoint("http", addr); err != nil {
 			return c, err
 		}
+	}
+	if c.HTTPDebug && c.HTTPToken == "" {
+		return c, errors.New("server: http-debug: profiles are for requests with the token: set http-token, too")
 	}
 	if c.MaxMemory == 0 {
 		c.MaxMemory = defaultMaxMemory()

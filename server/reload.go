@@ -1,12 +1,14 @@
 package server
 
-// Reload: certificates, secret keys and users, all or nothing.
+// Reload: certificates, secret keys, users and settings, all or nothing.
 
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/bloomery/bloomery/hashing"
+	"github.com/bloomery/bloomery/server/internal/engine"
 )
 
 // reloadStep is a part of the configuration that can be read again.
@@ -34,6 +36,26 @@ func (s *Server) reloadSteps() []reloadStep {
 func (s *Server) Reload() error {
 	s.reloading.Lock()
 	defer s.reloading.Unlock()
+	_, err := s.reload(s.read)
+	return err
+}
+
+// ReloadConfig is Reload, and puts the settings of c in force that are Live and differ from
+// those that the server was started with or that were reloaded last: what CONFIG SET has
+// changed meanwhile stays, unless c changes it, too. It returns the names of the other settings
+// that differ: they need a restart. On an error nothing has changed.
+func (s *Server) ReloadConfig(c Config) (restart []string, err error) {
+	next, err := c.complete()
+	if err != nil {
+		return nil, err
+	}
+	s.reloading.Lock()
+	defer s.reloading.Unlock()
+	return s.reload(next)
+}
+
+// reload puts a configuration in force. It is called with reloading held.
+func (s *Server) reload(next Config) (restart []string, err error) {
 	var errs []error
 	var all []func()
 	for _, read := range s.reloadSteps() {
@@ -42,17 +64,79 @@ func (s *Server) Reload() error {
 		all = append(all, apply)
 	}
 	if err := errors.Join(errs...); err != nil {
-		return err
+		return nil, err
+	}
+	changed, restart := s.differences(&next)
+	if err := s.change(changed, &next); err != nil {
+		return nil, err
 	}
 	for _, apply := range all {
 		apply()
 	}
+	s.read = next
+	var figures []any
+	if len(changed) > 0 {
+		figures = append(figures, "changed", names(changed))
+	}
 	if expires := s.certificateExpires(); !expires.IsZero() {
-		s.log.Info("reloaded", "certificate-expires", expires)
-	} else {
-		s.log.Info("reloaded")
+		figures = append(figures, "certificate-expires", expires)
+	}
+	s.log.Info("reloaded", figures...)
+	if len(restart) > 0 {
+		s.log.Warn("settings have changed that need a restart", "settings", strings.Join(restart, ","))
+	}
+	return restart, nil
+}
+
+// differences returns the settings that differ from what was read last and can be changed,
+// and the names of those that differ from what the server was started with and cannot.
+func (s *Server) differences(next *Config) (live []Setting, restart []string) {
+	for _, setting := range Settings() {
+		value := setting.Get(next)
+		switch {
+		case setting.Live && value != setting.Get(&s.read):
+			live = append(live, setting)
+		case !setting.Live && value != setting.Get(&s.config):
+			restart = append(restart, setting.Name)
+		}
+	}
+	return live, restart
+}
+
+// change puts settings in force as CONFIG SET does: all or none.
+func (s *Server) change(settings []Setting, next *Config) error {
+	if len(settings) == 0 {
+		return nil
+	}
+	words := [][]byte{[]byte("CONFIG"), []byte("SET")}
+	for _, setting := range settings {
+		value := redisValue(setting, next)
+		if setting.Secret {
+			value = setting.Get(next)
+		}
+		words = append(words, []byte(setting.Redis), []byte(value))
+	}
+	session := s.httpSession("reload", "")
+	defer s.engine.Close(session)
+	s.engine.Users.Trust(&session.Client)
+	var w engine.Workspace
+	defer w.Reset()
+	w.Add(words)
+	if s.engine.Exec(session, &w, 0) == 0 {
+		return errors.New("server: reload: the clients of the server are paused")
+	}
+	if reply := &w.Calls[0].Reply; reply.Failed() {
+		return fmt.Errorf("server: reload: %s: %s", names(settings), strings.TrimPrefix(reply.Text, "ERR "))
 	}
 	return nil
+}
+
+func names(settings []Setting) string {
+	var all []string
+	for _, s := range settings {
+		all = append(all, s.Name)
+	}
+	return strings.Join(all, ",")
 }
 
 // reloadKeys reads the secret keys again. Keys may come and go; filters that are

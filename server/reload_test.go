@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/server"
 )
 
@@ -306,4 +307,43 @@ func TestReloadNothing(t *testing.T) {
 	if err := errors.Join(s.Close(), s.Reload()); err != nil {
 		t.Error(err)
 	}
+}
+
+// TestReloadConfig changes settings of a server that runs: those that can change do, all or
+// none, those that cannot are named, and what CONFIG SET has changed stays.
+func TestReloadConfig(t *testing.T) {
+	config := server.Config{Addr: []string{"127.0.0.1:0"}, HTTP: []string{"127.0.0.1:0"}, MaxClients: 100, IdleTimeout: time.Minute}
+	s, _, _ := serveHTTP(t, config)
+	addr := s.Addr().String()
+	c := dial(t, addr)
+	c.expect("+OK\r\n", "CONFIG", "SET", "max-transaction", "777")
+	next := config
+	next.MaxClients, next.MaxQuery, next.Password = 200, 1<<20, "secret"
+	restart, err := s.ReloadConfig(next)
+	if err != nil || strings.Join(restart, " ") != "max-query" {
+		t.Fatalf("ReloadConfig() = %q, %v, want that max-query needs a restart", restart, err)
+	}
+	c.expect("*2\r\n$10\r\nmaxclients\r\n$3\r\n200\r\n", "CONFIG", "GET", "maxclients")
+	c.expect("*2\r\n$15\r\nmax-transaction\r\n$3\r\n777\r\n", "CONFIG", "GET", "max-transaction")
+	if got := dial(t, addr).do("AUTH", "secret"); got != "+OK\r\n" {
+		t.Errorf("AUTH with the new password = %q", got)
+	}
+	c.expect("+OK\r\n", "CONFIG", "SET", "maxclients", "300")
+	if restart, err = s.ReloadConfig(next); err != nil || len(restart) != 1 {
+		t.Errorf("the same again = %q, %v", restart, err)
+	}
+	c.expect("*2\r\n$10\r\nmaxclients\r\n$3\r\n300\r\n", "CONFIG", "GET", "maxclients")
+
+	bad := next
+	bad.MaxClients, bad.KeysFile = 400, ""
+	bad.Defaults.CuckooBucket, bad.Defaults.CuckooCapacity = 200, 100 // not together
+	if _, err := s.ReloadConfig(bad); err == nil {
+		t.Error("settings that do not fit are taken")
+	}
+	negative := next
+	negative.MaxClients = -1
+	if _, err := s.ReloadConfig(negative); !errors.Is(err, bloomery.ErrParameter) {
+		t.Errorf("a negative limit: %v", err)
+	}
+	c.expect("*2\r\n$10\r\nmaxclients\r\n$3\r\n300\r\n", "CONFIG", "GET", "maxclients")
 }

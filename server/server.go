@@ -47,8 +47,9 @@ type Server struct {
 	http      httpSide
 
 	certificates atomic.Pointer[certificates] // nil without TLS
-	// reloading is held by the one Reload that runs.
+	// reloading is held by the one Reload that runs, and guards read.
 	reloading sync.Mutex
+	read      Config        // what was read last, config at first
 	computing chan struct{} // holds one for each handshake that may compute
 
 	ended    chan struct{} // closed when the server is to end
@@ -114,7 +115,7 @@ func New(ctx context.Context, c Config) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{
-		config: c, log: c.Log, state: state, started: c.Now(), conns: map[int64]*conn{},
+		config: c, read: c, log: c.Log, state: state, started: c.Now(), conns: map[int64]*conn{},
 		ended: make(chan struct{}), done: make(chan struct{}),
 		settings: session.NewSettings(c.Defaults.inUse(), c.Password), quiet: quiet,
 		// One processor is left for others: a handshake takes a thousand

@@ -64,6 +64,7 @@ func Settings() []Setting {
 		listSetting("http", "127.0.0.1:8379", "where HTTP is served (API, metrics, page): addresses as in --addr; \"\" for none", func(c *Config) *[]string { return &c.HTTP }),
 		text("http-token", "", "token that HTTP requests can give instead of a user; better in BLOOMERY_HTTP_TOKEN or the file", func(c *Config) *string { return &c.HTTPToken }).secret(),
 		boolSetting("http-admin", false, "allow HTTP requests that change something; without it HTTP is read-only", func(c *Config) *bool { return &c.HTTPAdmin }),
+		boolSetting("http-debug", false, "serve profiles and traces of the process at /debug/pprof, to requests with the token", func(c *Config) *bool { return &c.HTTPDebug }),
 		listSetting("http-hosts", "", "names under which HTTP requests without token and user may reach the server, besides localhost and addresses; * for all", func(c *Config) *[]string { return &c.HTTPHosts }),
 		text("tls-cert", "", "file of the certificate for TLS and its chain, PEM; read again on SIGHUP", func(c *Config) *string { return &c.TLSCert }).redis("tls-cert-file").file(),
 		text("tls-key", "", "file of its private key, PEM", func(c *Config) *string { return &c.TLSKey }).redis("tls-key-file").file(),

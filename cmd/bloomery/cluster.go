@@ -99,13 +99,12 @@ elect one after a kill. The node that decides removes expired keys for all
 nodes.
 
 Nodes are listed in the order of --join, then the others; they are numbered in
-the order in which they joined. ROUND TRIP is how long a
-question takes from the node that was asked to another one and back, over a
-connection of their own (--cluster-peer-addr); - means that there is none, and
-such nodes ask each other through the log. SERVER is the name of the
-NATS server inside a node; in a log node it keeps the log. A machine whose
-folder was lost is a new node with a new number and a new server. A node that
-has just started shows other nodes as "not heard from yet"; it hears from those
+the order in which they joined. ROUND TRIP is how long a question takes from the
+node that was asked to another one and back, over a connection of their own
+(--cluster-peer-addr); - means that there is none, and such nodes ask each other
+through the log. SERVER is the name of the NATS server inside a node; in a log
+node it keeps the log. A machine whose folder was lost is a new node with a new
+number and a new server. A node that has just started shows other nodes as "not heard from yet"; it hears from those
 that are up within a second, and shows the others as down after five.
 
 Exit codes: 0 all is well, 1 something is not: the node or its cluster takes

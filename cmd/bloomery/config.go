@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -222,7 +223,11 @@ func (s *serveSettings) check() error {
 	if err := s.config.Check(); err != nil {
 		return err
 	}
-	_, err := newLog(io.Discard, s.logLevel, s.logFormat)
+	var level slog.LevelVar
+	if err := setLevel(&level, s.logLevel); err != nil {
+		return err
+	}
+	_, err := newLog(io.Discard, &level, s.logFormat)
 	return err
 }
 

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"crypto/ecdsa"
 	"crypto/elliptic"
@@ -20,6 +21,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/bloomery/bloomery/internal/resp"
 )
 
 // certify writes a certificate for 127.0.0.1 that signs itself, and its key, and
@@ -199,6 +202,36 @@ func TestConnectTLS(t *testing.T) {
 		code, _, errOut := loadFrom(t.Context(), numbered(5000), append(args, "users")...)
 		if code != 0 || !strings.HasPrefix(errOut, "users: 5,000 lines, ") {
 			t.Errorf("load %q = %d, %q", args, code, errOut)
+		}
+	}
+}
+
+// TestHangupSettings changes the configuration file of a server in a process of its own: SIGHUP
+// puts in force what can change, names what cannot, and a file that is wrong changes nothing.
+func TestHangupSettings(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "bloomery.toml")
+	write(t, file, []byte("max-clients = 100\n"))
+	c := startChild(t, "--dir", "", "--max-transaction", "50", "--config", file)
+	t.Cleanup(c.kill)
+	hangup := func(text, log string) {
+		t.Helper()
+		write(t, file, []byte(text))
+		_ = c.cmd.Process.Signal(syscall.SIGHUP)
+		c.says(t, log)
+	}
+	hangup("max-clients = many\n", "nothing was reloaded")
+	hangup("max-clients = 200\nmax-query = \"1MiB\"\nmax-transaction = 60\n", "need a restart\" settings=max-query")
+	hangup("max-clients = 300\nmax-query = \"1MiB\"\nlog-level = \"error\"\n", "msg=reloaded changed=max-clients")
+	nc, err := net.Dial("tcp", c.addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = nc.Close() }()
+	r := bufio.NewReader(nc)
+	for setting, want := range map[string]string{"maxclients": "300", "max-transaction": "50"} { // a flag goes before the file
+		var reply resp.Reply
+		if err := ask(nc, r, &reply, "CONFIG", "GET", setting); err != nil || len(reply.Array) != 2 || string(reply.Array[1].Text) != want {
+			t.Errorf("CONFIG GET %s = %v, %v, want %s", setting, reply, err, want)
 		}
 	}
 }

@@ -5,6 +5,7 @@ package main
 import (
 	"bytes"
 	"compress/gzip"
+	"log/slog"
 	"net"
 	"path/filepath"
 	"strings"
@@ -142,7 +143,7 @@ func TestHTTPGivesWay(t *testing.T) {
 	}
 	defer func() { _ = taken.Close() }()
 	var log bytes.Buffer
-	text, err := newLog(&log, "info", "text")
+	text, err := newLog(&log, slog.LevelInfo, "text")
 	if err != nil {
 		t.Fatal(err)
 	}

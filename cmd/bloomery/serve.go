@@ -12,6 +12,7 @@ import (
 	"os/signal"
 	"runtime/debug"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -57,9 +58,12 @@ answered (always), at most one second (everysec), or what the system had not
 written (no).
 
 With --tls-cert and --tls-key there is TLS on every HOST:PORT; plain:HOST:PORT
-and unix sockets have none. On SIGHUP the server reads certificates, secret keys
-and users again: all of them or, if one file is wrong, none. The log names the
-file.
+and unix sockets have none.
+
+On SIGHUP the server reads its configuration file, certificates, secret keys and
+users again: all of them or, if one file is wrong, none. The log names the file,
+the settings that have changed, and those that need a restart: all but those
+that CONFIG SET can change, and --log-level.
 
 With --cluster the server is a node of a cluster: several servers with one set
 of keys, each of which takes any client. --join lists the three or five nodes
@@ -119,10 +123,15 @@ func runServe(ctx context.Context, flags *pflag.FlagSet, c *server.Config, o *se
 	if file, ok := os.LookupEnv(envName("config")); ok && o.file == "" {
 		o.file = file
 	}
+	typed := flagValues(flags)
 	if err := loadSettings(flags, o.file, os.LookupEnv, notSettings...); err != nil {
 		return fmt.Errorf("serve: %w", err)
 	}
-	log, err := newLog(errOut, o.logLevel, o.logFormat)
+	var level slog.LevelVar
+	if err := setLevel(&level, o.logLevel); err != nil {
+		return fmt.Errorf("serve: %w", err)
+	}
+	log, err := newLog(errOut, &level, o.logFormat)
 	if err != nil {
 		return fmt.Errorf("serve: %w", err)
 	}
@@ -140,7 +149,8 @@ func runServe(ctx context.Context, flags *pflag.FlagSet, c *server.Config, o *se
 	hangups := make(chan os.Signal, 1) // caught from now on: it would end the process
 	signal.Notify(hangups, syscall.SIGHUP)
 	defer signal.Stop(hangups)
-	if err := serveAgain(ctx, log, func() error { return serveOnce(ctx, *c, hangups, log) }); err != nil {
+	reload := func(s *server.Server) error { return reloadSettings(s, typed, o, c, &level) }
+	if err := serveAgain(ctx, log, func() error { return serveOnce(ctx, *c, hangups, reload, log) }); err != nil {
 		return serveError(c.Dir, err)
 	}
 	return nil
@@ -160,7 +170,7 @@ func serveAgain(ctx context.Context, log *slog.Logger, serve func() error) error
 }
 
 // serveOnce starts a server and serves until it ends.
-func serveOnce(ctx context.Context, c server.Config, hangups <-chan os.Signal, log *slog.Logger) error {
+func serveOnce(ctx context.Context, c server.Config, hangups <-chan os.Signal, reload func(*server.Server) error, log *slog.Logger) error {
 	s, err := startServer(ctx, c, server.New)
 	if s == nil && ctx.Err() != nil {
 		log.Info("stopped before the data was read")
@@ -170,21 +180,58 @@ func serveOnce(ctx context.Context, c server.Config, hangups <-chan os.Signal, l
 		return err
 	}
 	ended := make(chan struct{})
+	var reloading sync.WaitGroup
+	defer reloading.Wait()
 	defer close(ended)
-	go reloads(s, hangups, ended, log)
+	reloading.Go(func() { reloads(s, hangups, ended, reload, log) })
 	go giveBack(ended, heapFigures, debug.FreeOSMemory)
 	defer notifyManager(ctx, log)()
 	return s.Serve(ctx)
 }
 
+// flagValues returns the flags that were given, with their values.
+func flagValues(flags *pflag.FlagSet) map[string]string {
+	all := map[string]string{}
+	flags.Visit(func(f *pflag.Flag) { all[f.Name] = f.Value.String() })
+	return all
+}
+
+// reloadSettings reads the settings again, from the same flags, the environment and the file,
+// and puts those in force that can change. c becomes what was read.
+func reloadSettings(s *server.Server, typed map[string]string, o *serveOptions, c *server.Config, level *slog.LevelVar) error {
+	var next server.Config
+	var options serveOptions
+	flags := pflag.NewFlagSet("serve", pflag.ContinueOnError)
+	serveFlags(flags, &next, &options)
+	for name, value := range typed {
+		if err := flags.Set(name, value); err != nil {
+			return fmt.Errorf("--%s: %w", name, err)
+		}
+	}
+	if err := loadSettings(flags, o.file, os.LookupEnv, notSettings...); err != nil {
+		return err
+	}
+	var changed slog.LevelVar
+	if err := setLevel(&changed, options.logLevel); err != nil {
+		return err
+	}
+	next.Log, next.Version, next.File, next.Now, next.HTTPMayMove, next.OnHeapLimit = c.Log, c.Version, c.File, c.Now, c.HTTPMayMove, c.OnHeapLimit
+	if _, err := s.ReloadConfig(next); err != nil {
+		return err
+	}
+	level.Set(changed.Level())
+	*c = next
+	return nil
+}
+
 // reloads has the server read its files again whenever it is asked to.
-func reloads(s *server.Server, hangups <-chan os.Signal, ended <-chan struct{}, log *slog.Logger) {
+func reloads(s *server.Server, hangups <-chan os.Signal, ended <-chan struct{}, reload func(*server.Server) error, log *slog.Logger) {
 	for {
 		select {
 		case <-ended:
 			return
 		case <-hangups:
-			if err := s.Reload(); err != nil {
+			if err := reload(s); err != nil {
 				log.Error("nothing was reloaded, the old state stays in force", "error", err)
 			}
 		}
@@ -248,12 +295,18 @@ func serveError(dir string, err error) error {
 	return wrapped
 }
 
-func newLog(w io.Writer, level, format string) (*slog.Logger, error) {
+// setLevel sets a level of the log by its word.
+func setLevel(level *slog.LevelVar, word string) error {
 	var l slog.Level
-	if err := l.UnmarshalText([]byte(level)); err != nil {
-		return nil, fmt.Errorf("log level %q: want debug, info, warn or error", level)
+	if err := l.UnmarshalText([]byte(word)); err != nil {
+		return fmt.Errorf("log level %q: want debug, info, warn or error", word)
 	}
-	options := &slog.HandlerOptions{Level: l}
+	level.Set(l)
+	return nil
+}
+
+func newLog(w io.Writer, level slog.Leveler, format string) (*slog.Logger, error) {
+	options := &slog.HandlerOptions{Level: level}
 	switch format {
 	case "text":
 		return slog.New(slog.NewTextHandler(w, options)), nil

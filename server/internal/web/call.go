@@ -21,6 +21,7 @@ type call struct {
 	r        *http.Request
 	session  *engine.Session // nil for what needs none
 	known    bool            // the client has given the token, or the password of a user
+	trusted  bool            // it was the token
 	unwatch  func() bool     // ends what ends the session with the request
 	spaces   []*engine.Workspace
 	held     int  // bytes of the body, in the budget
@@ -52,10 +53,17 @@ func (c *call) admit(a access) error {
 			return nil // the page asks for it
 		}
 		return c.h.protect(c.r)
+	case inside:
+		if !c.h.Debug {
+			return noSuchPath
+		}
 	case reads, writes:
 	}
 	if err := c.identify(); err != nil {
 		return err
+	}
+	if a == inside && !c.trusted {
+		return problem{http.StatusUnauthorized, "unauthorized", "profiles and traces need the token (Authorization: Bearer)"}
 	}
 	if a == writes {
 		return c.authorize()

@@ -105,7 +105,7 @@ func (c *call) identify() error {
 		}
 		c.open()
 		h.Engine.Users.Trust(&c.session.Client)
-		c.known = true
+		c.known, c.trusted = true, true
 	case basic:
 		c.open()
 		if _, err := c.do("AUTH", user, password); err != nil {

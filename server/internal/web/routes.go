@@ -27,6 +27,7 @@ const (
 	writes                // who may change something, and only if http-admin is set
 	static                // nothing secret: no session, refused by protected mode only
 	anybody               // whoever can connect: for probes
+	inside                // who has the token, and only if http-debug is set
 )
 
 // anyFile is the path that all others are, too: of what is not there, it is no part.
@@ -34,7 +35,7 @@ const anyFile = "/{file...}"
 
 // routes returns all there is. Each file has the routes of its subject.
 func (h *Handler) routes() []route {
-	return slices.Concat(probeRoutes, filterRoutes, itemRoutes, cureRoutes, overviewRoutes, eventRoutes, openapiRoutes, questionRoutes(), tabRoutes, pageRoutes)
+	return slices.Concat(probeRoutes, debugRoutes, filterRoutes, itemRoutes, cureRoutes, overviewRoutes, eventRoutes, openapiRoutes, questionRoutes(), tabRoutes, pageRoutes)
 }
 
 func (h *Handler) register() {

@@ -39,6 +39,8 @@ type Config struct {
 	Token string
 	// Admin allows requests that change something.
 	Admin bool
+	// Debug serves profiles and traces to requests with the token.
+	Debug bool
 	// Protected refuses anonymous requests of other machines while there is no
 	// password.
 	Protected bool
