@@ -120,3 +120,4 @@ if (rendered && token()) await refresh();
 const tab = await import(`./${body.dataset.tab}.js`);
 await tab.mount(view, ctx);
 body.dataset.ready = "true";
+performance.mark("bloomery-ready");

@@ -42,6 +42,9 @@ type frame struct {
 	// Server reports that there is a server, and not the page alone; Admin that it
 	// allows changes from here.
 	Server, Admin bool
+	// Static and Policy are for the page as files alone, which is written elsewhere.
+	Static bool
+	Policy string
 	// Problem is why there is no data, nil if there is.
 	Problem *problem
 
