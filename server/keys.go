@@ -63,9 +63,14 @@ func readKeys(name string) (keys secretKeys, err error) {
 	return keys, nil
 }
 
-// onlyOwner refuses a file that others than its owner can read.
+// onlyOwner refuses a file that others than its owner can read. Its group may read one of root's:
+// that is how a secret of the system reaches the user of the server, in Kubernetes for one.
 func onlyOwner(name string, info fs.FileInfo) error {
-	if mode := info.Mode().Perm(); mode&0o077 != 0 && runtime.GOOS != "windows" {
+	others := fs.FileMode(0o077)
+	if ofRoot(info) && os.Geteuid() != 0 {
+		others = 0o037
+	}
+	if mode := info.Mode().Perm(); mode&others != 0 && runtime.GOOS != "windows" {
 		return fmt.Errorf("%s has mode %04o, which lets others read it: chmod 600 %s", name, mode, name)
 	}
 	return nil
