@@ -18,10 +18,15 @@ VERSION ?= $(shell scripts/version)
 TARGETS ?=
 PREFIX  ?= /usr/local
 DESTDIR ?=
+DIR     ?= site
+DRY     ?=
+KEY     ?=
+IMAGE   ?=
 SHARE    = $(DESTDIR)$(PREFIX)/share
 
 .DEFAULT_GOAL := help
 .PHONY: help run cluster torture build test stages check unit race purego tiers cross cross-vet vet-modules contrib contrib-figures narrow golden fuzz fuzz-short lint fmt generate clean-tree bench bench-compare bench-peers bench-lookups bench-hashes bench-cli bench-readers bench-server bench-cluster bench-questions clients rules redis-cli dcso bench-test mutants scale soak gate chaos-debug ui screenshots bench-door promises install uninstall packages package-test reproduce examples examples-full scale-literature
+.PHONY: page-export page-test release release-test push-image portable cover vuln workflows chart
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -55,7 +60,16 @@ packages: ## archives, .deb, .rpm, bills of materials and checksums of VERSION i
 
 package-test: packages ## install the .deb, use it, purge it; needs root and a Debian without bloomery
 	scripts/package-test dist/bloomery_*_$$(dpkg --print-architecture).deb
-	scripts/image-test dist/bloomery_*_linux_$$(dpkg --print-architecture).tar.gz
+	scripts/image-test dist/bloomery_*_image.tar
+
+release: ## a whole release of VERSION=v0.1.0 in dist/, signed with KEY and checked; DRY=1 needs neither tag nor key
+	DRY=$(DRY) KEY=$(KEY) scripts/release $(VERSION) $(TARGETS)
+
+release-test: ## a release without an account, for this processor alone: made, verified, its image run
+	DRY=1 scripts/release v$$(sed -n 's/^const release = "\(.*\)"$$/\1/p' cmd/bloomery/version.go) linux/$$(go env GOARCH)
+
+push-image: ## push the image of dist/ to IMAGE=registry/name:tag, with skopeo; needs an account there
+	skopeo copy --all oci-archive:$$(ls dist/bloomery_*_image.tar) docker://$(IMAGE)
 
 reproduce: packages ## make the packages again from a copy of this commit: the checksums must be the same
 	scripts/reproduce $(VERSION) $(TARGETS)
@@ -74,7 +88,7 @@ BESIDE := race ui fuzz-short clients cross purego tiers redis-cli
 timed-%:
 	@$(STAGE) $* $(MAKE) -s $*
 
-check: test ## test, and lint, 32 bits, other systems, benchmarks, a clean tree after generate, longer fuzzing
+check: test ## test, and lint, 32 bits, other systems, benchmarks, a release, a clean tree after generate, longer fuzzing
 	@$(STAGE) lint     $(MAKE) -s lint
 	@$(STAGE) narrow   $(MAKE) -s narrow
 	@$(STAGE) cross    $(MAKE) -s cross-vet
@@ -83,6 +97,10 @@ check: test ## test, and lint, 32 bits, other systems, benchmarks, a clean tree 
 	@$(STAGE) rules    $(MAKE) -s rules
 	@$(STAGE) dcso     $(MAKE) -s dcso
 	@$(STAGE) bench    $(MAKE) -s bench-test
+	@$(STAGE) workflows $(MAKE) -s workflows
+	@$(STAGE) chart    $(MAKE) -s chart
+	@$(STAGE) page     $(MAKE) -s page-test
+	@$(STAGE) release  $(MAKE) -s release-test
 	@$(STAGE) generate $(MAKE) -s clean-tree
 	@$(STAGE) fuzz     $(MAKE) -s fuzz
 
@@ -133,12 +151,25 @@ ui: ## the page, and the reader for JavaScript, in a browser, which is installed
 	go test -vet=off -run Chromium ./contrib/readers -browser
 	cd server/uitest && go test -vet=off ./...
 
+page-export: ## write the page without a server as static files into DIR=site, for any web server
+	go run ./page/export -dir $(DIR)
+
+page-test: ## use the exported page in a browser, from a plain file server; prints sizes and times
+	@scripts/need-chromium
+	dir=$$(mktemp -d) && trap 'rm -rf "$$dir"' EXIT && go run ./page/export -dir "$$dir" && \
+		cd server/uitest && go test -vet=off -count=1 -v -run TestExported ./... -exported "$$dir"
+
 screenshots: ## remake the pictures of the page in docs/img
 	@scripts/need-chromium
 	cd server/uitest && go test -count=1 -run TestScreenshots -screenshots "$(CURDIR)/docs/img" ./...
 
 rules: ## the alerts under promtool, which is installed if it is missing
 	scripts/promtool-check.sh
+
+# Server and command line are only vetted: their tests use signals, sockets and limits of Linux.
+portable: ## vet all; the tests of the library and of formats, which run on every system
+	go vet ./...
+	go test -vet=off -short ./bloom ./codec ./compose ./counting ./cuckoo ./exact ./foreign/... ./fuse ./hashing/... ./internal/... ./page/... ./quotient ./ribbon ./sizing
 
 # What compiles is asked of the types, from source: compiling takes a minute for each.
 cross: ## type-check all, tests too, for other systems and for 32 bits, and the benchmarks
@@ -179,6 +210,18 @@ dcso: ## files of DCSO's program, both ways; it is installed if it is missing
 
 redis-cli: ## the server under redis-cli, if there is one
 	scripts/redis-cli-check.sh
+
+cover: ## how much of each package of PKG=./... its own tests run, as a table
+	@scripts/cover $(PKG)
+
+vuln: ## known vulnerabilities in what the program uses; needs the database of govulncheck, from the network
+	go run golang.org/x/vuln/cmd/govulncheck@v1.8.0 ./...
+
+workflows: ## check .github/workflows with actionlint
+	go tool -modfile=.github/tools.mod actionlint
+
+chart: ## helm lint and helm template of the chart, compared with golden files; UPDATE=1 writes them
+	UPDATE=$(UPDATE) scripts/chart
 
 golden: ## files of every format version must still be read
 	go test -count=1 -run Golden ./...

@@ -104,8 +104,9 @@ node that was asked to another one and back, over a connection of their own
 (--cluster-peer-addr); - means that there is none, and such nodes ask each other
 through the log. SERVER is the name of the NATS server inside a node; in a log
 node it keeps the log. A machine whose folder was lost is a new node with a new
-number and a new server. A node that has just started shows other nodes as "not heard from yet"; it hears from those
-that are up within a second, and shows the others as down after five.
+number and a new server. A node that has just started shows other nodes as "not
+heard from yet"; it hears from those that are up within a second, and shows the
+others as down after five.
 
 Exit codes: 0 all is well, 1 something is not: the node or its cluster takes
 no writes, a node is down or not heard from yet, or the node reports a problem;

@@ -52,7 +52,7 @@ func TestEnvironmentNames(t *testing.T) {
 		known = append(known, s.Env())
 	}
 	variable := regexp.MustCompile(`BLOOMERY_[A-Z_]+`)
-	for _, name := range []string{"Dockerfile", "compose.yaml", "contrib/packaging/environment", "contrib/systemd/bloomery.service", "docs/install.md"} {
+	for _, name := range []string{"Dockerfile", "compose.yaml", "contrib/packaging/environment", "contrib/systemd/bloomery.service", "contrib/helm/bloomery/templates/statefulset.yaml", "docs/install.md"} {
 		for _, found := range variable.FindAllString(readRoot(t, name), -1) {
 			if !slices.Contains(known, found) {
 				t.Errorf("%s has %s, which is no setting", name, found)
@@ -115,5 +115,57 @@ func TestCompose(t *testing.T) {
 	}
 	if !strings.Contains(readRoot(t, "contrib/prometheus/prometheus.yml"), `targets: ["bloomery:8379"]`) {
 		t.Error("Prometheus asks another port")
+	}
+}
+
+// TestWorkflows asks that every step of .github/workflows which calls make names a target that
+// there is, so that each works without them.
+func TestWorkflows(t *testing.T) {
+	makefile := readRoot(t, "Makefile")
+	files, err := filepath.Glob("../../.github/workflows/*.yml")
+	if err != nil || len(files) < 3 {
+		t.Fatalf("%q, %v", files, err)
+	}
+	n := 0
+	for _, name := range files {
+		text := readRoot(t, filepath.Join(".github/workflows", filepath.Base(name)))
+		for _, line := range regexp.MustCompile(`run: make ([^\n]*)`).FindAllStringSubmatch(text, -1) {
+			for word := range strings.FieldsSeq(line[1]) {
+				if strings.Contains(word, "=") || strings.Contains(word, "\"") {
+					continue // a variable
+				}
+				if word == ">>" {
+					break
+				}
+				n++
+				if !strings.Contains(makefile, "\n"+word+":") {
+					t.Errorf("%s calls make %s, which is no target", name, word)
+				}
+			}
+		}
+	}
+	if n < 10 {
+		t.Errorf("%d targets were found", n)
+	}
+}
+
+// TestChart asks that the Helm chart is of this release, and asks for the ports and the user of the
+// image.
+func TestChart(t *testing.T) {
+	chart := readRoot(t, "contrib/helm/bloomery/Chart.yaml")
+	for _, want := range []string{"\nversion: " + release + "\n", "\nappVersion: " + release + "\n"} {
+		if !strings.Contains(chart, want) {
+			t.Errorf("Chart.yaml does not have %q", want)
+		}
+	}
+	set := readRoot(t, "contrib/helm/bloomery/templates/statefulset.yaml")
+	image := readRoot(t, "Dockerfile")
+	for _, m := range regexp.MustCompile(`(?m)^EXPOSE (\d+) (\d+)$`).FindStringSubmatch(image)[1:] {
+		if !strings.Contains(set, "containerPort: "+m+"}") {
+			t.Errorf("the chart does not have port %s of the image", m)
+		}
+	}
+	if user := regexp.MustCompile(`(?m)^USER (\d+):`).FindStringSubmatch(image)[1]; !strings.Contains(set, "runAsUser: "+user+"\n") {
+		t.Errorf("the chart does not run as user %s", user)
 	}
 }

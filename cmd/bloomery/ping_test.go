@@ -220,8 +220,8 @@ func TestHangupSettings(t *testing.T) {
 		c.says(t, log)
 	}
 	hangup("max-clients = many\n", "nothing was reloaded")
-	hangup("max-clients = 200\nmax-query = \"1MiB\"\nmax-transaction = 60\n", "need a restart\" settings=max-query")
-	hangup("max-clients = 300\nmax-query = \"1MiB\"\nlog-level = \"error\"\n", "msg=reloaded changed=max-clients")
+	hangup("max-clients = 200\nmax-query = \"1MiB\"\nmax-transaction = 60\n", `"settings":"max-query"`)
+	hangup("max-clients = 300\nmax-query = \"1MiB\"\nlog-level = \"error\"\n", `"changed":"max-clients"`)
 	nc, err := net.Dial("tcp", c.addr)
 	if err != nil {
 		t.Fatal(err)

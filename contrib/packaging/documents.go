@@ -53,6 +53,9 @@ func (r *release) documents(ctx context.Context) error {
 	if err := os.WriteFile(filepath.Join(r.stage, "THIRD_PARTY_LICENSES"), licences, 0o644); err != nil {
 		return err
 	}
+	if err := r.notes(); err != nil {
+		return err
+	}
 	return r.timeStage()
 }
 
@@ -98,9 +101,10 @@ func compressAll(from, to string) error {
 // archiveFiles returns what an archive has in it, by name.
 func (r *release) archiveFiles(t target) ([]file, error) {
 	files := []file{{t.binary(), filepath.Join(r.stage, t.String(), t.binary()), 0o755}}
-	for _, name := range []string{"LICENSE", "README.md", "CHANGELOG.md"} {
+	for _, name := range []string{"LICENSE", "README.md"} {
 		files = append(files, file{name, filepath.Join(r.root, name), 0o644})
 	}
+	files = append(files, file{"CHANGELOG.md", filepath.Join(r.stage, "CHANGELOG.md"), 0o644})
 	files = append(files, file{"THIRD_PARTY_LICENSES", filepath.Join(r.stage, "THIRD_PARTY_LICENSES"), 0o644})
 	if t.os == "linux" {
 		files = append(files, file{"bloomery.service", filepath.Join(r.root, "contrib", "systemd", "bloomery.service"), 0o644})

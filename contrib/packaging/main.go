@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/ed25519"
 	"errors"
 	"flag"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -65,7 +67,20 @@ func main() {
 		r.targets, err = parseTargets(s)
 		return err
 	})
+	flag.Func("key", "`FILE` of an Ed25519 private key, PEM, that signs the checksums", func(name string) (err error) {
+		r.key, err = readKey(name)
+		return err
+	})
+	image := flag.String("unpack", "", "unpack this `IMAGE` instead, for the processor -arch into the folder -out, which must be empty")
+	arch := flag.String("arch", runtime.GOARCH, "processor of -unpack")
 	flag.Parse()
+	if *image != "" {
+		if err := unpack(*image, *arch, r.out, os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, "packaging:", err)
+			os.Exit(1)
+		}
+		return
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err := r.make(ctx)
 	stop()
@@ -80,6 +95,7 @@ type release struct {
 	root, out, version string
 	targets            []target // all if it is nil
 
+	key    ed25519.PrivateKey // signs it, unless it is nil
 	commit string
 	when   time.Time // of the commit: the time of all files
 	stage  string    // a folder for what goes into archives
@@ -128,7 +144,29 @@ func (r *release) make(ctx context.Context) (err error) {
 			return fmt.Errorf("%s: %w", t, err)
 		}
 	}
-	return writeSums(r.out)
+	for _, step := range []func() error{r.images, r.chart, r.writeFormula, func() error { return r.page(ctx) }} {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	if err := writeSums(r.out); err != nil {
+		return err
+	}
+	return r.sign()
+}
+
+// page packs the calculator and the lessons as files for any web server.
+func (r *release) page(ctx context.Context) error {
+	dir := filepath.Join(r.stage, "page")
+	if _, err := r.run(ctx, r.root, nil, "go", "run", "./page/export", "-dir", dir); err != nil {
+		return err
+	}
+	files, err := filesOf(dir)
+	if err != nil {
+		return err
+	}
+	base := "bloomery_" + r.version + "_page"
+	return writeTar(filepath.Join(r.out, base+".tar.gz"), base, files, r.when)
 }
 
 // commitTime returns the time of the commit, or what SOURCE_DATE_EPOCH says.

@@ -7,6 +7,8 @@ import (
 	"archive/tar"
 	"bytes"
 	"compress/gzip"
+	"crypto/ed25519"
+	"crypto/rand"
 	"debug/elf"
 	"encoding/binary"
 	"encoding/json"
@@ -113,6 +115,11 @@ func pretendGo(args []string) error {
 		if err := errors.Join(err, os.MkdirAll(filepath.Dir(name), 0o755), os.WriteFile(name, program, 0o700)); err != nil {
 			return err
 		}
+	case "run":
+		dir := args[slices.Index(args, "-dir")+1]
+		if err := errors.Join(os.MkdirAll(dir, 0o755), os.WriteFile(filepath.Join(dir, "index.html"), []byte("page"), 0o600)); err != nil {
+			return err
+		}
 	case "list":
 		fmt.Printf("example.org/one v1.2.3\t%s\n", os.Getenv("PRETEND_MODULE"))
 	case "env":
@@ -183,8 +190,17 @@ func pretending(t *testing.T, targets ...target) (r *release, log string) {
 			t.Fatal(err)
 		}
 	}
-	for _, name := range []string{"module/LICENSE", "root/LICENSE", "root/README.md", "root/CHANGELOG.md", "root/contrib/systemd/bloomery.service"} {
+	for _, name := range []string{"module/LICENSE", "root/LICENSE", "root/README.md", "root/contrib/systemd/bloomery.service"} {
 		write(t, filepath.Join(dir, name), "text of "+name, 0o600, when)
+	}
+	write(t, filepath.Join(dir, "root/CHANGELOG.md"), "# Changelog\n\n## 1.2.3 (unreleased)\n\nNews.\n\n## 1.2.2\n\nOld.\n", 0o600, when)
+	image, err := os.ReadFile("../../Dockerfile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(dir, "root/Dockerfile"), string(image), 0o600, when)
+	if err := os.CopyFS(filepath.Join(dir, "root/contrib/helm/bloomery"), os.DirFS("../helm/bloomery")); err != nil {
+		t.Fatal(err)
 	}
 	t.Setenv("PATH", filepath.Join(dir, "bin"))
 	t.Setenv("TMPDIR", filepath.Join(dir, "tmp"))
@@ -198,6 +214,11 @@ func pretending(t *testing.T, targets ...target) (r *release, log string) {
 // TestRelease makes a release of two targets.
 func TestRelease(t *testing.T) {
 	r, log := pretending(t, target{"linux", "arm64"}, target{"windows", "amd64"})
+	public, private, err := ed25519.GenerateKey(rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.key = private
 	if err := r.make(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -212,7 +233,9 @@ func TestRelease(t *testing.T) {
 			t.Errorf("%s has the mode %v, %v", e.Name(), info.Mode(), err)
 		}
 	}
-	want := "SHA256SUMS arm64.deb arm64.rpm bloomery_1.2.3_linux_arm64.cdx.json bloomery_1.2.3_linux_arm64.tar.gz bloomery_1.2.3_windows_amd64.cdx.json bloomery_1.2.3_windows_amd64.zip"
+	want := "RELEASE_NOTES.md SHA256SUMS SHA256SUMS.sig arm64.deb arm64.rpm bloomery-chart-1.2.3.tgz bloomery-release.pub bloomery.rb " +
+		"bloomery_1.2.3_image.tar bloomery_1.2.3_linux_arm64.cdx.json bloomery_1.2.3_linux_arm64.tar.gz bloomery_1.2.3_page.tar.gz " +
+		"bloomery_1.2.3_windows_amd64.cdx.json bloomery_1.2.3_windows_amd64.zip"
 	if got := strings.Join(names, " "); got != want {
 		t.Errorf("the release has\n%s, want\n%s", got, want)
 	}
@@ -231,6 +254,7 @@ func TestRelease(t *testing.T) {
 		"env GOROOT",
 		"1794775859 arm64 1.2.3 1794775859 [] tool -modfile=contrib/packaging/tools.mod nfpm package --config contrib/packaging/nfpm.yaml --packager deb --target ",
 		"1794775859 arm64 1.2.3 1794775859 [] tool -modfile=contrib/packaging/tools.mod nfpm package --config contrib/packaging/nfpm.yaml --packager rpm --target ",
+		"run ./page/export -dir ",
 	}
 	lines := strings.Split(strings.TrimSpace(string(ran)), "\n")
 	if len(lines) != len(wantRun) {
@@ -241,6 +265,7 @@ func TestRelease(t *testing.T) {
 			t.Errorf("command %d is\n%s, want\n%s", i, lines[i], w)
 		}
 	}
+	checkSigned(t, r.out, public)
 	checkContents(t, filepath.Join(r.out, "bloomery_1.2.3_linux_arm64.tar.gz"), r.when)
 	data, err := os.ReadFile(filepath.Join(r.out, "bloomery_1.2.3_linux_arm64.cdx.json"))
 	if err != nil {
@@ -249,6 +274,39 @@ func TestRelease(t *testing.T) {
 	var b bill
 	if err := json.Unmarshal(data, &b); err != nil || b.Metadata.Component.Version != "v1.2.3" || len(b.Metadata.Component.Hashes[0].Content) != 64 || !strings.Contains(string(data), "\n  \"specVersion\"") {
 		t.Errorf("the bill is %v, %s", err, data)
+	}
+}
+
+// checkSigned asks for the signature of the checksums, and for checksums of all other files.
+func checkSigned(t *testing.T, dir string, public ed25519.PublicKey) {
+	t.Helper()
+	read := func(name string) []byte {
+		data, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			t.Error(err)
+		}
+		return data
+	}
+	sums := read(sumsName)
+	if !ed25519.Verify(public, sums, read(signatureName)) {
+		t.Error("the signature does not hold")
+	}
+	if n := bytes.Count(sums, []byte("\n")); n != 11 || bytes.Contains(sums, []byte(signatureName)) {
+		t.Errorf("there are %d checksums:\n%s", n, sums)
+	}
+	if got := string(read("RELEASE_NOTES.md")); got != "News.\n" {
+		t.Errorf("the notes are %q", got)
+	}
+	sum, err := checksum(filepath.Join(dir, "bloomery_1.2.3_linux_arm64.tar.gz"))
+	if err != nil {
+		t.Error(err)
+	}
+	for _, want := range []string{
+		`version "1.2.3"`, "  on_linux do\n    on_arm do\n      url \"https://github.com/bloomery/bloomery/releases/download/v1.2.3/bloomery_1.2.3_linux_arm64.tar.gz\"\n      sha256 \"" + sum + "\"\n    end\n  end\n",
+	} {
+		if got := string(read("bloomery.rb")); !strings.Contains(got, want) || strings.Contains(got, "on_macos") {
+			t.Errorf("the formula does not have %q:\n%s", want, got)
+		}
 	}
 }
 
@@ -315,6 +373,10 @@ func checkContents(t *testing.T, name string, at time.Time) {
 			if s := string(text); !strings.HasPrefix(s, "The binaries of bloomery contain") || !strings.Contains(s, "\nGo: LICENSE\n\ntext of module/LICENSE\n") || !strings.Contains(s, "\nexample.org/one v1.2.3: LICENSE\n") {
 				t.Errorf("licences are\n%s", s)
 			}
+		case "CHANGELOG.md":
+			if !strings.Contains(string(text), "## 1.2.3 (2026-11-15)\n") {
+				t.Errorf("the changelog is %q", text)
+			}
 		case "bloomery.fish":
 			if string(text) != "completion fish\n" {
 				t.Errorf("completions are %q", text)
@@ -346,6 +408,10 @@ func TestReleaseFails(t *testing.T) {
 		{missing: "tmp", want: "/tmp: no such file or directory"},
 		{missing: "module/LICENSE", want: "Go has no licence in "},
 		{missing: "root/README.md", want: "linux_amd64: open "},
+		{missing: "root/CHANGELOG.md", want: "CHANGELOG.md: no such file"},
+		{missing: "root/Dockerfile", want: "Dockerfile: no such file"},
+		{missing: "root/contrib/helm/bloomery/Chart.yaml", want: "Chart.yaml: no such file"},
+		{fail: "run", want: "go run: exit status 3: not this time\n"},
 		{missing: "bin/git", want: "executable file not found"},
 		{missing: "bin/go", want: "linux_amd64: exec: "},
 		{epoch: "soon", want: "the time of the commit: "},
