@@ -33,7 +33,7 @@ func (e QueryError) Error() string { return calc.QueryError(e).Error() }
 
 // Questions returns everything that the page can ask for.
 func Questions() []Question {
-	script := []string{"lesson", "kind", "bits", "hashes", "do"}
+	script := []string{"lesson", "kind", "bits", "hashes", "word", "do"}
 	return []Question{
 		{"calc", "Solves for the size, the false positive rate, the keys or the bits per key of a filter, with curves, all kinds and code to copy.", nil, solve},
 		{"teach", "Plays a lesson, or actions on a small filter, and shows every bit after every step.", script, play},
@@ -52,7 +52,7 @@ func (q Question) Answer(query url.Values) (any, error) {
 		case q.fields == nil:
 		case !slices.Contains(q.fields, name):
 			return nil, QueryError{clip(name): "there is no such field, only " + strings.Join(q.fields, ", ")}
-		case len(values) > 1 && name != "do":
+		case len(values) > 1 && name != "do" && name != "word":
 			return nil, QueryError{name: "is given more than once"}
 		}
 	}
@@ -108,10 +108,17 @@ func find(q url.Values) (any, error) {
 
 func readScript(q url.Values) (teach.Script, error) {
 	s := teach.Script{Lesson: q.Get("lesson"), Kind: q.Get("kind")}
-	if s.Lesson == "" && s.Kind == "" {
+	var err error
+	for _, text := range q["word"] {
+		w, err := teach.ParseWord(text)
+		if err != nil {
+			return s, err
+		}
+		s.Words = append(s.Words, w)
+	}
+	if s.Lesson == "" && s.Kind == "" && s.Words == nil {
 		s.Kind = "standard"
 	}
-	var err error
 	if s.Bits, err = wholeOf(q, "bits"); err != nil {
 		return s, err
 	}

@@ -1,6 +1,6 @@
 // The false positive rate over the keys, over k and over the size of the array.
 import { el } from "./dom.js";
-import { percent, short, whole } from "./format.js";
+import { brief, percent, short, whole } from "./format.js";
 
 const charts = [
   { name: "n", title: "As keys are added", about: "Past the capacity the rate rises, and nothing else warns.", x: { format: short }, mark: (v) => `n = ${short(v)}` },
@@ -29,7 +29,7 @@ export function curves({ ctx }) {
           limits: answer.textbook.p < 1 ? [{ value: answer.textbook.p, label: `p = ${percent(answer.textbook.p)}` }] : [],
           marks,
           x: spec.x,
-          y: { format: percent, log: true, min: floor(drawn) },
+          y: { format: brief, log: true, min: floor(drawn) },
           height: 240,
         });
         note.textContent = spec.mark ? "" : bestText(curve);

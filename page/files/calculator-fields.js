@@ -96,7 +96,8 @@ function rate(p) {
 function oneIn(p) {
   if (p >= 1) return "every answer is yes";
   const n = 1 / p;
-  return `1 in ${n < 1e15 ? whole(Number(n.toPrecision(n < 100 ? 3 : 6))) : n.toPrecision(3)} (${percent(p)})`;
+  if (p < 1e-5) return percent(p);
+  return `1 in ${whole(Number(n.toPrecision(n < 100 ? 3 : 6)))} (${percent(p)})`;
 }
 
 // padlock is drawn open or closed by the style sheet.

@@ -18,6 +18,8 @@ export async function mount(root, ctx) {
   const parts = { ctx, state, change };
   const fields = fieldset(parts);
   const pieces = [summary(parts), curves(parts), guide(parts), snippets(parts), bars(parts)];
+  let last = null; // answer
+  for (const piece of pieces.slice(1)) fold(piece, () => last);
   const problem = el("p", { class: "error", role: "alert" });
   const stale = el("p", { class: "muted", hidden: true }, "What follows is for the last figures that could be solved.");
   const results = el("div", { class: "grid", hidden: true }, pieces.map((piece) => piece.root));
@@ -38,6 +40,7 @@ export async function mount(root, ctx) {
       stale.hidden = true;
       results.hidden = false;
       fields.show(answer, {});
+      last = answer;
       for (const piece of pieces) piece.show(answer);
       root.dataset.answer = String(state.params);
       ctx.announce(spoken(answer));
@@ -70,6 +73,23 @@ export async function mount(root, ctx) {
   });
   for (const part of [fields, ...pieces]) part.reset?.();
   await compute();
+}
+
+// fold lets a piece be folded on a narrow screen, where only its title is shown at first. What is
+// drawn needs a width, so it is drawn again when it is opened.
+function fold(piece, answer) {
+  const narrow = matchMedia("(max-width: 48rem)");
+  const title = piece.root.querySelector("h2");
+  const rest = [...piece.root.childNodes].filter((node) => node !== title);
+  const summary = el("summary", {}, title);
+  const details = el("details", { class: "fold", on: { toggle: () => details.open && answer() && piece.show(answer()) } }, summary, rest);
+  const set = () => {
+    details.open = !narrow.matches;
+    summary.tabIndex = narrow.matches ? 0 : -1;
+  };
+  narrow.addEventListener("change", set);
+  set();
+  piece.root.append(details);
 }
 
 // State is the parameters of the address.

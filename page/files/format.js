@@ -13,11 +13,22 @@ export function short(n) {
   return trim(n);
 }
 
-// percent writes a rate: 0.98%, and what is very small as 1 in N.
+// spelled writes 550 billion: three digits and a word.
+export function spelled(n) {
+  for (const [size, word] of [[1e18, "quintillion"], [1e15, "quadrillion"], [1e12, "trillion"], [1e9, "billion"], [1e6, "million"]]) {
+    if (n >= size && n < 1e21) return `${trim(n / size)} ${word}`;
+  }
+  return n < 1e6 ? whole(n) : trim(n);
+}
+
+// percent writes a rate: 0.98%, and what is very small as 1 in 550 billion.
 export function percent(p) {
-  if (p > 0 && p < 1e-5) return `1 in ${short(1 / p)}`;
+  if (p > 0 && p < 1e-5) return `1 in ${spelled(1 / p)}`;
   return `${trim(100 * p)}%`;
 }
+
+// brief is percent for the axes of charts: 1 in 550 G.
+export const brief = (p) => (p > 0 && p < 1e-5 ? `1 in ${short(1 / p)}` : percent(p));
 
 // bytes writes 1.2 MiB.
 export function bytes(n) {

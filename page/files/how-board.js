@@ -20,7 +20,7 @@ export function board() {
     scene = next;
     cells = [];
     const size = scene.panels.reduce((sum, panel) => sum + panel.cells, 0);
-    root.classList.toggle("large", size <= few && (scene.cell === "bit" || scene.cell === "digit"));
+    root.classList.toggle("large", size <= few && ["bit", "digit", "fingerprint"].includes(scene.cell));
     root.dataset.cell = scene.cell;
     panels = scene.panels.map((panel, i) => {
       const title = el("h3", { id: `panel-${i}` }, panel.name);
@@ -92,7 +92,7 @@ export function board() {
 
   function text(value) {
     if (scene.cell === "slot") return value ? value.toString(16).padStart(2, "0") : "";
-    if (scene.cell === "counter") return value ? String(value) : "";
+    if (scene.cell === "counter" || scene.cell === "fingerprint") return value ? String(value) : "";
     return root.classList.contains("large") ? String(value) : "";
   }
 
@@ -100,7 +100,7 @@ export function board() {
   function label(i) {
     const { panel } = panels.find(({ panel: p }) => i >= p.first && i < p.first + p.cells);
     const where = `${scene.cell} ${i - panel.first}`;
-    if (!values[i]) return scene.cell === "slot" ? `${where}: free` : `${where}: 0`;
+    if (!values[i]) return scene.cell === "slot" || scene.cell === "fingerprint" ? `${where}: free` : `${where}: 0`;
     const value = scene.cell === "slot" ? text(values[i]) : values[i];
     const keys = owners[i] ?? [];
     if (!keys.length) return `${where}: ${value}`;

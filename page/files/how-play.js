@@ -5,7 +5,8 @@ import { board } from "./how-board.js";
 
 const verbs = { add: "Insert", ask: "Ask for", delete: "Delete", fill: "Add keys", advance: "Time moves on" };
 const pace = 1400; // ms between two steps
-const own = ["lesson", "kind", "bits", "hashes", "do", "step"];
+export const own = ["lesson", "kind", "bits", "hashes", "word", "do", "step"];
+const nouns = { digit: "places", fingerprint: "fingerprint" };
 
 export function playground({ stage, ctx, list, go }) {
   let params = new URLSearchParams();
@@ -75,7 +76,7 @@ export function playground({ stage, ctx, list, go }) {
   function build() {
     title.textContent = scene.title;
     about.textContent = scene.about;
-    setup.replaceChildren(...(scene.lesson ? [] : settings(scene, list, params, go)));
+    setup.replaceChildren(...(scene.lesson ? [] : scene.kind === "given" ? [positions(scene, go)] : settings(scene, list, params, go)));
     words.replaceChildren(...(scene.words.length ? [wordTable(scene)] : []));
     cells.build(scene);
     tools.build(scene);
@@ -103,6 +104,7 @@ export function playground({ stage, ctx, list, go }) {
     buttons.play.disabled = !scene.steps.length;
     stage.dataset.step = at;
     stage.dataset.scene = scene.lesson ?? scene.kind;
+    if (scene.lesson && at >= scene.steps.length) stage.dispatchEvent(new CustomEvent("finished", { detail: scene.lesson }));
   }
 
   // ask has a person say what a lesson will answer next, before it does.
@@ -167,7 +169,7 @@ export function playground({ stage, ctx, list, go }) {
   // act appends an action and shows its outcome.
   async function act(action) {
     const next = new URLSearchParams([...params].filter(([key]) => key !== "step" && key !== "do"));
-    if (!next.has("lesson") && !next.has("kind")) next.set("kind", "standard");
+    if (!named(next)) next.set("kind", "standard");
     for (const step of scene.steps) next.append("do", written(step));
     next.append("do", action);
     if (next.getAll("do").length > list.limits.actions) {
@@ -182,7 +184,7 @@ export function playground({ stage, ctx, list, go }) {
 
   async function find() {
     const query = new URLSearchParams([...params].filter(([key]) => key !== "step" && key !== "do"));
-    if (!query.has("lesson") && !query.has("kind")) query.set("kind", "standard");
+    if (!named(query)) query.set("kind", "standard");
     for (const step of scene.steps) query.append("do", written(step));
     try {
       const found = await ctx.request(`teach/find?${query}`);
@@ -203,6 +205,9 @@ export function playground({ stage, ctx, list, go }) {
 
   return { show, stop: pause };
 }
+
+// named reports whether an address says which filter it is about.
+const named = (params) => ["lesson", "kind", "word"].some((name) => params.has(name));
 
 const written = (step) => (step.do === "fill" ? `fill:${step.n}` : step.do === "advance" ? "advance" : `${step.do}:${step.key}`);
 
@@ -242,10 +247,30 @@ function settings(scene, { kinds }, params, go) {
     kind.max_hashes > 0 ? choice("hashes", "Hashes k", range, scene.hashes) : "")];
 }
 
+// positions is where a teacher types words in, a line each.
+function positions(scene, go) {
+  const bits = el("input", { id: "own-bits", type: "number", min: 2, max: 64, value: scene.bits });
+  const words = el("textarea", { id: "own-words", rows: Math.max(4, scene.words.length + 1), spellcheck: "false" },
+    scene.words.map((w) => `${w.key}: ${w.cells.join(", ")}`).join("\n"));
+  const use = (event) => {
+    event.preventDefault();
+    const next = new URLSearchParams({ bits: bits.value });
+    for (const line of words.value.split("\n").map((l) => l.trim()).filter(Boolean)) {
+      const [, word, list] = line.match(/^(.*?)[:\s]+([\d,\s]+)$/) ?? [null, line, ""];
+      next.append("word", `${word}:${list.trim().split(/[,\s]+/).join(",")}`);
+    }
+    go(next);
+  };
+  return el("form", { class: "own-words", novalidate: true, on: { submit: use } },
+    el("div", { class: "field" }, el("label", { for: "own-bits" }, "Bits"), bits),
+    el("div", { class: "field" }, el("label", { for: "own-words" }, "Words and their positions, a line each"), words),
+    el("button", { type: "submit" }, "Use them"));
+}
+
 // wordTable has the given positions of a lesson.
 function wordTable(scene) {
   return el("table", { class: "given" }, el("caption", { class: "sr" }, "Positions of the words"),
-    el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "word"), el("th", { scope: "col" }, scene.cell === "digit" ? "places" : "bits"), scene.words.some((w) => w.why) ? el("th", { scope: "col" }, "because") : "")),
+    el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "word"), el("th", { scope: "col" }, nouns[scene.cell] ?? "bits"), scene.words.some((w) => w.why) ? el("th", { scope: "col" }, "because") : "")),
     el("tbody", {}, scene.words.map((w) => el("tr", {}, el("th", { scope: "row" }, w.key), el("td", { class: "num nowrap" }, w.cells.join(", ")), w.why ? el("td", { class: "muted" }, w.why) : ""))));
 }
 
@@ -285,7 +310,7 @@ function controls({ act, find, restart }) {
         ...(can.has("delete") ? [plain("Delete", () => run("delete"))] : []),
         ...(can.has("fill") ? [plain("Add 10 keys", () => act("fill:10")), plain("Add 50 keys", () => act("fill:50"))] : []),
         ...(can.has("advance") ? [plain("Time moves on", () => act("advance"))] : []),
-        ...(scene.words.length && (scene.cell === "digit" || !scene.words.some((w) => w.why)) ? [] : [plain("Find a false positive", find)]),
+        ...(scene.words.length && (nouns[scene.cell] || !scene.words.some((w) => w.why)) ? [] : [plain("Find a false positive", find)]),
         plain("Start again", restart));
     },
   };

@@ -56,7 +56,7 @@ export function saturation({ stage, ctx, go }) {
       return;
     }
     slider.max = growth.points.length - 1;
-    slider.value = slider.max;
+    slider.value = 0; // empty, to be filled
     closing.textContent = growth.text;
     paint();
   }

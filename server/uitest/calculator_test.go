@@ -228,3 +228,23 @@ func TestCalculatorByKeyboard(t *testing.T) {
 		t.Errorf("the focus is on %q, want the lock of n", got)
 	}
 }
+
+// TestCalculatorOnAPhone asks that the calculator is short on a narrow screen, that what is folded can
+// be opened, and is drawn then.
+func TestCalculatorOnAPhone(t *testing.T) {
+	p := alone(t, "/")
+	p.size(375, 812)
+	p.visit("/calculator?n=1e6&p=1e-12")
+	p.wait(`document.querySelectorAll("details.fold:not([open])").length === 4`)
+	if screens := js[float64](p, `document.documentElement.scrollHeight / 812`); screens > 5 {
+		t.Errorf("the calculator has %.1f screens", screens)
+	}
+	if got := p.text(".sum"); !strings.Contains(got, "1 in 1 trillion") {
+		t.Errorf("a small rate reads %q", got)
+	}
+	p.click("details.fold summary")
+	p.wait(`document.querySelector("details.fold[open] svg")?.getBoundingClientRect().width > 200`)
+	if wide := p.wide(); wide != "" {
+		t.Errorf("wider than the window: %s", wide)
+	}
+}

@@ -5,6 +5,8 @@ package teach
 import (
 	"math"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/bloomery/bloomery"
 )
@@ -21,8 +23,83 @@ type given struct {
 // givenBits is the size of the array: few enough for a sheet of paper.
 const givenBits = 10
 
-func newGiven(words ...Word) *given {
-	return &given{set: make([]int, givenBits), hashes: len(words[0].Cells), words: words}
+func newGiven(words ...Word) *given { return givenOf(givenBits, words) }
+
+// givenOf is newGiven with an array of another size.
+func givenOf(bits int, words []Word) *given {
+	return &given{set: make([]int, bits), hashes: len(words[0].Cells), words: words}
+}
+
+// Limits of positions that somebody types in.
+const (
+	mostGivenBits = 64
+	mostWords     = 16
+	mostPositions = 8
+)
+
+// ParseWord reads a word with its positions: red:1,3,5.
+func ParseWord(text string) (Word, error) {
+	key, rest, found := cutLast(text, ":")
+	if !found {
+		return Word{}, fault("word", "%q is not WORD:POSITION,POSITION", clip(text))
+	}
+	if err := checkKey(key); err != nil {
+		return Word{}, fault("word", "%v", err)
+	}
+	w := Word{Key: key}
+	for part := range strings.SplitSeq(rest, ",") {
+		n, err := strconv.ParseUint(strings.TrimSpace(part), 10, 8)
+		if err != nil || len(w.Cells) == mostPositions {
+			return Word{}, fault("word", "%s: positions are 1 to %d numbers with commas between them, not %q", key, mostPositions, clip(rest))
+		}
+		w.Cells = append(w.Cells, int(n))
+	}
+	return w, nil
+}
+
+func cutLast(s, sep string) (before, after string, found bool) {
+	i := strings.LastIndex(s, sep)
+	if i < 0 {
+		return s, "", false
+	}
+	return s[:i], s[i+len(sep):], true
+}
+
+// typedIn is scene for words with positions that somebody has typed in.
+func (s Script) typedIn() (Scene, machine, []Action, error) {
+	bits := s.Bits
+	if bits == 0 {
+		bits = givenBits
+	}
+	switch {
+	case s.Lesson != "" || s.Kind != "" || s.Hashes != 0:
+		return Scene{}, nil, nil, fault("word", "words with positions have no lesson, kind or hashes, only bits")
+	case bits < 2 || bits > mostGivenBits:
+		return Scene{}, nil, nil, fault("bits", "words with positions take 2 to %d bits, not %d", mostGivenBits, bits)
+	case len(s.Words) > mostWords:
+		return Scene{}, nil, nil, fault("word", "%d words, at most %d", len(s.Words), mostWords)
+	}
+	seen := map[string]bool{}
+	for _, w := range s.Words {
+		if seen[w.Key] {
+			return Scene{}, nil, nil, fault("word", "%q is given twice", w.Key)
+		}
+		seen[w.Key] = true
+		if i := slices.Max(w.Cells); i >= bits {
+			return Scene{}, nil, nil, fault("word", "%s: position %d is not in an array of %d bits", w.Key, i, bits)
+		}
+	}
+	m := givenOf(bits, s.Words)
+	for _, a := range s.Actions {
+		if err := m.accepts(a); err != nil {
+			return Scene{}, nil, nil, err
+		}
+	}
+	v := Scene{
+		Kind: "given", Title: "Your own words", Cell: "bit", Bits: bits, Hashes: m.hashes, Words: m.words,
+		About: "Words with positions that you give. The address of this page has them: it is a link to share.",
+	}
+	return v, m, s.Actions, checkActions(s.Actions, m, MaxKeys)
 }
 
 func (g *given) bits() int { return len(g.set) }

@@ -66,6 +66,16 @@ var kinds = []Kind{
 		About: "Time is cut into generations, each with an array of its own. Keys are added to the present one, and a lookup asks all of them. When time moves on, the oldest is cleared whole: its keys are forgotten together.",
 		open:  newGenerations,
 	},
+	{
+		Name: "parts", Title: "Parts", Cell: "bit", Sizes: []int{1024}, Bits: 1024, MinHashes: 1, MaxHashes: 16, Hashes: 4, MaxKeys: MaxKeys,
+		About: "A large filter is cut into parts, and the hash of a key decides which part has it. A lookup asks that part alone, and different parts can be changed at the same time, on one machine or on several.",
+		open:  newParts,
+	},
+	{
+		Name: "beside", Title: "Blocked beside standard", Cell: "bit", Sizes: []int{1024}, Bits: 1024, MinHashes: 1, MaxHashes: 16, Hashes: 5, MaxKeys: MaxKeys,
+		About: "The same keys in both. In the standard filter the bits of a key lie anywhere: each is a memory access. In the blocked one they lie in one block, a cache line: one access. Some blocks get more keys than others, so it needs a little more memory for the same rate.",
+		open:  newBeside,
+	},
 }
 
 // Kinds returns the kinds that can be shown.

@@ -45,10 +45,10 @@ var lessons = []Lesson{
 	},
 	{
 		ID: "fruit", Title: "Three fruit",
-		About: "Apple and orange are inserted. Grape is not, but each of its bits was set by one of them: a false positive. The positions are given, three for each word.",
-		Do:    []string{"add:apple", "add:orange", "ask:apple", "ask:orange", "ask:grape"},
+		About: "Apple and orange are inserted. Grape is not, but it has the same bits as orange: a false positive. Banana has a bit that nobody has set. The positions are given.",
+		Do:    []string{"add:apple", "add:orange", "ask:apple", "ask:grape", "ask:banana"},
 		paper: func() paper {
-			return newGiven(at("apple", 1, 4, 7), at("orange", 3, 4, 8), at("grape", 1, 3, 8))
+			return newGiven(at("apple", 2, 5, 7), at("orange", 2, 5, 8), at("grape", 2, 5, 8), at("banana", 3))
 		},
 	},
 	{
@@ -56,15 +56,45 @@ var lessons = []Lesson{
 		About: "A key whose bits are not all set is certainly absent. Once it is inserted it is always found: there is no false negative. A bit that two keys share is why a Bloom filter cannot delete. The positions are given, three for each word.",
 		Do:    []string{"add:apple", "add:banana", "ask:cherry", "add:cherry", "ask:apple", "ask:banana", "ask:cherry"},
 		paper: func() paper {
-			return newGiven(at("apple", 0, 4, 7), at("banana", 2, 4, 9), at("cherry", 2, 5, 7))
+			return newGiven(at("apple", 2, 5, 7), at("banana", 1, 5, 9), at("cherry", 2, 5, 8))
 		},
 	},
 	{
 		ID: "colours", Title: "Four colours",
-		About: "Red and blue are inserted. Black is certainly absent, since one of its bits is 0. Green is a false positive: one of its bits was set by red, the other by blue. The positions are given, two for each word.",
+		About: "Red and blue are inserted. Black is certainly absent: its first bit is 0, and the others need not be looked at. Green is a false positive: its bits were set by red and by blue. The positions are given, three for each word.",
 		Do:    []string{"add:red", "add:blue", "ask:red", "ask:blue", "ask:black", "ask:green"},
 		paper: func() paper {
-			return newGiven(at("red", 1, 5), at("blue", 3, 8), at("black", 3, 6), at("green", 5, 8))
+			return newGiven(at("red", 1, 3, 5), at("blue", 4, 5, 9), at("black", 0, 3, 6), at("green", 3, 4, 5))
+		},
+	},
+	{
+		ID: "quotient", Title: "A quotient filter",
+		About: "Fingerprints instead of bits. Each is a number below 32, divided by 4: the quotient is its home slot, and only the remainder is stored. Fingerprints stay in order, so keys can be deleted and counted. The fingerprints are given.",
+		Do:    []string{"add:ant", "add:bee", "add:cow", "ask:bee", "ask:dog", "ask:elk", "delete:ant", "ask:ant", "ask:cow"},
+		paper: func() paper {
+			return newShelf(shelfWord{"ant", 9}, shelfWord{"bee", 22}, shelfWord{"cow", 10}, shelfWord{"dog", 23}, shelfWord{"elk", 10})
+		},
+	},
+	{
+		ID: "growing", Title: "A filter that grows without its keys",
+		About: "The seventh key makes a table of 8 slots double. Every fingerprint is found again from its slot and remainder, and divided anew: nobody needs the keys for that. One digit moves from the remainder to the slot. The fingerprints are given.",
+		Do:    []string{"add:ant", "add:bee", "add:cow", "add:dog", "add:elk", "add:fox", "ask:cow", "add:gnu", "ask:cow", "ask:hen"},
+		paper: func() paper {
+			return newShelf(shelfWord{"ant", 9}, shelfWord{"bee", 22}, shelfWord{"cow", 10}, shelfWord{"dog", 3}, shelfWord{"elk", 14}, shelfWord{"fox", 27},
+				shelfWord{"gnu", 17}, shelfWord{"hen", 23})
+		},
+	},
+	{
+		ID: "static", Title: "Sets that never change: fuse and ribbon",
+		About: "Digits instead of bits. The digits at the three places of a key add up to its check digit; only the last digit of a sum counts. A fuse filter has places far apart, a ribbon filter in one short run, which takes less space. Both find all digits at once, from all keys; here it is done key by key. The places are given.",
+		Do:    []string{"add:ant", "add:bee", "add:cow", "ask:ant", "ask:bee", "ask:dog", "ask:elk"},
+		paper: func() paper {
+			return newSums("", givenBits,
+				sumWord{key: "ant", first: []int{0, 4, 8}, check: 5},
+				sumWord{key: "bee", first: []int{1, 4, 7}, check: 3},
+				sumWord{key: "cow", first: []int{2, 5, 8}, check: 8},
+				sumWord{key: "dog", first: []int{1, 5, 9}, check: 6},
+				sumWord{key: "elk", first: []int{0, 1, 2}, check: 6})
 		},
 	},
 	{
@@ -95,8 +125,18 @@ var lessons = []Lesson{
 	},
 	{
 		ID: "delete", Title: "Deleting from a counting filter", Kind: "counting", Bits: 512, Hashes: 4,
-		About: "Counters instead of bits: a key can be deleted, and what it shares with others stays.",
-		Do:    []string{"add:apple", "add:banana", "add:cherry", "delete:banana", "ask:banana", "ask:apple", "ask:cherry"},
+		About: "Counters instead of bits. Apple and orange share a counter, which becomes 2. When orange is deleted it becomes 1, not 0: apple is still found. With bits alone, deleting orange would have lost apple.",
+		Do:    []string{"add:apple", "add:orange", "ask:orange", "delete:orange", "ask:orange", "ask:apple"},
+	},
+	{
+		ID: "beside", Title: "Blocked beside standard", Kind: "beside",
+		About: "The same keys in both filters. Look where the bits of a key lie: anywhere, or in one block of 512, which is one memory access.",
+		Do:    []string{"add:apple", "ask:apple", "add:banana", "ask:cherry", "fill:60", "ask:cherry"},
+	},
+	{
+		ID: "parts", Title: "Parts of a large filter", Kind: "parts",
+		About: "A server cuts a large filter into parts, and a cluster can hold them on several machines. The hash of a key decides which part has it: a lookup asks that one alone.",
+		Do:    []string{"add:apple", "add:banana", "add:cherry", "ask:apple", "ask:elderberry", "fill:40", "ask:banana"},
 	},
 	{
 		ID: "layers", Title: "Layers of a scalable filter", Kind: "scalable",

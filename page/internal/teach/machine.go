@@ -38,6 +38,9 @@ type ager interface {
 // filler is a machine that takes any key, so that it can be filled.
 type filler interface{ fills() }
 
+// teller is a machine that describes its steps itself.
+type teller interface{ tell(v Step) string }
+
 // place is where a key is in a filter.
 type place struct {
 	cells []int
@@ -49,6 +52,9 @@ type place struct {
 // chains cuts the cells of a key into those of which all must be set: all of them,
 // or those of each layer or generation, any of which can hold the key.
 func chains(m machine, cells []int) [][]int {
+	if b, ok := m.(*beside); ok {
+		return b.split(cells)
+	}
 	_, ages := m.(ager)
 	if _, grows := m.(*layers); !grows && !ages {
 		return [][]int{cells}

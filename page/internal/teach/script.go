@@ -31,6 +31,8 @@ type Script struct {
 	Kind   string
 	Bits   int
 	Hashes int
+	// Words have positions that somebody has typed in, in place of a lesson or a kind.
+	Words []Word
 	// Actions are done in turn.
 	Actions []Action
 }
@@ -107,6 +109,9 @@ func clip(s string) string {
 // scene checks the script and returns its stage: a scene without steps, and the
 // filter that it is about.
 func (s Script) scene() (Scene, machine, []Action, error) {
+	if len(s.Words) > 0 {
+		return s.typedIn()
+	}
 	if s.Lesson != "" {
 		lesson, err := lessonNamed(s.Lesson)
 		if err != nil {

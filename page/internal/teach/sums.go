@@ -36,6 +36,9 @@ func newSums(second string, tens int, list ...sumWord) *sums {
 	return &sums{set: make([]int, 2*givenBits), taken: make([]bool, 2*givenBits), list: list, second: second, tens: tens}
 }
 
+// alone reports whether there is no second row: it is a static filter.
+func (s *sums) alone() bool { return s.second == "" }
+
 // exact reports whether it is an exact set, whose second row says in or out.
 func (s *sums) exact() bool { return s.tens == 2 }
 
@@ -94,7 +97,7 @@ func (s *sums) add(key string) error {
 	if !w.out {
 		s.solve(0, w.first, w.check, givenBits)
 	}
-	if s.passes(w) { // what is out and does not pass takes no space
+	if !s.alone() && s.passes(w) { // what is out and does not pass takes no space
 		s.solve(1, w.second, w.stored, s.tens)
 	}
 	s.kept = append(s.kept, key)
@@ -110,10 +113,19 @@ func (s *sums) has(key string) bool {
 // outside reports whether a key that is added is listed as one that is not in.
 func (s *sums) outside(key string) bool { return s.word(key).out }
 
-func (s *sums) values() []int { return slices.Clone(s.set) }
+func (s *sums) values() []int {
+	if s.alone() {
+		return slices.Clone(s.set[:givenBits])
+	}
+	return slices.Clone(s.set)
+}
 
 func (s *sums) panels() []Panel {
 	row := Panel{Name: "check digits", Cells: givenBits, Columns: givenBits, Group: givenBits}
+	if s.alone() {
+		row.Name = "digits"
+		return []Panel{row}
+	}
 	below := row
 	below.Name, below.First = s.second, givenBits
 	return []Panel{row, below}
@@ -141,7 +153,7 @@ func (s *sums) stats() bloomery.Stats {
 			set++
 		}
 	}
-	st := bloomery.Stats{Saturation: float64(set) / float64(len(s.set)), Predicted: 1.0 / givenBits}
+	st := bloomery.Stats{Saturation: float64(set) / float64(len(s.values())), Predicted: 1.0 / givenBits}
 	if s.exact() {
 		st.Predicted /= 2
 	}
@@ -194,6 +206,12 @@ func (s *sums) tell(v Step) string {
 	if !s.passes(w) {
 		return text + fmt.Sprintf("That of “%s” is %d: it is certainly absent.", w.key, w.check)
 	}
+	if s.alone() {
+		if v.Verdict == Present {
+			return text + fmt.Sprintf("That is its check digit: “%s” is probably present, and it was inserted.", w.key)
+		}
+		return text + fmt.Sprintf("That is its check digit. But “%s” was not inserted: it fits by chance, as that of one absent key in ten does. This is a false positive.", w.key)
+	}
 	_, below := s.sum(1, w.second, s.tens)
 	text += fmt.Sprintf("That is its check digit. In the second row, at %s: %s. ", list(digits(w.second)), below)
 	switch {
@@ -216,6 +234,9 @@ func (s *sums) added(v Step, w *sumWord) string {
 			return "It is listed as out, and its check digit does not fit: the first row denies it already, and nothing is stored."
 		}
 		return "It is listed as out, but its check digit fits by chance. " + s.became(v, 1, fmt.Sprintf("its places there, %s, add up to 0, which is out", list(digits(w.second))))
+	}
+	if s.alone() {
+		return strings.Replace(s.became(v, 0, fmt.Sprintf("they add up to its check digit %d", w.check)), "In the first row place", "Place", 1)
 	}
 	below := fmt.Sprintf("its places there, %s, add up to 1, which is in", list(digits(w.second)))
 	if !s.exact() {

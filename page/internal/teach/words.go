@@ -14,7 +14,7 @@ import (
 // text describes a step: what the key has, what was found there, and what
 // follows. old are the values before it.
 func (r *run) text(v Step, a Action, p place, old []int) string {
-	if s, ok := r.machine.(*sums); ok {
+	if s, ok := r.machine.(teller); ok {
 		return s.tell(v)
 	}
 	switch v.Do {
@@ -39,7 +39,7 @@ func (r *run) text(v Step, a Action, p place, old []int) string {
 	case NotThere:
 		return first + r.zeroText(p, old) + "nothing is deleted."
 	case Absent:
-		return first + r.zeroText(p, old) + fmt.Sprintf("“%s” is certainly absent.", v.Key)
+		return first + r.zeroText(p, old) + fmt.Sprintf("“%s” is certainly absent.%s", v.Key, r.unread(p, old))
 	case Present:
 		return first + r.foundText(p) + fmt.Sprintf("“%s” is probably present, and it was inserted.", v.Key)
 	case FalsePositive:
@@ -186,12 +186,28 @@ func (r *run) zeroText(p place, old []int) string {
 	}
 	if len(all) > 1 {
 		part := "layer"
-		if _, ok := r.machine.(ager); ok {
+		switch r.machine.(type) {
+		case ager:
 			part = "generation"
+		case *beside:
+			part = "filter"
 		}
 		return fmt.Sprintf("In every %s at least one of them is 0: ", part)
 	}
 	return fmt.Sprintf("%s is 0: ", capital(r.name(zero)))
+}
+
+// unread says of a lesson that the bits behind the first 0 say nothing more.
+func (r *run) unread(p place, old []int) string {
+	g, ok := r.machine.(*given)
+	if !ok || g.rule != nil {
+		return ""
+	}
+	i := slices.IndexFunc(p.cells, func(c int) bool { return old[c] == 0 })
+	if i < 0 || i == len(p.cells)-1 {
+		return ""
+	}
+	return " The others need not be looked at."
 }
 
 // foundText says what speaks for a key.
