@@ -60,6 +60,7 @@ var rooms = map[string][]string{
 	"page/internal/calc":  {"", "internal/figures", "internal/question", "sizing"},
 	"page/internal/teach": {"", "bloom", "compose", "counting", "cuckoo", "hashing", "internal/measuring", "internal/memory", "sizing"},
 	"page":                {"internal/figures", "page/internal/calc", "page/internal/teach"},
+	"page/browser":        {},
 	"page/export":         {"page"},
 
 	// Filters of other systems.
