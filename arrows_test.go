@@ -215,7 +215,7 @@ var exceptions = map[string][]string{"codec/file": {"os"}, "follow": {"net/http"
 
 // applications are the rooms that only our own programs use: they may import
 // the standard library and the modules that programs need.
-var applications = []string{"examples/", "contrib/", "cmd/", "server", "internal/resp"}
+var applications = []string{"examples/", "contrib/", "cmd/", "server", "internal/resp", "page/browser", "page/export"}
 
 type listed struct {
 	ImportPath string
