@@ -141,6 +141,16 @@ func TestDocumentsAreListed(t *testing.T) {
 	}
 }
 
+// TestExamplesAreListed asks that every example that has a README is a row of docs/applications.md.
+func TestExamplesAreListed(t *testing.T) {
+	index := readText(t, "docs/applications.md")
+	for _, file := range sources(t, "examples", "README.md") {
+		if !strings.Contains(index, "(../"+file+")") {
+			t.Errorf("docs/applications.md does not list %s", file)
+		}
+	}
+}
+
 // TestDecisionsAreNumbered asks that every decision has a number of its own, and that its head
 // says the same. Numbers may be left out: decisions are written at the same time.
 func TestDecisionsAreNumbered(t *testing.T) {
