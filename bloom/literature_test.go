@@ -16,7 +16,7 @@ var literature = flag.Bool("literature", false, "run the sizes of the literature
 // TestLiterature makes filters of the sizes that texts name, and holds the rate of each to the one
 // that is predicted within 3 standard deviations: those of the questions.
 func TestLiterature(t *testing.T) {
-	positives := 1000. // that are expected, so that a standard deviation is 3% of the rate
+	positives := 10_000. // that are expected, so that a standard deviation is 1% of the rate
 	if !*literature {
 		positives = 100
 	}

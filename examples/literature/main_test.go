@@ -23,6 +23,7 @@ func TestLiterature(t *testing.T) {
 		{"four layers", f.layers, 0.70, 0.73},
 		{"fill, standard", f.standardFill, 0.5, 0.54},
 		{"fill, split", f.splitFill, 0.5, 0.56},
+		{"ranges", f.ranges, 0.6, 0.68},
 		{"plain, late", f.plainLate, 0.99, 1},
 		{"top bits", f.byTopBits, 10 * rate, 1},
 	} {

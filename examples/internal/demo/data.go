@@ -20,12 +20,12 @@ func Deb(ctx context.Context, name, file string) (string, error) {
 		if err := command(ctx, dir, "apt-get", "download", name); err != nil {
 			return err
 		}
-		packages, err := filepath.Glob(filepath.Join(dir, "*.deb"))
-		if err != nil || len(packages) != 1 {
-			return fmt.Errorf("apt-get download %s: %d packages came: %w", name, len(packages), err)
+		archive, err := only(dir)
+		if err != nil {
+			return err
 		}
-		defer os.Remove(packages[0])
-		return command(ctx, dir, "dpkg-deb", "-x", packages[0], dir)
+		defer os.Remove(archive)
+		return command(ctx, dir, "dpkg-deb", "-x", archive, dir)
 	})
 }
 
@@ -36,12 +36,12 @@ func NPM(ctx context.Context, name, file string) (string, error) {
 		if err := command(ctx, dir, "npm", "pack", "--silent", name); err != nil {
 			return err
 		}
-		packages, err := filepath.Glob(filepath.Join(dir, "*.tgz"))
-		if err != nil || len(packages) != 1 {
-			return fmt.Errorf("npm pack %s: %d packages came: %w", name, len(packages), err)
+		archive, err := only(dir)
+		if err != nil {
+			return err
 		}
-		defer os.Remove(packages[0])
-		return command(ctx, dir, "tar", "-xzf", packages[0], "-C", dir, "--strip-components=1")
+		defer os.Remove(archive)
+		return command(ctx, dir, "tar", "-xzf", archive, "-C", dir, "--strip-components=1")
 	})
 }
 
@@ -125,6 +125,18 @@ func fetch(ctx context.Context, folder, file string, get func(dir string) error)
 	path := filepath.Join(dir, filepath.FromSlash(file))
 	_, err = os.Stat(path)
 	return path, err
+}
+
+// only returns the path of the file in a folder that has one.
+func only(dir string) (string, error) {
+	files, err := os.ReadDir(dir)
+	if err == nil && len(files) != 1 {
+		err = fmt.Errorf("%d files came, want one package", len(files))
+	}
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(dir, files[0].Name()), nil
 }
 
 // corpora returns the folder of real data, which git ignores: beside the go.mod that is above
