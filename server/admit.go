@@ -91,6 +91,7 @@ func (s *Server) admit(g guest) {
 	s.nextID++
 	c.session = engine.NewSession(s.nextID, nc.RemoteAddr().String(), nc.LocalAddr().String(), s.config.Now(), c.kill)
 	c.session.Authenticated, c.session.Gone = s.engine.Users.Open(), c.gone
+	c.session.OnWake(c.wake)
 	c.parser = resp.Parser{MaxLength: s.config.MaxQuery, Guest: !c.session.Authenticated, Room: maxArgs}
 	s.conns[s.nextID] = c
 	s.wg.Add(1)

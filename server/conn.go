@@ -38,6 +38,9 @@ var (
 	errNoMemory = errors.New("server: no memory for a command")
 )
 
+// errParked is why exec stops in front of a call that waits for news.
+var errParked = errors.New("server: a call waits for news")
+
 // What a connection is asked to do by others.
 const (
 	open     = iota
@@ -86,6 +89,7 @@ type conn struct {
 	writing   sync.Mutex       // held by who writes to a monitor
 
 	ending atomic.Uint32
+	due    atomic.Bool   // a call that is parked is to be run again
 	in     atomic.Int64  // bytes read
 	out    atomic.Int64  // bytes written
 	state  atomic.Uint64 // steps*phases + phase: every change is progress
@@ -191,7 +195,8 @@ func (c *conn) run() error {
 		defer c.writing.Unlock()
 	}
 	b := c.b
-	at := 0
+	at, last := 0, 0 // last is where the last command begins
+	c.session.MayPark(false)
 	for at < len(b.in) {
 		base := len(b.args)
 		args, n, err := c.parser.Next(b.in[at:], b.args)
@@ -217,6 +222,7 @@ func (c *conn) run() error {
 		if n == 0 {
 			break
 		}
+		last = at
 		at += n
 		if len(args) > base {
 			b.work.Add(args[base:len(args):len(args)])
@@ -227,7 +233,12 @@ func (c *conn) run() error {
 			}
 		}
 	}
-	if err := c.exec(); err != nil {
+	c.session.MayPark(at == len(b.in) && !c.streaming.Load())
+	err := c.exec()
+	if errors.Is(err, errParked) {
+		at, err = last, nil // it stays where it is, and is read again
+	}
+	if err != nil {
 		return err
 	}
 	if err := c.write(); err != nil {
@@ -252,18 +263,22 @@ func (c *conn) exec() error {
 			return errKilled
 		}
 		n := c.server.engine.Exec(c.session, &b.work, done)
-		if n == 0 {
-			if err := c.paused(); err != nil {
-				return err
-			}
-			continue
-		}
 		for i := done; i < done+n; i++ {
 			if call := &calls[i]; !call.Mute {
 				if err := c.reply(resp.Protocol(call.Proto), &call.Reply); err != nil {
 					return err
 				}
 			}
+		}
+		if c.session.Parked() {
+			c.forgetCalls()
+			return errParked
+		}
+		if n == 0 {
+			if err := c.paused(); err != nil {
+				return err
+			}
+			continue
 		}
 		done += n
 		if c.session.Quit {
@@ -274,11 +289,31 @@ func (c *conn) exec() error {
 	if len(calls) > 0 {
 		c.parser.Guest = c.server.engine.Users.Guest(&c.session.Client)
 	}
+	c.forgetCalls()
+	return nil
+}
+
+// forgetCalls makes room for the next commands.
+func (c *conn) forgetCalls() {
+	b := c.b
 	b.work.Reset()
 	if b.args = b.args[:0]; cap(b.args) > maxKeptArgs {
 		b.args = make([][]byte, 0, firstArgs)
 	}
-	return nil
+}
+
+// wake has a call that is parked run again, from any goroutine, without waiting.
+func (c *conn) wake() {
+	c.due.Store(true)
+	_ = c.nc.SetReadDeadline(longAgo)
+}
+
+// rerun runs a call again that was parked.
+func (c *conn) rerun() error {
+	if _, err := c.space(); err != nil {
+		return err
+	}
+	return c.run()
 }
 
 // paused waits while commands of clients are held back. What was answered before
@@ -356,10 +391,13 @@ func (c *conn) idle() error {
 		c.enter(waiting)
 		return nil
 	}
-	if err := c.late(); err != nil {
-		return err
+	parked := c.session.Parked()
+	if !parked {
+		if err := c.late(); err != nil {
+			return err
+		}
 	}
-	if len(c.b.in) <= maxRest {
+	if len(c.b.in) <= maxRest || parked {
 		c.rest = append([]byte(nil), c.b.in...)
 		if c.tls != nil {
 			c.tls.rest = append([]byte(nil), c.b.raw...)
@@ -371,7 +409,9 @@ func (c *conn) idle() error {
 		c.complain(textNoMemory)
 		return errNoMemory
 	}
-	c.enter(partial)
+	if c.enter(partial); parked {
+		c.enter(running) // it is the server's turn
+	}
 	return nil
 }
 
@@ -423,7 +463,7 @@ func (c *conn) drain() {
 // connection meanwhile, that one's deadline holds.
 func (c *conn) readDeadline(t time.Time) {
 	_ = c.nc.SetReadDeadline(t)
-	if c.ending.Load() != open {
+	if c.ending.Load() != open || c.due.Load() {
 		_ = c.nc.SetReadDeadline(longAgo)
 	}
 }

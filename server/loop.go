@@ -53,6 +53,15 @@ func (c *conn) readOnce() (int, error) {
 	}
 	n, err := c.nc.Read(space)
 	c.enter(running)
+	if n <= 0 && errors.Is(err, os.ErrDeadlineExceeded) && c.ending.Load() == open && c.due.Swap(false) {
+		c.readDeadline(time.Time{})
+		if c.session.Parked() {
+			if err := c.run(); err != nil {
+				return 0, err
+			}
+		}
+		return 0, c.idle()
+	}
 	switch {
 	case c.ending.Load() == killed:
 		return 0, errKilled

@@ -87,6 +87,11 @@ func (c *conn) loop() error {
 		case c.ending.Load() == draining:
 			return c.finish()
 		}
+		if c.due.Load() { // whatever the deadline is now
+			if err := c.readNow(); err != nil {
+				return err
+			}
+		}
 		c.socket.armed = false
 		c.readDeadline(time.Time{})
 	}
@@ -137,6 +142,9 @@ func (c *conn) readNow() error {
 func (c *conn) step(fd uintptr) (done bool) {
 	c.enter(running)
 	c.socket.fd, c.socket.live = int(fd), true
+	if c.due.Swap(false) && c.session.Parked() {
+		c.err = c.rerun()
+	}
 	for c.err == nil {
 		if c.ending.Load() == killed {
 			c.err = errKilled

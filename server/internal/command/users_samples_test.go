@@ -72,6 +72,7 @@ const samples = `
 	FILTER.CREATE mine:new9 standard nx like mine:f
 	FILTER.DEL mine:c x
 	FILTER.DUMP mine:f 0
+	FILTER.NEWS mine:f
 	FILTER.FALSE mine:f x
 	FILTER.FOLD mine:f
 	FILTER.GET mine:c x

@@ -86,6 +86,7 @@ type Engine struct {
 	sweeper sweep.Sweeper
 	helpers sync.Pool // of *helper
 	helped  atomic.Int64
+	waiting waiters
 
 	memoryLimit func(int64)
 	collect     func(int)
@@ -144,6 +145,8 @@ func New(c Config) *Engine {
 	e.filters = checkup.Filters{State: c.State, Clock: e.clock, Can: e.can}
 	e.well = e.filters.Keeper()
 	c.State.OnClear(e.well.Clear)
+	e.waiting.kick = make(chan struct{}, 1)
+	c.State.OnNews(e.waiting.happened)
 	e.sweeper = sweep.Sweeper{
 		State: c.State, Door: c.Door, Shared: e.shared, Gate: &e.gate, Pause: &e.Pause, Expired: &e.notes.Counters.Expired, Clock: e.clock,
 	}
@@ -166,7 +169,10 @@ func (e *Engine) Sample(at time.Time) {
 
 // Sweep removes what is past its deadline, at most so many entries, and returns
 // how many it found.
-func (e *Engine) Sweep(most int) int { return e.sweeper.Sweep(most) }
+func (e *Engine) Sweep(most int) int {
+	e.forgetNews()
+	return e.sweeper.Sweep(most)
+}
 
 // newRunID returns 40 digits that no other run of a server has.
 func newRunID() string {

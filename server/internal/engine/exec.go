@@ -15,12 +15,12 @@ import (
 // many it answered. It stops behind a call that ends the session (QUIT), and
 // behind one whose reply may be large, so that it can be sent before the next
 // one is made, or that changes what the next ones have to wait for; and in front of one that a pause of clients holds back: then the
-// caller sends what is answered and calls Pause.Wait. Of a session that has ended no
-// further call is run.
+// caller sends what is answered and calls Pause.Wait; and in front of one that waits for
+// news: see Session.Parked. Of a session that has ended no further call is run.
 func (e *Engine) Exec(s *Session, w *Workspace, first int) int {
 	e.Release(s)
 	e.Users.Greet(&s.Client)
-	s.w = w
+	s.w, s.park.is = w, false
 	s.ctx = Context{e: e, s: s}
 	defer e.end(s)
 	calls := w.Calls[first:]
@@ -66,6 +66,10 @@ func (e *Engine) run(s *Session, calls []Call) (done int) {
 	s.tick(e.clock())
 	for done < len(calls) && !s.Quit && (s.alone || !s.Ended()) && !(e.Pause.Any() && e.paused(s, &calls[done])) {
 		n := e.step(s, calls[done:])
+		if s.park.is {
+			break
+		}
+		e.unpark(s)
 		began := s.now
 		s.tick(e.clock())
 		e.account(s, calls[done:done+n], s.now.Sub(began))

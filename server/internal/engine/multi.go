@@ -96,6 +96,7 @@ func (e *Engine) Close(s *Session) {
 	e.discard(s)
 	e.unmonitor(s)
 	e.unstage(s)
+	e.unpark(s)
 	e.Release(s)
 }
 

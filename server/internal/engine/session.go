@@ -46,6 +46,7 @@ type Session struct {
 
 	running *Command // the last command that was begun and is not on the items of one filter or sketch
 
+	park   parking                    // of a call that waits for news
 	group  *group                     // the transaction that is prepared as one message
 	staged map[string]*staging.Staged // what has no name yet, by the name that it will have
 

@@ -106,12 +106,19 @@ func (s *State) applyPart(p *Part, body changer, r *Record, res *Result) {
 		}
 		return
 	}
+	ring := s.ring(p)
+	if ring != nil {
+		ring.before(body)
+	}
 	if grown := body.change(s, p, r, res); grown != 0 {
 		s.bytes.Add(grown)
 		p.measure()
 	}
 	if res.Changed {
 		p.version++
+		if ring != nil {
+			ring.after(s, body, res)
+		}
 	}
 }
 

@@ -80,6 +80,8 @@ type State struct {
 	holdings atomic.Pointer[Holdings]
 	littered atomic.Bool // see Sweep
 	emptied  atomic.Pointer[func(id uint64)]
+	followed followed
+	onNews   atomic.Pointer[func(*News)]
 }
 
 // OnClear has f called when a filter was emptied, with its id and under the lock of the

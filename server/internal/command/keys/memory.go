@@ -20,7 +20,7 @@ var memory = engine.Command{
 }
 
 // runMemoryUsage answers what a key takes in this server, its name and its place
-// in the catalogue included.
+// in the catalogue included, and what is noted for its followers.
 func runMemoryUsage(x *engine.Context, c *engine.Call) {
 	for i := 3; i < len(c.Args); i += 2 {
 		if !answer.Is(c.Args[i], "samples") || i+1 == len(c.Args) {
@@ -41,5 +41,5 @@ func runMemoryUsage(x *engine.Context, c *engine.Call) {
 		c.Answer(answer.Nil())
 		return
 	}
-	c.Answer(answer.Integer(store.Cost(string(c.Args[2]), entry)))
+	c.Answer(answer.Integer(store.Cost(string(c.Args[2]), entry) + x.Contents().NewsBytes(entry)))
 }

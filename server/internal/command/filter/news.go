@@ -1,0 +1,259 @@
+package filter
+
+// FILTER.NEWS: what copies of a filter lack.
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/codec"
+	"github.com/bloomery/bloomery/internal/news"
+	"github.com/bloomery/bloomery/server/internal/answer"
+	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/store"
+	"github.com/bloomery/bloomery/server/internal/traits"
+)
+
+// newsCmd is FILTER.NEWS key [SINCE token] [SUM sum] [BLOCK milliseconds] [MAX bytes].
+var newsCmd = engine.Command{
+	Name: "filter.news", Arity: -2, Max: 10, Flags: traits.ReadOnly | traits.Heavy | traits.Outside, Keys: traits.OneKey(traits.KeyRO),
+	Categories: []string{"read", "filter", "slow"}, Group: traits.GroupFilter, Since: "0.3.0",
+	Syntax: "key [SINCE token] [SUM sum] [BLOCK milliseconds] [MAX bytes]", Complexity: "O(n), n being the number of changes, or of bytes if the whole filter is returned",
+	Summary: "Returns what a copy of a filter lacks: a token for the next call, 1 if there is more to ask for at once, pieces, each a part, its form (whole, bits, steps) and its bytes, and a checksum. " +
+		"Without SINCE, and where changes are not known any more, that is the whole filter. With BLOCK it waits for a change. " +
+		"Kinds that are not plain bits return hashes of items, which needs the right to FILTER.DUMP.",
+	Cost: engine.ByBytes(4),
+	Also: func(x *engine.Context, c *engine.Call) {
+		if entry := x.Names().Lookup(c.Args[1]); entry != nil && entry.Kind == catalog.Filter {
+			mayFollow(x, c, entry)
+		}
+	},
+	Run: runNews,
+}
+
+// newsCall is a call of FILTER.NEWS.
+type newsCall struct {
+	since *news.Token
+	sum   string
+	block time.Duration
+	most  int
+}
+
+const (
+	// maxBlock is how long a call may wait, in milliseconds.
+	maxBlock = 60 * 60 * 1000
+	// usualNews is the most bytes of one answer, if nobody asks for fewer.
+	usualNews = 16 << 20
+)
+
+// parseNews reads the arguments. It returns the error text, or "".
+func parseNews(args [][]byte) (v newsCall, text string) {
+	v.most = usualNews
+	for args = args[2:]; len(args) > 0; args = args[2:] {
+		if len(args) == 1 {
+			return v, answer.TextSyntax
+		}
+		var n uint64
+		switch {
+		case answer.Is(args[0], "since") && v.since == nil:
+			t, err := news.ParseToken(string(args[1]))
+			if err != nil {
+				return v, "ERR " + answer.OneLine(err)
+			}
+			v.since = &t
+		case answer.Is(args[0], "sum") && v.sum == "":
+			if sum, err := hex.DecodeString(string(args[1])); err != nil || len(sum) != sha256.Size {
+				return v, "ERR SUM must be the SHA-256 of the copy, in hex"
+			}
+			v.sum = string(bytes.ToLower(args[1]))
+		case answer.Is(args[0], "block") && v.block == 0:
+			text = number(args[1], &n, 1, maxBlock, "BLOCK")
+			v.block = time.Duration(n) * time.Millisecond
+		case answer.Is(args[0], "max") && v.most == usualNews:
+			text = number(args[1], &n, 64, usualNews, "MAX")
+			v.most = int(n)
+		default:
+			text = answer.TextSyntax
+		}
+		if text != "" {
+			return v, text
+		}
+	}
+	return v, ""
+}
+
+// mayFollow reports whether the user may have news of a filter, and answers if not.
+func mayFollow(x *engine.Context, c *engine.Call, entry *catalog.Entry) bool {
+	p := store.PartOf(entry)
+	if store.OfBits(p) || x.Names().MayAlso("filter.dump", c.Args[1]) {
+		return true
+	}
+	c.Fail("NOPERM news of a filter of kind " + p.Row().Name + " have the hashes of its items: that needs the right to 'filter.dump' on this key, too")
+	return false
+}
+
+func runNews(x *engine.Context, c *engine.Call) {
+	v, text := parseNews(c.Args)
+	if text != "" {
+		c.Fail(text)
+		return
+	}
+	var entry *catalog.Entry
+	x.Look(func() { entry = x.Names().Read(c.Args[1]) })
+	switch {
+	case entry == nil:
+		c.Fail(answer.TextNotFound)
+		return
+	case entry.Kind == catalog.Bloom || entry.Kind == catalog.Cuckoo:
+		c.Fail("ERR FILTER.NEWS is for filters that FILTER.CREATE makes: a BF or a CF is copied with SCANDUMP")
+		return
+	case entry.Kind != catalog.Filter:
+		c.Fail(answer.TextWrongType)
+		return
+	}
+	if !mayFollow(x, c, entry) {
+		return
+	}
+	n := x.Contents().News(entry)
+	if n == nil {
+		c.Fail(answer.TextOOM)
+		return
+	}
+	waits := v.block > 0 && x.Contents().Await(c, n, v.block)
+	g := gathering{x: x, c: c, news: n, left: v.most, token: news.New(n.Epoch, store.PartCount(entry))}
+	switch {
+	case v.since != nil && v.since.Epoch == n.Epoch && len(v.since.Numbers) == len(g.token.Numbers):
+		g.token = *v.since
+	case v.sum != "" && !g.same(v.sum):
+		return
+	}
+	if !g.gather() {
+		return
+	}
+	if waits && len(g.pieces) == 0 {
+		x.Contents().Park()
+		return
+	}
+	c.Answer(g.reply(string(c.Args[1])))
+}
+
+// gathering is news that are put together.
+type gathering struct {
+	x      *engine.Context
+	c      *engine.Call
+	news   *store.News
+	left   int // bytes
+	token  news.Token
+	more   bool
+	pieces []news.Piece
+}
+
+// reply returns what was put together.
+func (g *gathering) reply(key string) answer.Reply {
+	token, list := g.token.String(), make([]answer.Reply, 0, len(g.pieces))
+	for _, p := range g.pieces {
+		list = append(list, answer.List(answer.Integer(int64(p.Part)), answer.Text(p.Form), answer.Text(string(p.Data))))
+	}
+	check := news.Check(key, token, g.more, g.pieces)
+	return answer.List(answer.Text(token), answer.Flag(g.more), answer.List(list...), answer.Integer(int64(check)))
+}
+
+// gather takes what the token lacks. It reports false if it has answered.
+func (g *gathering) gather() bool {
+	for i, number := range g.token.Numbers {
+		if g.left <= 0 {
+			g.more = true
+			break
+		}
+		known := number != news.Unknown
+		var changes store.Changes
+		if known {
+			changes, known = g.news.Since(i, number, max(1, g.left/8))
+		}
+		switch {
+		case !known:
+			data, next, ok := g.whole(i)
+			if !ok {
+				return false
+			}
+			packed, err := codec.Compress(nil, data)
+			if err != nil {
+				g.c.Fail("ERR " + answer.OneLine(err))
+				return false
+			}
+			g.put(i, news.Whole, packed, next)
+		case len(changes.Values) == 0:
+		case !g.x.Hold(9 * len(changes.Values)):
+			g.c.Fail(answer.TextOOM)
+			return false
+		case changes.Steps == nil:
+			g.put(i, news.Bits, news.AppendBits(nil, changes.Values), changes.Next)
+		default:
+			g.put(i, news.Steps, news.AppendSteps(nil, changes.Steps, changes.Values), changes.Next)
+		}
+		g.more = g.more || changes.More
+	}
+	return true
+}
+
+// put takes a piece, with which the copy has the changes before next.
+func (g *gathering) put(part int, form string, data []byte, next uint64) {
+	g.pieces = append(g.pieces, news.Piece{Part: part, Form: form, Data: data})
+	g.left -= len(data)
+	g.token.Numbers[part] = next
+}
+
+// whole returns the encoding of a part, and the number of the next change. It reports false if
+// it has answered.
+func (g *gathering) whole(part int) (data []byte, next uint64, ok bool) {
+	size := 0
+	next, err := g.news.Whole(part, func(f bloomery.Hashed) error {
+		size = int(f.Stats().Bytes)
+		if !g.x.Hold(3*size + size>>3 + 8192) {
+			return store.ErrMemory
+		}
+		w, ok := f.(io.WriterTo)
+		if !ok {
+			return fmt.Errorf("a %T has no encoding", f)
+		}
+		b := bytes.NewBuffer(make([]byte, 0, size+size>>16+4096))
+		_, err := w.WriteTo(b)
+		data = b.Bytes()
+		return err
+	})
+	switch {
+	case errors.Is(err, store.ErrRetry): // it was removed meanwhile
+		g.c.Fail(answer.TextNotFound)
+		return nil, 0, false
+	case err != nil:
+		g.c.Fail(failure(err))
+		return nil, 0, false
+	}
+	return data, next, !g.x.GaveUp(g.c)
+}
+
+// same makes the token that of a copy with a sum if the filter has the same sum now. It
+// reports false if it has answered.
+func (g *gathering) same(sum string) bool {
+	numbers := make([]uint64, len(g.token.Numbers))
+	h := sha256.New()
+	for i := range numbers {
+		data, next, ok := g.whole(i)
+		if !ok {
+			return false
+		}
+		h.Write(data)
+		numbers[i] = next
+	}
+	if hex.EncodeToString(h.Sum(nil)) == sum {
+		g.token.Numbers = numbers
+	}
+	return true
+}

@@ -1,0 +1,398 @@
+package filter_test
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/bloom"
+	"github.com/bloomery/bloomery/codec"
+	"github.com/bloomery/bloomery/compose"
+	"github.com/bloomery/bloomery/hashing"
+	"github.com/bloomery/bloomery/internal/envelope"
+	"github.com/bloomery/bloomery/internal/news"
+	"github.com/bloomery/bloomery/server/internal/answer"
+	"github.com/bloomery/bloomery/server/internal/command/commandtest"
+)
+
+// follower is a copy that is kept by FILTER.NEWS.
+type follower struct {
+	token string
+	parts [][]byte // encodings
+	bytes int      // of the last news
+	forms string   // of the last news
+}
+
+// ask asks for news until there are none, with further arguments.
+func (f *follower) ask(t testing.TB, b *commandtest.Bench, key string, more ...string) {
+	t.Helper()
+	f.bytes, f.forms = 0, ""
+	for again := true; again; {
+		args := []string{"FILTER.NEWS", key}
+		if f.token != "" {
+			args = append(args, "SINCE", f.token)
+		}
+		r := b.Exec(commandtest.Bytes(append(args, more...)))[0]
+		if r.Kind != answer.Array || len(r.Elems) != 4 {
+			t.Fatalf("news of %s: %s", key, commandtest.Show(r))
+		}
+		f.token, again = r.Elems[0].Text, r.Elems[1].N == 1
+		parsed, err := news.ParseToken(f.token)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(f.parts) != len(parsed.Numbers) {
+			f.parts = make([][]byte, len(parsed.Numbers))
+		}
+		var pieces []news.Piece
+		for _, p := range r.Elems[2].Elems {
+			pieces = append(pieces, news.Piece{Part: int(p.Elems[0].N), Form: p.Elems[1].Text, Data: []byte(p.Elems[2].Text)})
+		}
+		if got := news.Check(key, f.token, again, pieces); int64(got) != r.Elems[3].N {
+			t.Errorf("the checksum of news of %s is %d, want %d", key, r.Elems[3].N, got)
+		}
+		for _, p := range r.Elems[2].Elems {
+			part, form, data := p.Elems[0].N, p.Elems[1].Text, []byte(p.Elems[2].Text)
+			f.bytes, f.forms = f.bytes+len(data), f.forms+form[:1]
+			if f.parts[part], err = applied(f.parts[part], form, data); err != nil {
+				t.Fatalf("%s of %s: %v", form, key, err)
+			}
+		}
+	}
+}
+
+// applied returns what news make of the encoding of a part.
+func applied(old []byte, form string, data []byte) ([]byte, error) {
+	if form == news.Whole {
+		return codec.Decompress(nil, data)
+	}
+	if form == news.Bits {
+		h, err := envelope.ParseHeader(old)
+		if err != nil {
+			return nil, err
+		}
+		out := bytes.Clone(old[:envelope.HeaderSize+h.Payload])
+		err = news.EachBit(data, 8*h.Payload, func(at uint64) { out[envelope.HeaderSize+at/8] |= 1 << (at % 8) })
+		return envelope.Seal(out, 0, h), err
+	}
+	f, err := codec.Open(old)
+	if err != nil {
+		return nil, err
+	}
+	err = news.EachStep(data, func(s news.Step, v uint64) error {
+		switch s {
+		case news.Delete:
+			f.(bloomery.Deleter).DeleteHash(v)
+		case news.Advance:
+			f.(*compose.Window).Advance(v)
+		case news.Add:
+			if a, ok := f.(bloomery.Adder); ok {
+				a.AddHash(v)
+				return nil
+			}
+			return f.(bloomery.Inserter).InsertHash(v)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	_, err = f.(io.WriterTo).WriteTo(&b)
+	return b.Bytes(), err
+}
+
+// dumped returns the encodings of the parts of a filter.
+func dumped(t testing.TB, b *commandtest.Bench, key string) (parts [][]byte) {
+	t.Helper()
+	for cursor := int64(0); ; {
+		r := b.Exec(commandtest.Bytes([]string{"FILTER.DUMP", key, fmt.Sprint(cursor)}))[0]
+		if len(r.Elems) != 2 {
+			t.Fatalf("dump of %s: %s", key, commandtest.Show(r))
+		}
+		if cursor = r.Elems[0].N; cursor == 0 {
+			return parts
+		}
+		parts = append(parts, []byte(r.Elems[1].Text))
+	}
+}
+
+// equal asks that a copy is the filter, byte for byte.
+func (f *follower) equal(t testing.TB, b *commandtest.Bench, key, when string) {
+	t.Helper()
+	want := dumped(t, b, key)
+	if len(want) != len(f.parts) {
+		t.Fatalf("%s %s: the copy has %d parts, the filter %d", key, when, len(f.parts), len(want))
+	}
+	for i := range want {
+		if !bytes.Equal(want[i], f.parts[i]) {
+			t.Fatalf("%s %s: part %d of the copy is another one", key, when, i)
+		}
+	}
+}
+
+func (f *follower) sum() string {
+	h := sha256.New()
+	for _, p := range f.parts {
+		h.Write(p)
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// followable are filters of every kind that keys can be added to.
+var followable = map[string]string{
+	"bloom": "b", "standard": "b", "partitioned": "b", "split": "b",
+	"scalable": "s", "counting": "s", "spectral": "s", "stable": "s", "cuckoo": "s", "quotient": "s", "growing": "s", "window": "s", "quorum": "s",
+}
+
+// Copies of every kind stay equal, byte for byte, by changes alone; of several parts, too.
+func TestNewsOfKinds(t *testing.T) {
+	for _, k := range codec.Kinds() {
+		form, ok := followable[k.Name]
+		if !ok {
+			if !k.Features.Static {
+				t.Errorf("kind %s is not tested", k.Name)
+			}
+			continue
+		}
+		for _, parts := range []int{1, 4} {
+			b := commandtest.New(t, 1<<30)
+			line := fmt.Sprintf("FILTER.CREATE f %s CAPACITY 20000 ERROR 0.01 PARTS %d", k.Name, parts)
+			if k.Name == "window" {
+				line += " SPAN 60s GENERATIONS 6"
+			}
+			b.OK(t, line)
+			rng := rand.New(rand.NewPCG(uint64(k.Number), uint64(parts)))
+			var f follower
+			f.ask(t, b, "f")
+			if f.forms != strings.Repeat("w", parts) {
+				t.Errorf("%s: the first news of %d parts are %q", k.Name, parts, f.forms)
+			}
+			for round := range 3 {
+				for range 20 {
+					verb := "FILTER.ADD"
+					if k.Features.Delete && rng.IntN(3) == 0 {
+						verb = "FILTER.DEL"
+					}
+					b.Do(verb, "f", fmt.Sprint(rng.IntN(100)), fmt.Sprint(rng.IntN(100)))
+				}
+				if k.Name == "window" {
+					b.Now = b.Now.Add(7 * time.Second)
+					b.Line("FILTER.ADD f late")
+				}
+				f.ask(t, b, "f", "MAX", fmt.Sprint(64+rng.IntN(1000)))
+				if strings.Trim(f.forms, form) != "" {
+					t.Errorf("%s: news are %q, want only %s", k.Name, f.forms, form)
+				}
+				f.equal(t, b, "f", fmt.Sprint("in round ", round))
+			}
+			if f.ask(t, b, "f"); f.forms != "" {
+				t.Errorf("%s: news without a change: %q", k.Name, f.forms)
+			}
+		}
+	}
+}
+
+// Everything that is no change of items answers the whole filter.
+func TestNewsOfOtherChanges(t *testing.T) {
+	for _, change := range []string{
+		"FILTER.CLEAR f", "FILTER.UNION f f2", "FILTER.GROW f", "FILTER.FOLD f", "RENAME f2 f", "COPY f2 f REPLACE", "DEL f | FILTER.CREATE f bloom CAPACITY 1000",
+		"FILTER.REBUILD f BEGIN CAPACITY 3000 | FILTER.REBUILD f FEED x | FILTER.REBUILD f COMMIT",
+	} {
+		b := commandtest.New(t, 1<<30)
+		for _, name := range []string{"f", "f2"} {
+			b.OK(t, "FILTER.CREATE "+name+" bloom CAPACITY 100000")
+			b.Line("FILTER.ADD " + name + " only-" + name)
+		}
+		var f follower
+		f.ask(t, b, "f")
+		for line := range strings.SplitSeq(change, " | ") {
+			if got := b.Line(line); strings.HasPrefix(got, "-") {
+				t.Errorf("%s: %s", line, got)
+			}
+		}
+		if f.ask(t, b, "f"); f.forms != "w" {
+			t.Errorf("behind %s news are %q, want the whole filter", change, f.forms)
+		}
+		f.equal(t, b, "f", "behind "+change)
+		b.Line("FILTER.ADD f more")
+		if f.ask(t, b, "f"); f.forms == "w" {
+			t.Errorf("behind %s, and then again behind an add", change)
+		}
+		f.equal(t, b, "f", "later than "+change)
+	}
+}
+
+// A ring that has turned answers the whole filter, and one of a name that moved goes with it.
+func TestNewsOfTurnedRingsAndNames(t *testing.T) {
+	b := commandtest.New(t, 1<<30)
+	b.OK(t, "FILTER.CREATE f bloom CAPACITY 1000")
+	var f follower
+	f.ask(t, b, "f")
+	for i := range 500 {
+		b.Do("FILTER.ADD", "f", fmt.Sprint(i))
+	}
+	if f.ask(t, b, "f"); f.forms != "w" {
+		t.Errorf("a ring that has turned: %q", f.forms)
+	}
+	f.equal(t, b, "f", "then")
+	b.Line("RENAME f g")
+	b.Line("FILTER.ADD g more")
+	if f.ask(t, b, "g"); f.forms != "b" {
+		t.Errorf("under another name: %q", f.forms)
+	}
+	f.equal(t, b, "g", "renamed")
+}
+
+// After a start an equal copy gets nothing by its sum, and any other one the whole filter.
+func TestNewsAfterAStart(t *testing.T) {
+	b := commandtest.New(t, 1<<30)
+	b.OK(t, "FILTER.CREATE f cuckoo CAPACITY 1000 PARTS 2")
+	b.Line("FILTER.ADD f a b c")
+	var f follower
+	f.ask(t, b, "f")
+	old := follower{token: f.token, parts: slices.Clone(f.parts)}
+	b.Line("FILTER.ADD f d")
+	f.ask(t, b, "f")
+	b = b.Restart(t, nil)
+	if f.ask(t, b, "f", "SUM", f.sum()); f.forms != "" {
+		t.Errorf("an equal copy gets %q after a start", f.forms)
+	}
+	f.equal(t, b, "f", "after a start")
+	b.Line("FILTER.ADD f e")
+	if f.ask(t, b, "f"); f.forms != "s" {
+		t.Errorf("it goes on with %q", f.forms)
+	}
+	f.equal(t, b, "f", "later")
+	if old.ask(t, b, "f", "SUM", old.sum()); old.forms != "ww" {
+		t.Errorf("an older copy gets %q", old.forms)
+	}
+	old.equal(t, b, "f", "from an older copy")
+}
+
+func TestNewsRefuses(t *testing.T) {
+	b := commandtest.New(t, 1<<30)
+	b.OK(t, "FILTER.CREATE f bloom CAPACITY 1000")
+	b.OK(t, "FILTER.CREATE c cuckoo CAPACITY 1000")
+	b.OK(t, "BF.RESERVE bf 0.01 100")
+	b.Line("CMS.INITBYDIM cms 10 2")
+	b.Line("SET s x")
+	b.OK(t, "ACL SETUSER few on >pw ~* +filter.news")
+	token := news.New(0, 1).String()
+	for line, want := range map[string]string{
+		"FILTER.NEWS none":                          "-ERR not found",
+		"FILTER.NEWS s":                             "-WRONGTYPE",
+		"FILTER.NEWS cms":                           "-WRONGTYPE",
+		"FILTER.NEWS bf":                            "-ERR FILTER.NEWS is for filters that FILTER.CREATE makes",
+		"FILTER.NEWS f SINCE":                       "-ERR syntax error",
+		"FILTER.NEWS f SINCE 1":                     "-ERR a token is",
+		"FILTER.NEWS f SUM 12":                      "-ERR SUM must be",
+		"FILTER.NEWS f BLOCK 0":                     "-ERR BLOCK",
+		"FILTER.NEWS f BLOCK 3600001":               "-ERR BLOCK",
+		"FILTER.NEWS f MAX 63":                      "-ERR MAX",
+		"FILTER.NEWS f MAX 1e9":                     "-ERR MAX",
+		"FILTER.NEWS f MORE 1":                      "-ERR syntax error",
+		"FILTER.NEWS f SINCE " + token + " SINCE x": "-ERR syntax error",
+	} {
+		if got := b.Line(line); !strings.HasPrefix(got, want) {
+			t.Errorf("%s = %s, want %s", line, got, want)
+		}
+	}
+	if got := b.Line("FILTER.NEWS f SINCE " + news.Token{Epoch: 7, Numbers: []uint64{5}}.String()); !strings.Contains(got, `"whole"`) {
+		t.Errorf("a token of another server: %.100s", got)
+	}
+	for _, dry := range []string{"FILTER.NEWS f", "ACL DRYRUN few FILTER.NEWS f"} {
+		if got := b.Line(dry); strings.HasPrefix(got, "-") {
+			t.Errorf("%s = %s", dry, got)
+		}
+	}
+	if got := b.Line("ACL DRYRUN few FILTER.NEWS c"); !strings.Contains(got, "filter.dump") {
+		t.Errorf("DRYRUN: %s", got)
+	}
+	if got := b.As(t, "few", "FILTER.NEWS", "c"); !strings.HasPrefix(got, "-NOPERM news of a filter of kind cuckoo") {
+		t.Errorf("without the right to DUMP: %.100s", got)
+	}
+	if got := b.Do("FILTER.NEWS", "f"); !strings.Contains(got, `"whole"`) {
+		t.Errorf("bits need no such right: %.100s", got)
+	}
+}
+
+// A token that says more than has happened is answered with the whole filter.
+func TestNewsOfTheFuture(t *testing.T) {
+	b := commandtest.New(t, 1<<30)
+	b.OK(t, "FILTER.CREATE f bloom CAPACITY 1000")
+	var f follower
+	f.ask(t, b, "f")
+	token, _ := news.ParseToken(f.token)
+	token.Numbers[0] += 1000
+	if got := b.Line("FILTER.NEWS f SINCE " + token.String()); !strings.Contains(got, `"whole"`) {
+		t.Errorf("a number that was never reached: %.100s", got)
+	}
+}
+
+// What is noted for followers counts, is at most a quarter of the filter, and goes when nobody
+// has asked for an hour, and with the filter.
+func TestNewsMemory(t *testing.T) {
+	b := commandtest.New(t, 1<<30)
+	for _, kind := range []string{"bloom", "cuckoo"} {
+		b.OK(t, "FILTER.CREATE f "+kind+" CAPACITY 100000")
+		usage := func() (n int64) { fmt.Sscanf(b.Line("MEMORY USAGE f"), ":%d", &n); return n }
+		before, used := usage(), b.State.Bytes()
+		b.Line("FILTER.NEWS f MAX 64")
+		after := usage()
+		if ring := after - before; ring < before/5 || ring > before/4 || b.State.Bytes()-used != ring {
+			t.Errorf("%s: news of a filter of %d bytes take %d, and the state %d more", kind, before, ring, b.State.Bytes()-used)
+		}
+		b.Now = b.Now.Add(time.Hour - time.Minute)
+		b.Line("FILTER.NEWS f MAX 64")
+		b.Now = b.Now.Add(time.Hour)
+		if b.Engine.Sweep(1); usage() != after {
+			t.Errorf("news are forgotten within the hour")
+		}
+		b.Now = b.Now.Add(time.Second)
+		if b.Engine.Sweep(1); usage() != before || b.State.Bytes() != used {
+			t.Errorf("news that nobody asks for stay")
+		}
+		b.Line("FILTER.NEWS f MAX 64")
+		b.Line("DEL f")
+		if b.Engine.Sweep(1); b.State.Bytes() >= used {
+			t.Errorf("news of a filter that is gone stay")
+		}
+	}
+	small := commandtest.New(t, 1<<20)
+	small.OK(t, "FILTER.CREATE f bloom CAPACITY 700000")
+	if got := small.Line("FILTER.NEWS f"); !strings.HasPrefix(got, "-OOM") {
+		t.Errorf("without memory: %.100s", got)
+	}
+}
+
+// 1,000 keys more in a full filter of a million are at most 6,500 bytes.
+func TestNewsAreShort(t *testing.T) {
+	b := commandtest.New(t, 1<<30)
+	full := bloom.New(1_000_000, 0.01)
+	for i := range 1_000_000 {
+		full.AddHash(hashing.Hasher{}.HashUint64(uint64(i)))
+	}
+	data, _ := full.MarshalBinary()
+	b.Do("FILTER.LOAD", "f", "1", string(data))
+	var f follower
+	f.ask(t, b, "f")
+	words := []string{"FILTER.ADD", "f"}
+	for i := range 1000 {
+		words = append(words, fmt.Sprint("new ", i))
+	}
+	b.Do(words...)
+	f.ask(t, b, "f")
+	if t.Logf("1,000 keys: %d bytes of %s", f.bytes, f.forms); f.bytes > 6500 || f.forms != "b" {
+		t.Errorf("1,000 keys more take %d bytes of %s, want at most 6,500 of bits", f.bytes, f.forms)
+	}
+	f.equal(t, b, "f", "with 1,000 keys more")
+}

@@ -1,0 +1,237 @@
+package engine
+
+// Calls that wait for news of a filter.
+
+import (
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/store"
+)
+
+// A call that waits for news is parked: Exec stops in front of it, and the connection goes on
+// to wait for its client, as an idle one does. When there is news, when its time is over, and
+// when the client sends something, the call is run again. So it costs what an idle
+// connection does, and some hundred bytes; no goroutine waits for it.
+
+// parking is what a session needs for calls that wait.
+type parking struct {
+	wake func() // has the call run again, from any goroutine; nil if the session cannot wait
+	may  bool   // nothing stands behind the last call
+	is   bool   // it is parked
+	wait *wait  // nil if no call waits
+}
+
+// wait is a call that waits.
+type wait struct {
+	news  *store.News
+	timer *time.Timer
+	over  atomic.Bool // its time has passed
+}
+
+// OnWake lets calls of the session be parked. wake has its connection call Exec again, and may
+// be called from any goroutine.
+func (s *Session) OnWake(wake func()) { s.park.wake = wake }
+
+// MayPark says whether the last call that Exec will see may be parked.
+func (s *Session) MayPark(yes bool) { s.park.may = yes }
+
+// Parked reports whether Exec has stopped in front of a call that waits for news.
+func (s *Session) Parked() bool { return s.park.is }
+
+// Await has a call wait for news of a filter, for d from the first time on: the caller then
+// looks once more, and calls Park or answers. It reports false if the call must be answered
+// now: its time is over, the client has sent more, or it is part of a transaction.
+func (x Contents) Await(c *Call, n *store.News, d time.Duration) bool {
+	s := x.s
+	p := &s.park
+	if s.alone || s.multi || p.wake == nil || !p.may || c != &s.w.Calls[len(s.w.Calls)-1] || p.wait != nil && p.wait.over.Load() {
+		return false
+	}
+	switch {
+	case p.wait == nil:
+		w := &wait{news: n}
+		w.timer = time.AfterFunc(d, func() {
+			w.over.Store(true)
+			p.wake()
+		})
+		p.wait = w
+	case p.wait.news != n: // another filter has the name now
+		x.e.waiting.remove(p.wait.news, s)
+		p.wait.news = n
+	}
+	x.e.waiting.add(n, s)
+	return true
+}
+
+// Park leaves a call for later, for which Await has reported true.
+func (x Contents) Park() { x.s.park.is = true }
+
+// unpark forgets that a call of s has waited.
+func (e *Engine) unpark(s *Session) {
+	if w := s.park.wait; w != nil {
+		w.timer.Stop()
+		e.waiting.remove(w.news, s)
+		s.park.wait = nil
+	}
+}
+
+// waiters are the sessions that wait for news of filters.
+//
+// Safe for concurrent use.
+type waiters struct {
+	// mu guards what follows.
+	mu      sync.Mutex
+	of      map[*store.News]map[*Session]struct{}
+	count   int
+	running bool
+
+	kick chan struct{}
+	due  sync.Map // *store.News: something has happened to it
+}
+
+// gatherFrom is how many clients may wait before news are gathered: with more of them, none
+// gets news more often than once in gatherFor.
+const (
+	gatherFrom = 1000
+	gatherFor  = time.Second
+)
+
+func (w *waiters) add(n *store.News, s *Session) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	list := w.of[n]
+	if list == nil {
+		if w.of == nil {
+			w.of = map[*store.News]map[*Session]struct{}{}
+		}
+		list = map[*Session]struct{}{}
+		w.of[n] = list
+		n.Await(true)
+	}
+	if _, there := list[s]; !there {
+		list[s] = struct{}{}
+		w.count++
+	}
+	if !w.running {
+		w.running = true
+		go w.run()
+	}
+}
+
+func (w *waiters) remove(n *store.News, s *Session) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	list := w.of[n]
+	if _, there := list[s]; !there {
+		return
+	}
+	delete(list, s)
+	if w.count--; len(list) == 0 {
+		delete(w.of, n)
+		n.Await(false)
+	}
+	if w.count == 0 {
+		w.poke()
+	}
+}
+
+// happened notes that something has happened. It does not wait.
+func (w *waiters) happened(n *store.News) {
+	if !n.Awaited() {
+		return
+	}
+	w.due.Store(n, nil)
+	w.poke()
+}
+
+func (w *waiters) poke() {
+	select {
+	case w.kick <- struct{}{}:
+	default:
+	}
+}
+
+// run wakes those who wait, as long as there are any.
+func (w *waiters) run() {
+	for range w.kick {
+		w.mu.Lock()
+		if w.count == 0 {
+			w.running = false
+			w.due.Clear()
+			w.mu.Unlock()
+			return
+		}
+		many := w.count > gatherFrom
+		w.mu.Unlock()
+		w.wakeAll()
+		if many {
+			time.Sleep(gatherFor)
+		}
+	}
+}
+
+// wakeAll wakes who waits for what has happened.
+func (w *waiters) wakeAll() {
+	var wake []func()
+	w.mu.Lock()
+	for key := range w.due.Range {
+		w.due.Delete(key)
+		n := key.(*store.News)
+		for s := range w.of[n] {
+			wake = append(wake, s.park.wake)
+		}
+	}
+	w.mu.Unlock()
+	for _, f := range wake {
+		f()
+	}
+}
+
+// News returns what happened to the filter of an entry, and begins to note it if that is not
+// done yet. It returns nil if there is no memory for that.
+func (x Contents) News(entry *catalog.Entry) *store.News {
+	e := x.e
+	n := e.state.News(entry)
+	if n == nil {
+		room := store.NewsBytes(entry)
+		if !e.Budget.Reserve(room) {
+			return nil
+		}
+		defer e.Budget.Release(room)
+		n = e.state.Follow(entry, rand.Uint64())
+	}
+	n.Asked(x.s.ms)
+	return n
+}
+
+// NewsBytes returns the memory that the news of a filter take, 0 if nobody follows it.
+func (x Contents) NewsBytes(entry *catalog.Entry) int64 {
+	if store.PartOf(entry) == nil {
+		return 0
+	}
+	if n := x.e.state.News(entry); n != nil {
+		return n.Bytes()
+	}
+	return 0
+}
+
+// newsKept is how long changes of a filter are noted that nobody asks for, in milliseconds.
+const newsKept = 60 * 60 * 1000
+
+// forgetNews forgets the news of filters that are gone, or that nobody has asked for in a
+// while, and wakes who waits for a filter that has become another one.
+func (e *Engine) forgetNews() {
+	for _, n := range e.state.Followed() {
+		stale := n.Stale()
+		if stale {
+			e.waiting.happened(n)
+		}
+		if stale || !n.Awaited() && e.clock().UnixMilli()-n.LastAsked() > newsKept {
+			e.state.Unfollow(n)
+		}
+	}
+}

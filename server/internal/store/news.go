@@ -1,0 +1,338 @@
+package store
+
+// News: what happened to filters that are followed.
+
+import (
+	"maps"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/bloomery/bloomery"
+	bits "github.com/bloomery/bloomery/bloom"
+	"github.com/bloomery/bloomery/internal/news"
+	"github.com/bloomery/bloomery/quotient"
+	"github.com/bloomery/bloomery/server/internal/catalog"
+)
+
+// News is what happened last to a filter that is followed: a ring of changes for each of its
+// parts. It is in memory alone: after a start nobody knows what a copy lacks.
+//
+// Safe for concurrent use.
+type News struct {
+	// Epoch tells these changes from those of any other time: it is random.
+	Epoch uint64
+
+	rings   []*ring
+	bytes   int64
+	asked   atomic.Int64 // when somebody asked last, in milliseconds since 1970
+	awaited atomic.Bool  // somebody waits for the next change
+}
+
+// ring is the last changes of a part, under its lock.
+type ring struct {
+	of     *News
+	part   *Part
+	values []uint64
+	steps  []news.Step // nil for a filter of bits: the values are positions then
+	next   uint64      // the number of the next change
+	first  uint64      // that of the first that is still there
+	seen   uint64      // the version of the part behind the last change: another one has got past the ring
+}
+
+// followed are the filters that are followed.
+//
+// Safe for concurrent use.
+type followed struct {
+	// mu guards changes of rings, which is replaced as a whole.
+	mu    sync.Mutex
+	rings atomic.Pointer[map[*Part]*ring] // nil if there are none
+}
+
+// OnNews has f called when something has happened to a filter that somebody waits for, under
+// the lock of a part: it must take no lock.
+func (s *State) OnNews(f func(*News)) { s.onNews.Store(&f) }
+
+// ring returns the ring of a part, nil if it is not followed.
+func (s *State) ring(p *Part) *ring {
+	if rings := s.followed.rings.Load(); rings != nil {
+		return (*rings)[p]
+	}
+	return nil
+}
+
+// News returns what happened to the filter of an entry, nil if it is not followed.
+func (s *State) News(e *catalog.Entry) *News {
+	r := s.ring(PartOf(e))
+	if r == nil || len(r.of.rings) != PartCount(e) {
+		return nil
+	}
+	for i, p := range Parts(e) {
+		if r.of.rings[i].part != p { // it came from elsewhere
+			return nil
+		}
+	}
+	return r.of
+}
+
+// plainBits are the kinds that are one array of bits, to which keys only add some.
+var plainBits = []string{"bloom", "standard", "partitioned", "split"}
+
+// OfBits reports whether news of a filter of package codec say which bits were set. Those of
+// all others have the hashes of its items.
+func OfBits(p *Part) bool {
+	row := p.Row()
+	return row != nil && slices.Contains(plainBits, row.Name)
+}
+
+// newsShare is the part of the memory of a filter that its news may take, if nobody has asked
+// for more.
+const newsShare = 4
+
+// changeBytes is what a change takes: a value, and a step.
+const changeBytes = 8 + 1
+
+// NewsBytes returns what News of a filter would take.
+func NewsBytes(e *catalog.Entry) (n uint64) {
+	for _, p := range Parts(e) {
+		p.RLock()
+		n += p.newsRoom() * changeBytes
+		p.RUnlock()
+	}
+	return n
+}
+
+// newsRoom returns how many changes of a part are kept. The caller holds a lock.
+func (p *Part) newsRoom() uint64 { return max(1, p.Bytes()/newsShare/changeBytes) }
+
+// Follow begins to note what happens to the filter of an entry, of package codec. The caller
+// has set NewsBytes aside.
+func (s *State) Follow(e *catalog.Entry, epoch uint64) *News {
+	s.followed.mu.Lock()
+	defer s.followed.mu.Unlock()
+	if n := s.News(e); n != nil {
+		return n // another one was first
+	}
+	n := &News{Epoch: epoch}
+	next := map[*Part]*ring{}
+	if rings := s.followed.rings.Load(); rings != nil {
+		next = maps.Clone(*rings)
+	}
+	for _, p := range Parts(e) {
+		p.RLock()
+		r := &ring{of: n, part: p, seen: p.version, values: make([]uint64, p.newsRoom())}
+		p.RUnlock()
+		r.forget()
+		n.bytes += int64(len(r.values)) * changeBytes
+		n.rings, next[p] = append(n.rings, r), r
+	}
+	s.bytes.Add(n.bytes)
+	s.followed.rings.Store(&next)
+	return n
+}
+
+// Unfollow forgets what has happened to a filter.
+func (s *State) Unfollow(n *News) {
+	s.followed.mu.Lock()
+	defer s.followed.mu.Unlock()
+	rings := s.followed.rings.Load()
+	if rings == nil || (*rings)[n.rings[0].part] == nil || (*rings)[n.rings[0].part].of != n {
+		return
+	}
+	next := maps.Clone(*rings)
+	for _, r := range n.rings {
+		delete(next, r.part)
+	}
+	s.bytes.Add(-n.bytes)
+	if s.followed.rings.Store(&next); len(next) == 0 {
+		s.followed.rings.Store(nil)
+	}
+}
+
+// Followed returns the news of all filters that are followed.
+func (s *State) Followed() (list []*News) {
+	rings := s.followed.rings.Load()
+	if rings == nil {
+		return nil
+	}
+	for p, r := range *rings {
+		if r.of.rings[0].part == p {
+			list = append(list, r.of)
+		}
+	}
+	return list
+}
+
+// Bytes returns the memory that n takes.
+func (n *News) Bytes() int64 { return n.bytes }
+
+// Asked notes that somebody has asked, at a time in milliseconds since 1970.
+func (n *News) Asked(at int64) { n.asked.Store(at) }
+
+// LastAsked returns when somebody asked last, in milliseconds since 1970.
+func (n *News) LastAsked() int64 { return n.asked.Load() }
+
+// Await says whether somebody waits for the next change.
+func (n *News) Await(yes bool) { n.awaited.Store(yes) }
+
+// Awaited reports whether somebody waits for the next change.
+func (n *News) Awaited() bool { return n.awaited.Load() }
+
+// Stale reports whether something has happened that the rings do not have: the filter is gone,
+// or it was replaced.
+func (n *News) Stale() bool {
+	return slices.ContainsFunc(n.rings, func(r *ring) bool {
+		r.part.RLock()
+		defer r.part.RUnlock()
+		return r.part.Gone() || r.seen != r.part.version
+	})
+}
+
+// before notes what a record will change that can be seen before only: bits that are not set.
+func (r *ring) before(body Body) {
+	o, ok := body.(*FilterAdd)
+	if !ok || r.steps != nil {
+		return
+	}
+	const piece = 64
+	var room [piece * 16]uint64 // of most filters
+	for hs := range slices.Chunk(o.Hashes, piece) {
+		at := room[:0]
+		switch f := r.part.Filter().(type) {
+		case *bits.Filter:
+			at = f.Unset(at, hs)
+		case *bits.Standard:
+			at = f.Unset(at, hs)
+		case *bits.Partitioned:
+			at = f.Unset(at, hs)
+		case *bits.Split:
+			at = f.Unset(at, hs)
+		}
+		r.puts(at)
+	}
+}
+
+// puts notes values.
+func (r *ring) puts(values []uint64) {
+	size := uint64(len(r.values))
+	for len(values) > 0 {
+		n := copy(r.values[r.next%size:], values)
+		values = values[n:]
+		r.next += uint64(n)
+	}
+	r.turn()
+}
+
+// turn forgets what was overwritten.
+func (r *ring) turn() {
+	if size := uint64(len(r.values)); r.next-r.first > size {
+		r.first = r.next - size
+	}
+}
+
+// put notes a step.
+func (r *ring) put(s news.Step, v uint64) {
+	at := r.next % uint64(len(r.values))
+	r.values[at], r.steps[at] = v, s
+	r.next++
+}
+
+// forget forgets all changes: what has happened cannot be said in steps.
+func (r *ring) forget() {
+	r.next++
+	r.first = r.next
+	if OfBits(r.part) { // it may be of another kind than before
+		r.steps = nil
+	} else if r.steps == nil {
+		r.steps = make([]news.Step, len(r.values))
+	}
+}
+
+// after notes what a record has changed. The version of the part is that behind it.
+func (r *ring) after(s *State, body Body, res *Result) {
+	switch o := body.(type) {
+	case *FilterAdd:
+		if r.steps == nil {
+			break
+		}
+		for i, h := range o.Hashes[:res.Done] {
+			if res.kept(i) {
+				r.put(news.Add, h)
+			}
+		}
+	case *FilterDelete:
+		for i, h := range o.Hashes[:res.Done] {
+			if res.Bools[i] {
+				r.put(news.Delete, h)
+			}
+		}
+	case *FilterAdvance:
+		r.put(news.Advance, o.Generation)
+	default:
+		r.forget()
+	}
+	r.turn()
+	r.seen = r.part.version
+	if f := s.onNews.Load(); f != nil && r.of.Awaited() {
+		(*f)(r.of)
+	}
+}
+
+// current forgets everything if something has got past the ring. The caller holds the lock of
+// the part.
+func (r *ring) current() {
+	if r.seen != r.part.version {
+		r.forget()
+		r.seen = r.part.version
+	}
+}
+
+// Whole calls do with the filter of a part, and returns the number of the next change. do may
+// read the filter until it returns. It returns ErrRetry if the filter is gone.
+func (n *News) Whole(part int, do func(bloomery.Hashed) error) (number uint64, err error) {
+	r := n.rings[part]
+	p := r.part
+	p.Lock()
+	r.current()
+	if g, ok := p.Filter().(*quotient.Growing); ok && !p.Gone() {
+		fork, number := g.Fork(), r.next
+		p.Unlock()
+		return number, do(fork)
+	}
+	p.Unlock()
+	p.RLock()
+	defer p.RUnlock()
+	if p.Gone() || p.Filter() == nil || r.seen != p.version {
+		return 0, ErrRetry
+	}
+	return r.next, do(p.Filter())
+}
+
+// Changes are what happened to a part. Without steps the values are positions of bits.
+type Changes struct {
+	Steps  []news.Step
+	Values []uint64
+	Next   uint64 // the number behind them
+	More   bool   // there are others from there on
+}
+
+// Since returns the changes of a part from a number on, most of them at most. It reports false
+// if they are not known any more, or never were.
+func (n *News) Since(part int, number uint64, most int) (c Changes, ok bool) {
+	r := n.rings[part]
+	r.part.RLock()
+	defer r.part.RUnlock()
+	if r.part.Gone() || r.seen != r.part.version || number < r.first || number > r.next {
+		return c, false
+	}
+	c.Next = min(r.next, number+uint64(most))
+	c.More = c.Next < r.next
+	for ; number < c.Next; number++ {
+		at := number % uint64(len(r.values))
+		c.Values = append(c.Values, r.values[at])
+		if r.steps != nil {
+			c.Steps = append(c.Steps, r.steps[at])
+		}
+	}
+	return c, true
+}
