@@ -24,6 +24,8 @@ type state struct {
 	// Coming is the version that is being put in the place of this one. It is noted before,
 	// so that after a crash no older one is taken.
 	Coming *Version `json:"coming,omitempty"`
+	// Token is what a server has called this version.
+	Token string `json:"token,omitempty"`
 }
 
 // floor is the newest version that was ever here.
@@ -65,9 +67,9 @@ func (f *Filter) load() error {
 	case err != nil:
 		return err
 	}
-	view, err := codec.Config{Hasher: f.config.Hasher, Limits: f.config.Limits}.View(data)
+	v, err := view(f.opening(), data)
 	if err == nil {
-		err = view.Verify()
+		err = v.Verify()
 	}
 	if err != nil {
 		if note == nil || !bytes.HasPrefix(data, []byte(envelope.Magic)) {
@@ -75,18 +77,23 @@ func (f *Filter) load() error {
 		}
 		return nil // it is damaged, and replaced
 	}
-	e := &edition{view, data, Version{Sum: sumOf(data)}}
-	v, ok := f.kept.is(e.version.Sum)
+	e := &edition{v, data, Version{Sum: sumOf(data)}}
+	version, ok := f.kept.is(e.version.Sum)
 	if !ok {
 		f.found = e
 		return nil
 	}
-	e.version = v
+	e.version = version
 	f.live.Store(e)
-	if v == f.kept.Version && !f.kept.Checked.After(time.Now()) { // else a clock was set: nobody knows
+	if version == f.kept.Version && !f.kept.Checked.After(time.Now()) { // else a clock was set: nobody knows
 		f.seen.Store(&outcome{checked: f.kept.Checked})
 	}
 	return nil
+}
+
+// opening is how copies are opened.
+func (f *Filter) opening() codec.Config {
+	return codec.Config{Hasher: f.config.Hasher, Limits: f.config.Limits}
 }
 
 // known returns the copy that an entry can be reached from, nil if there is none. A file

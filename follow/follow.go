@@ -3,6 +3,7 @@ package follow
 import (
 	"context"
 	"crypto/ed25519"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -22,16 +23,20 @@ import (
 type Config struct {
 	_ struct{}
 
-	// Address is where the folder is: https://…, http://…, or a folder of this machine.
+	// Address is where the folder is, https://…, http://… or a folder of this machine; or where
+	// servers are that have the filter, redis://user:password@host:port,host:port, or rediss://
+	// for TLS: the first that answers is asked.
 	Address string
-	// Filter is the name of the filter in the folder; "" if there is one only.
+	// Filter is the name of the filter in the folder, "" if there is one only; or its key on
+	// a server.
 	Filter string
 	// File is where the copy is kept on disk, as a filter that other programs can read; ""
 	// keeps it in memory only. With it a restart needs no network. What was known of the
 	// copy is in File.follow beside it.
 	File string
 	// Every is how often the folder is asked for something new, give or take a tenth. 0
-	// means a minute, a negative duration only when Update is called.
+	// means a minute, a negative duration only when Update is called. A server says at once
+	// what is new, and is asked anew once in that time; 0 means 10 seconds.
 	Every time.Duration
 	// Key is the public key that versions must be signed with; nil asks for no signature.
 	Key ed25519.PublicKey
@@ -42,6 +47,10 @@ type Config struct {
 	Hasher hashing.Hasher
 	// Limits bounds the size of the filter. While a new version comes in there are two.
 	Limits codec.Limits
+	// Name is what a server is told of who follows; its page shows it. "" tells nothing.
+	Name string
+	// TLS is for servers at rediss://; nil means the authorities of this machine.
+	TLS *tls.Config
 	// Client sends the requests; nil means one that does not follow redirects from https to
 	// http.
 	Client *http.Client
@@ -52,7 +61,8 @@ type Config struct {
 
 // Version identifies a version of a filter.
 type Version struct {
-	// Number grows with every change.
+	// Number grows with every change. That of a server's filter counts how often the copy
+	// has changed.
 	Number uint64 `json:"version"`
 	// Made is when it was published.
 	Made time.Time `json:"made"`
@@ -67,6 +77,7 @@ type Version struct {
 type Filter struct {
 	config Config
 	from   source
+	server *server // instead of from, if a server is followed
 	live   atomic.Pointer[edition]
 
 	updating chan struct{} // of one place; who has it may use what follows
@@ -74,6 +85,8 @@ type Filter struct {
 	name     string        // of the filter, once it is known
 	kept     state         // what File.follow has
 	found    *edition      // a file that may be a copy, until the index is here
+	saved    time.Time     // when a copy from a server was written to disk
+	busy     time.Duration // how long the last news from a server have kept us busy
 
 	seen    atomic.Pointer[outcome]
 	end     context.CancelFunc
@@ -117,13 +130,26 @@ func prepare(c Config) (*Filter, error) {
 	if n := len(c.Key); n != 0 && n != ed25519.PublicKeySize {
 		return nil, fmt.Errorf("%w: the key has %d bytes, want %d", bloomery.ErrParameter, n, ed25519.PublicKeySize)
 	}
-	from, err := newSource(c.Address, c.Client)
+	f := &Filter{config: c, updating: make(chan struct{}, 1)}
+	var err error
+	if isServer(c.Address) {
+		f.server, err = newServer(c)
+	} else {
+		f.from, err = newSource(c.Address, c.Client)
+	}
 	if err != nil {
 		return nil, err
 	}
-	f := &Filter{config: c, from: from, updating: make(chan struct{}, 1)}
 	f.seen.Store(&outcome{})
 	return f, f.load()
+}
+
+// where is what is followed, without a password.
+func (f *Filter) where() string {
+	if f.server != nil {
+		return f.server.String()
+	}
+	return f.from.String()
 }
 
 // Close stops updating. The copy still answers.
@@ -132,18 +158,29 @@ func (f *Filter) Close() error {
 	f.stopped.Wait()
 	f.updating <- struct{}{}
 	defer func() { <-f.updating }()
+	if f.server != nil {
+		f.server.hangUp()
+		return f.persist(true)
+	}
 	return f.noteLive()
 }
 
 // run updates the copy again and again.
 func (f *Filter) run(ctx context.Context) {
 	every := f.config.Every
-	if every == 0 {
+	switch {
+	case every != 0:
+	case f.server != nil:
+		every = 10 * time.Second
+	default:
 		every = time.Minute
 	}
 	retry := time.Second
 	for {
-		wait := every
+		wait, block := every, time.Duration(0)
+		if f.server != nil {
+			wait, block = f.pause(every), every
+		}
 		if f.Err() != nil { // sooner at first, and then ever later
 			wait = min(retry, every)
 			retry *= 2
@@ -157,13 +194,16 @@ func (f *Filter) run(ctx context.Context) {
 			return
 		case <-time.After(wait):
 		}
-		f.Update(ctx) //nolint:errcheck // Err has it
+		f.updated(ctx, block) //nolint:errcheck // Err has it
 	}
 }
 
 // Update asks the source whether there is something new and takes it. It reports whether the
 // copy has changed. On error the old copy stays.
-func (f *Filter) Update(ctx context.Context) (changed bool, err error) {
+func (f *Filter) Update(ctx context.Context) (changed bool, err error) { return f.updated(ctx, 0) }
+
+// updated is Update, and waits so long for a server that has nothing new.
+func (f *Filter) updated(ctx context.Context, block time.Duration) (changed bool, err error) {
 	select {
 	case f.updating <- struct{}{}:
 	case <-ctx.Done():
@@ -171,20 +211,27 @@ func (f *Filter) Update(ctx context.Context) (changed bool, err error) {
 	}
 	before := f.live.Load()
 	began := time.Now()
-	age, err := f.update(ctx)
+	var age time.Duration
+	if f.server != nil {
+		err = f.updateFromServer(ctx, block)
+	} else {
+		age, err = f.update(ctx)
+	}
 	live := f.live.Load()
 	changed = live != before
 	o := &outcome{checked: began.Add(-age)}
 	if err == nil {
 		f.seen.Store(o)
-		if changed {
+		if f.server != nil {
+			err = f.persist(false)
+		} else if changed {
 			err = f.noteLive()
 		} else {
 			err = f.restore()
 		}
 	}
 	if err != nil {
-		err = fmt.Errorf("follow: %s: %w", f.from, err)
+		err = fmt.Errorf("follow: %s: %w", f.where(), err)
 		if o = (&outcome{checked: f.seen.Load().checked, err: err}); !errors.Is(err, context.Canceled) { // whoever asked has gone
 			f.seen.Store(o)
 		}

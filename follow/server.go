@@ -1,0 +1,354 @@
+package follow
+
+// Copies of a filter that a server has.
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"crypto/tls"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/url"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/codec"
+	"github.com/bloomery/bloomery/internal/news"
+	"github.com/bloomery/bloomery/internal/resp"
+)
+
+// server is a server whose filter is followed, with the connection to it and what of the copy
+// it knows. Who updates uses it.
+type server struct {
+	config    Config
+	scheme    string
+	addresses []string
+	user      *url.Userinfo
+	at        int // which address is asked
+
+	nc    net.Conn // nil if there is none
+	r     *bufio.Reader
+	watch *steady
+
+	token string   // of the copy, "" if it has none
+	parts [][]byte // its encodings
+}
+
+// isServer reports whether an address is that of a server.
+func isServer(address string) bool {
+	return strings.HasPrefix(address, "redis://") || strings.HasPrefix(address, "rediss://")
+}
+
+// newServer returns the server at an address. It dials when it is asked.
+func newServer(c Config) (*server, error) {
+	scheme, rest, _ := strings.Cut(c.Address, "://")
+	userinfo, hosts, found := strings.Cut(rest, "@")
+	if !found {
+		userinfo, hosts = "", rest
+	}
+	s := &server{config: c, scheme: scheme}
+	for host := range strings.SplitSeq(strings.TrimSuffix(hosts, "/"), ",") {
+		u, err := url.Parse(scheme + "://" + host)
+		if err != nil || u.Hostname() == "" || u.Path != "" || u.RawQuery != "" || u.Fragment != "" {
+			return nil, fmt.Errorf("%w: %q is no address of a server: want redis://user:password@host:port,host:port", bloomery.ErrParameter, scheme+"://"+hosts)
+		}
+		port := u.Port()
+		if port == "" {
+			port = "6379"
+		}
+		s.addresses = append(s.addresses, net.JoinHostPort(u.Hostname(), port))
+	}
+	if found {
+		u, err := url.Parse(scheme + "://" + userinfo + "@host")
+		if err != nil {
+			return nil, fmt.Errorf("%w: the address has a password that is not written as in a URL", bloomery.ErrParameter)
+		}
+		s.user = u.User
+	}
+	switch {
+	case c.Filter == "":
+		return nil, fmt.Errorf("%w: Filter is the key of the filter on the server, and is needed", ErrName)
+	case len(c.Key) > 0:
+		return nil, fmt.Errorf("%w: a server signs nothing: use TLS, or follow a published folder", bloomery.ErrParameter)
+	case strings.ContainsFunc(c.Name, func(r rune) bool { return r <= ' ' || r >= 0x7f }):
+		return nil, fmt.Errorf("%w: Name is %q: a server takes names of letters, digits and signs, without blanks", bloomery.ErrParameter, c.Name)
+	case c.TLS != nil && scheme == "redis":
+		return nil, fmt.Errorf("%w: TLS is set, and the address does not begin with rediss://", bloomery.ErrParameter)
+	}
+	return s, nil
+}
+
+// String is the address without a password.
+func (s *server) String() string {
+	return s.scheme + "://" + strings.Join(s.addresses, ",") + " " + s.config.Filter
+}
+
+// dial connects, to the next address if the present one does not answer.
+func (s *server) dial(ctx context.Context) error {
+	var all []error
+	for range s.addresses {
+		address := s.addresses[s.at]
+		err := s.connect(ctx, address)
+		if err == nil {
+			return nil
+		}
+		s.hangUp()
+		if all = append(all, fmt.Errorf("%s: %w", address, err)); ctx.Err() != nil {
+			break
+		}
+		s.at = (s.at + 1) % len(s.addresses)
+	}
+	return errors.Join(all...)
+}
+
+func (s *server) connect(ctx context.Context, address string) error {
+	ctx, cancel := context.WithTimeout(ctx, stalled)
+	defer cancel()
+	nc, err := (&net.Dialer{}).DialContext(ctx, "tcp", address)
+	if err != nil {
+		return err
+	}
+	if s.scheme == "rediss" {
+		config := s.config.TLS.Clone()
+		if config == nil {
+			config = &tls.Config{}
+		}
+		if config.ServerName == "" {
+			config.ServerName, _, _ = net.SplitHostPort(address)
+		}
+		nc = tls.Client(nc, config)
+	}
+	s.watch = &steady{Conn: nc}
+	s.nc, s.r = nc, bufio.NewReaderSize(s.watch, 64<<10)
+	if s.user != nil {
+		words := []string{"AUTH"}
+		password, has := s.user.Password()
+		if name := s.user.Username(); name != "" && has {
+			words = append(words, name)
+		} else if !has {
+			password = name
+		}
+		if _, err := s.call(ctx, 0, append(words, password)...); err != nil {
+			return err
+		}
+	}
+	if s.config.Name != "" {
+		_, err = s.call(ctx, 0, "CLIENT", "SETNAME", s.config.Name)
+	}
+	return err
+}
+
+func (s *server) hangUp() {
+	if s.nc != nil {
+		_ = s.nc.Close()
+		s.nc = nil
+	}
+}
+
+// errRefused is an answer that is an error.
+var errRefused = errors.New("the server refuses")
+
+// call sends a command and returns the answer. The server may take its time before it begins.
+func (s *server) call(ctx context.Context, patience time.Duration, words ...string) (*resp.Reply, error) {
+	nc := s.nc
+	watch := s.watch
+	stop := context.AfterFunc(ctx, watch.end)
+	defer stop()
+	watch.begin(patience)
+	_, err := nc.Write(resp.AppendCommand(nil, words...))
+	var reply resp.Reply
+	if err == nil {
+		err = reply.Read(s.r)
+	}
+	if err == nil && s.r.Buffered() > 0 {
+		err = fmt.Errorf("%w: it sends more than was asked for", bloomery.ErrCorrupt)
+	}
+	if cause := context.Cause(ctx); err != nil && cause != nil {
+		err = cause
+	}
+	if err != nil {
+		s.hangUp()
+		return nil, err
+	}
+	if reply.Type == '-' {
+		return nil, fmt.Errorf("%w: %s", errRefused, reply.Text)
+	}
+	return &reply, nil
+}
+
+// steady is a connection that must bring a few bytes at least in the time that it may be
+// silent.
+type steady struct {
+	net.Conn
+	since int         // bytes that have come since the deadline was set
+	ended atomic.Bool // nobody waits any more
+}
+
+func (c *steady) begin(patience time.Duration) {
+	c.since = 0
+	_ = c.SetDeadline(time.Now().Add(patience + stalled))
+	if c.ended.Load() {
+		c.end()
+	}
+}
+
+// end has whoever waits wait no more.
+func (c *steady) end() {
+	c.ended.Store(true)
+	_ = c.SetDeadline(time.Unix(1, 0))
+}
+
+func (c *steady) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	if c.since += n; c.since >= fewBytes {
+		c.begin(0)
+	}
+	return n, err
+}
+
+// ask asks for news, waits for them if there are none, and returns the copy that they make: nil
+// if nothing has changed. What s knows of the copy changes when the answer is complete.
+func (s *server) ask(ctx context.Context, block time.Duration) (parts [][]byte, err error) {
+	if s.nc == nil {
+		if err := s.dial(ctx); err != nil {
+			return nil, err
+		}
+	}
+	token, parts, changed := s.token, slices.Clone(s.parts), false
+	for more := true; more; {
+		words := []string{"FILTER.NEWS", s.config.Filter}
+		if token != "" {
+			words = append(words, "SINCE", token)
+		}
+		if !changed && len(parts) > 0 {
+			words = append(words, "SUM", sumOfParts(parts))
+		}
+		if !changed && block >= time.Millisecond {
+			words = append(words, "BLOCK", fmt.Sprint(block.Milliseconds()))
+		}
+		reply, err := s.call(ctx, block, words...)
+		if err != nil {
+			return nil, err
+		}
+		n, err := parseNews(s.config.Filter, reply)
+		if err == nil {
+			parts, err = s.apply(parts, n)
+		}
+		if err != nil {
+			// Whatever is wrong, the next question begins anew, with another connection.
+			s.hangUp()
+			s.token, s.parts = "", nil
+			return nil, err
+		}
+		changed = changed || len(n.pieces) > 0
+		token, more = n.token, n.more
+	}
+	s.token, s.parts = token, parts
+	if !changed {
+		return nil, nil
+	}
+	return parts, nil
+}
+
+// answered is an answer of FILTER.NEWS.
+type answered struct {
+	token  string
+	parts  int
+	known  bool // all parts are
+	more   bool
+	pieces []news.Piece
+}
+
+var errNews = fmt.Errorf("%w: the answer is not one of FILTER.NEWS", bloomery.ErrCorrupt)
+
+// parseNews reads an answer on a key.
+func parseNews(key string, r *resp.Reply) (n answered, err error) {
+	if r.Type != '*' || len(r.Array) != 4 || r.Array[0].Type != '$' || r.Array[1].Type != ':' || r.Array[2].Type != '*' || r.Array[3].Type != ':' {
+		return n, errNews
+	}
+	n.token, n.more = string(r.Array[0].Text), r.Array[1].Int == 1
+	for i := range r.Array[2].Array {
+		p := &r.Array[2].Array[i]
+		if p.Type != '*' || len(p.Array) != 3 || p.Array[0].Type != ':' || p.Array[1].Type != '$' || p.Array[2].Type != '$' || p.Array[0].Int < 0 || p.Array[0].Int > maxParts {
+			return n, errNews
+		}
+		n.pieces = append(n.pieces, news.Piece{Part: int(p.Array[0].Int), Form: string(p.Array[1].Text), Data: p.Array[2].Text})
+	}
+	if int64(news.Check(key, n.token, n.more, n.pieces)) != r.Array[3].Int {
+		return n, fmt.Errorf("%w: the checksum of the news is wrong", bloomery.ErrCorrupt)
+	}
+	token, err := news.ParseToken(n.token)
+	if err != nil {
+		return n, fmt.Errorf("%w: %w", bloomery.ErrCorrupt, err)
+	}
+	n.parts = len(token.Numbers)
+	n.known = !slices.Contains(token.Numbers, news.Unknown)
+	if !n.known && !n.more || len(n.pieces) == 0 && n.more {
+		return n, errNews
+	}
+	return n, nil
+}
+
+// apply returns what news make of the parts of a copy, which stay as they are.
+func (s *server) apply(parts [][]byte, n answered) ([][]byte, error) {
+	if len(parts) != n.parts {
+		parts = make([][]byte, n.parts)
+	}
+	for _, p := range n.pieces {
+		if p.Part >= len(parts) || p.Form != news.Whole && parts[p.Part] == nil {
+			return nil, fmt.Errorf("%w: news of part %d, which is not there", bloomery.ErrCorrupt, p.Part)
+		}
+		data, err := s.applied(parts[p.Part], p)
+		if err != nil {
+			return nil, err
+		}
+		parts[p.Part] = data
+		if limit := s.config.Limits.Bytes; limit > 0 {
+			sum := uint64(0)
+			for _, p := range parts {
+				sum += uint64(len(p))
+			}
+			if sum > limit {
+				return nil, fmt.Errorf("%w: the filter takes more than %d bytes, the limit", bloomery.ErrTooLarge, limit)
+			}
+		}
+	}
+	if n.known && slices.ContainsFunc(parts, func(p []byte) bool { return p == nil }) {
+		return nil, fmt.Errorf("%w: a part is missing", bloomery.ErrCorrupt)
+	}
+	return parts, nil
+}
+
+// applied returns what a piece makes of the encoding of its part.
+func (s *server) applied(old []byte, p news.Piece) ([]byte, error) {
+	switch p.Form {
+	case news.Whole:
+		r := io.Reader(codec.NewReader(bytes.NewReader(p.Data)))
+		if limit := s.config.Limits.Bytes; limit > 0 {
+			r = io.LimitReader(r, int64(limit)+1)
+		}
+		return io.ReadAll(r)
+	case news.Bits:
+		return setBits(old, p.Data)
+	case news.Steps:
+		return s.redo(old, p.Data)
+	}
+	return nil, fmt.Errorf("%w: news of the form %q", bloomery.ErrVersion, p.Form)
+}
+
+// sumOfParts returns the sum of encodings, one behind the other.
+func sumOfParts(parts [][]byte) string {
+	h := sha256.New()
+	for _, p := range parts {
+		h.Write(p)
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}

@@ -1,0 +1,108 @@
+package follow
+
+// How a copy is kept up to date by a server.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"time"
+)
+
+const (
+	// saveEvery is how often a copy that changes all the time is written to disk.
+	saveEvery = 10 * time.Second
+	// shortPause is how long news of a server are gathered at least.
+	shortPause = 10 * time.Millisecond
+	// idleShare is for how much of the time a copy that changes all the time is left alone: so
+	// many times as long as its last change took.
+	idleShare = 3
+)
+
+// pause returns how long to wait before a server is asked again.
+func (f *Filter) pause(every time.Duration) time.Duration {
+	if f.Err() != nil {
+		return every
+	}
+	return min(every, max(shortPause, idleShare*f.busy))
+}
+
+// updateFromServer brings the copy up to date. If there is nothing new it waits for it.
+func (f *Filter) updateFromServer(ctx context.Context, block time.Duration) error {
+	s, name := f.server, f.config.Filter
+	if of := f.kept.Filter; of != "" && of != name {
+		return fmt.Errorf("%w: %s is a copy of %s, not of %s", ErrOther, f.config.File, of, name)
+	}
+	have := f.live.Load()
+	if have == nil {
+		have = f.found // a file that no note names
+	}
+	if s.parts == nil && have != nil {
+		parts, err := split(have.data)
+		if err != nil {
+			return err
+		}
+		if s.parts = parts; have.version.Sum == f.kept.Sum {
+			s.token = f.kept.Token
+		}
+	}
+	before := f.live.Load()
+	parts, err := s.ask(ctx, block)
+	began := time.Now()
+	if err != nil {
+		return err
+	}
+	switch {
+	case parts == nil && before == nil:
+		have.version = Version{1, time.Now().UTC().Truncate(time.Second), have.version.Sum}
+		f.live.Store(have)
+		return nil
+	case parts == nil:
+		f.busy = 0
+		return nil
+	case before == nil && f.found != nil:
+		s.token, s.parts = "", nil
+		return fmt.Errorf("%w: %s exists and is not a copy of this filter", ErrOther, f.config.File)
+	}
+	data, err := join(parts)
+	if err != nil {
+		return err
+	}
+	v, err := view(f.opening(), data)
+	if err != nil {
+		s.token, s.parts = "", nil
+		return err
+	}
+	version := Version{f.kept.Number + 1, time.Now().UTC().Truncate(time.Second), sumOf(data)}
+	if before != nil {
+		version.Number = before.version.Number + 1
+	}
+	f.live.Store(&edition{v, data, version})
+	f.busy = time.Since(began)
+	return nil
+}
+
+// persist writes the copy to disk, if that was not done lately.
+func (f *Filter) persist(now bool) error {
+	live := f.live.Load()
+	if live == nil || f.config.File == "" {
+		return nil
+	}
+	_, err := os.Stat(f.config.File)
+	missing := errors.Is(err, fs.ErrNotExist)
+	if !missing && f.kept.Version == live.version && f.kept.Token == f.server.token && !now {
+		return err
+	}
+	if !missing && !now && time.Since(f.saved) < saveEvery {
+		return nil
+	}
+	f.saved = time.Now()
+	if missing || f.kept.Version != live.version {
+		if err := f.save(f.config.Filter, live); err != nil {
+			return err
+		}
+	}
+	return f.note(state{Version: live.version, Filter: f.config.Filter, Token: f.server.token, Checked: f.seen.Load().checked.Round(0)})
+}
