@@ -1,5 +1,5 @@
 // Package news is what a server answers to who follows a filter: how changes are written, and
-// the token that says which changes a copy has. docs/follow.md has the bytes.
+// the token that says which changes a copy has. docs/filter-commands.md has the bytes.
 //
 // Filters of bits say which bits were set, in any order. All others say what was done, in its
 // order: done again to a copy that was equal, it leaves the same bytes.
