@@ -151,6 +151,32 @@ func TestExamplesAreListed(t *testing.T) {
 	}
 }
 
+// references are the documents that are looked things up in, not read.
+var references = []string{"commands.md", "filter-commands.md", "configuration.md", "format.md", "cli.md", "http-api.md"}
+
+// TestDocumentsAreShort holds the documents that people read, README among them, to a length that one finishes:
+// evidence, references and decisions are not counted.
+func TestDocumentsAreShort(t *testing.T) {
+	const most, longest = 35_000, 3_500
+	files, err := filepath.Glob("docs/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum := 0
+	for _, file := range append(files, "README.md") {
+		if slices.Contains(references, filepath.Base(file)) {
+			continue
+		}
+		words := len(strings.Fields(readText(t, file)))
+		if sum += words; words > longest {
+			t.Errorf("%s has %d words, want at most %d", file, words, longest)
+		}
+	}
+	if sum > most {
+		t.Errorf("README and docs have %d words, want at most %d: shorten what you added, or what stands beside it", sum, most)
+	}
+}
+
 // TestDecisionsAreNumbered asks that every decision has a number of its own, and that its head
 // says the same. Numbers may be left out: decisions are written at the same time.
 func TestDecisionsAreNumbered(t *testing.T) {
