@@ -151,7 +151,7 @@ func TestExamplesAreListed(t *testing.T) {
 	}
 }
 
-// references are the documents that are looked things up in, not read.
+// references are documents in which one looks things up; nobody reads them from top to bottom.
 var references = []string{"commands.md", "filter-commands.md", "configuration.md", "format.md", "cli.md", "http-api.md"}
 
 // TestDocumentsAreShort holds the documents that people read, README among them, to a length that one finishes:
