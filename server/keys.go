@@ -66,14 +66,18 @@ func readKeys(name string) (keys secretKeys, err error) {
 // onlyOwner refuses a file that others than its owner can read. Its group may read one of root's:
 // that is how a secret of the system reaches the user of the server, in Kubernetes for one.
 func onlyOwner(name string, info fs.FileInfo) error {
-	others := fs.FileMode(0o077)
-	if ofRoot(info) && os.Geteuid() != 0 {
-		others = 0o037
-	}
-	if mode := info.Mode().Perm(); mode&others != 0 && runtime.GOOS != "windows" {
+	if mode := info.Mode().Perm(); openToOthers(mode, ofRoot(info), os.Geteuid() == 0) && runtime.GOOS != "windows" {
 		return fmt.Errorf("%s has mode %04o, which lets others read it: chmod 600 %s", name, mode, name)
 	}
 	return nil
+}
+
+// openToOthers reports whether a mode lets too many read a secret.
+func openToOthers(mode fs.FileMode, ofRoot, weAreRoot bool) bool {
+	if ofRoot && !weAreRoot {
+		return mode&0o037 != 0
+	}
+	return mode&0o077 != 0
 }
 
 var errKeyLine = errors.New("want an id of 1 to 64 bytes, patterns of names that begin with ~ or none, = and 32 hexadecimal digits")
