@@ -44,19 +44,6 @@ func run(ctx context.Context, o demo.Options) (f figures, err error) {
 	if o.Full {
 		f.users = 1_000_000
 	}
-	s, err := served.Start(ctx, o.Addr)
-	if err != nil {
-		return f, err
-	}
-	defer func() { err = errors.Join(err, s.Close()) }()
-	c, err := s.Client(ctx)
-	if err != nil {
-		return f, err
-	}
-	defer func() { err = errors.Join(err, c.Close()) }()
-	if err := f.serve(ctx, c); err != nil {
-		return f, err
-	}
 	all, err := bloom.Config{Capacity: f.users * items, ErrorRate: rate}.New()
 	if err != nil {
 		return f, err
@@ -74,7 +61,18 @@ func run(ctx context.Context, o demo.Options) (f figures, err error) {
 		}
 		return seen
 	})
-	return f, nil
+	s, err := served.Start(ctx, o.Addr)
+	if err != nil {
+		return f, err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	c, err := s.Client(ctx)
+	if err != nil {
+		return f, err
+	}
+	defer func() { err = errors.Join(err, c.Close()) }()
+	err = f.serve(ctx, c)
+	return f, err
 }
 
 // serve makes the filters, has all users come for their visits, and deletes the filters.

@@ -7,7 +7,7 @@ import (
 	"github.com/bloomery/bloomery/examples/internal/demo"
 )
 
-// No item comes twice, few are hidden wrongly, and a user costs less than a quarter of what
+// No item comes twice, few are hidden wrongly, and a user costs less than a third of what
 // sets of items take.
 func TestRecommend(t *testing.T) {
 	f, err := run(t.Context(), demo.Options{})
@@ -22,7 +22,7 @@ func TestRecommend(t *testing.T) {
 	if f.shown+f.wrong != int(fresh) || f.offers != f.users*visits*offered {
 		t.Errorf("figures %+v", f)
 	}
-	if f.bytes > 500*f.users || 4*f.bytes > f.sets {
+	if f.bytes > 500*f.users || 3*f.bytes > f.sets {
 		t.Errorf("a user takes %d bytes, sets %d", f.bytes/f.users, f.sets/f.users)
 	}
 	f.Table().Documented(t)

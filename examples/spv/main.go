@@ -91,7 +91,8 @@ func run(ctx context.Context, o demo.Options) (figures, error) {
 	if err := f.bip37(c); err != nil {
 		return figures{}, err
 	}
-	return f, f.bip158(ctx, c)
+	err := f.bip158(ctx, c)
+	return f, err
 }
 
 // bip37 has the node send what matches a filter. After a restart the wallet sends another one,
