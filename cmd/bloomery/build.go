@@ -77,20 +77,20 @@ it to the file F atomically. Files may be compressed by gzip, zstd or bzip2.
 raise the false positive rate above -p: then nothing is written and the exit
 code is 3, unless --force.
 
-Without -n the filter is sized in one pass, when all lines are read. Kinds bloom
-and standard keep 64-bit hashes in half of --max-memory, at 1GiB those of 67
-million lines, and make the filter just as large as the different ones need. If
-more come, the other half becomes a filter that is folded at the end: it holds
-430 million keys at 1% and is up to twice as large as needed. Still more keys
-end the build with exit code 3, unless --force. --max N bounds the number of
-keys; it works for kind split as well: the build takes the memory of a filter
-for N keys. The filter is at most 1.15 times as large as needed if a seventh of
-N keys or fewer come, and else up to about twice as large.
+Without -n the filter is sized in one pass, when all lines are read. Kinds
+bloom, standard and split keep 64-bit hashes in half of --max-memory, at 1GiB
+those of 67 million lines, and make the filter just as large as the different
+ones need. If more come, the other half becomes a filter that is folded at the
+end: it holds some 400 million keys at 1% and is up to twice as large as needed.
+Still more keys end the build with exit code 3, unless --force. --max N bounds
+the number of keys: the build takes the memory of a filter for N keys. The
+filter is at most 1.15 times as large as needed if a seventh of N keys or fewer
+come, and else up to about twice as large.
 
 --estimate keeps hashes until all lines are read, counts the different ones, and
 makes the filter just as large as they need, whatever their number; what exceeds
 --max-memory, 1MiB or more, waits in a temporary file beside F. Kinds other
-than bloom and standard do this by default.
+than bloom, standard and split do this by default.
 
 Static kinds are always made of counted lines, and may be larger than memory;
 fuse stands for the smallest fuse kind with the rate. --headroom leaves room for
@@ -309,7 +309,7 @@ func (o *buildOptions) run(ctx context.Context, s *shell, args []string) error {
 	b := builder{kind: kind, rate: o.rate.value, hasher: h, in: in, key: o.compared, memory: o.maxMemory.value, foldable: o.foldable, headroom: o.headroom.value, force: o.force}
 	b.most = o.most.value
 	// A split would be folded to a power of two, and is smaller if it is counted.
-	b.once = o.keys.text == "" && !o.estimate && !o.foldable && unsizedKind(kind) && kind.Name != "split"
+	b.once = o.keys.text == "" && !o.estimate && !o.foldable && unsizedKind(kind)
 	if b.hashes = plainHashes(h); o.text != "" {
 		b.hashes = o.digests()
 	}
