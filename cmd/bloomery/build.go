@@ -54,6 +54,7 @@ type buildOptions struct {
 	maxMemory number[int64]
 	outs      []string // files of the keys that are out, for --kind exact
 	overlap   bool
+	group     string // the column of groups
 	value     string // the column of values, for --kind map
 	valueBits int
 	largest   bool
@@ -112,8 +113,11 @@ as large as that system makes it for -n and -p. See docs/formats.md.
 --kind sliced makes a filter of each file, all in one, for bloomery which.
 --kind exact makes a filter that finds all lines and none of those of --out, in
 little more space than any such filter needs; other keys are found at a rate
-that it prints, and that -p bounds. --kind map keeps a small number for each
-key, from another column, for bloomery get.
+that it prints, and that -p bounds. With --group the keys of a group, such as
+those of an issuer or a day, have a rate of their own, which takes less space if
+groups have different shares in; -k must name that column, too, if keys of two
+groups can be equal. --kind map keeps a small number for each key, from another
+column, for bloomery get.
 --kind window holds all lines in its present generation, and is sized for that.
 
 ` + kindList() + `
@@ -135,7 +139,8 @@ bloomery plan compares the kinds.`,
 	cmd.Flags().Var(&o.most, "max", "the most different keys that can come, instead of -n: one pass, and no temporary file")
 	cmd.Flags().StringArrayVar(&o.outs, "out", nil, "for --kind exact: `FILE` of the keys that must never be found; may be repeated")
 	cmd.Flags().BoolVar(&o.overlap, "overlap", false, "for --kind exact: keys of --out that are among the others are in")
-	cmd.Flags().StringVar(&o.value, "value", "2", "for --kind map: the `COLUMN` of the values, whole numbers; keys are those of -k, column 1 by default")
+	cmd.Flags().StringVar(&o.group, "group", "", "for --kind exact: the `COLUMN` of a group, such as an issuer, by number or name; check needs it, too")
+	cmd.Flags().StringVar(&o.value, "value", "2", "for --kind map: the `COLUMN` of the values, whole numbers, by number or name; keys are those of -k, column 1 by default")
 	cmd.Flags().IntVar(&o.valueBits, "value-bits", 0, "for --kind map: `BITS` of a value, 1 to 32; by default what the largest value needs")
 	cmd.Flags().BoolVar(&o.largest, "largest", false, "for --kind map: a key with several values gets the largest, which is else an error")
 	cmd.Flags().BoolVar(&o.estimate, "estimate", false, "count the keys first and make the filter as large as they need")
@@ -347,7 +352,7 @@ func (o *buildOptions) run(ctx context.Context, s *shell, args []string) error {
 
 // checkOwn refuses flags that are for one kind with another.
 func (o *buildOptions) checkOwn() error {
-	for _, own := range [][2]string{{"out", exactKind}, {"overlap", exactKind}, {"value", mapKind}, {"value-bits", mapKind}, {"largest", mapKind}} {
+	for _, own := range [][2]string{{"out", exactKind}, {"overlap", exactKind}, {"group", exactKind}, {"value", mapKind}, {"value-bits", mapKind}, {"largest", mapKind}} {
 		if o.kind != own[1] && o.changed(own[0]) {
 			return fmt.Errorf("--%s is for --kind %s", own[0], own[1])
 		}

@@ -42,7 +42,12 @@ func (o *buildOptions) buildExact(ctx context.Context, s *shell, args []string) 
 	o.warnOfHash(s)
 	u := &universe{o: o, s: s, files: [2][]string{files, o.outs}}
 	defer u.close()
-	if err := u.read(ctx, h); err != nil {
+	if o.group != "" {
+		err = u.checkGroups()
+	} else {
+		err = u.read(ctx, h)
+	}
+	if err != nil {
 		return err
 	}
 	f, err := u.build(ctx, h)
@@ -178,6 +183,9 @@ func (u *universe) build(ctx context.Context, h hashing.Hasher) (*exact.Filter, 
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
 	set := func(i int) exact.Source {
+		if u.o.group != "" {
+			return u.groups(ctx, i, fail)
+		}
 		return func(h hashing.Hasher) iter.Seq2[int, uint64] {
 			if !h.Equal(u.hasher) {
 				if err := u.again(ctx, h); err != nil {

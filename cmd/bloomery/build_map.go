@@ -49,16 +49,12 @@ func (o *buildOptions) buildMap(ctx context.Context, s *shell, args []string) er
 	if err != nil {
 		return err
 	}
-	p := &pairs{o: o, in: in, value: o.compared, hashes: plainHashes(h)}
+	p := &pairs{o: o, in: in, hashes: plainHashes(h)}
 	if o.text != "" {
 		p.hashes = o.digests()
 	}
-	p.value.Fold = false
-	if p.value.Columns, err = lines.ParseColumns(o.value); err != nil {
-		return fmt.Errorf("--value: %w", err)
-	}
-	if p.value.Columns.Named() {
-		return errors.New("--value takes the number of a column")
+	if err := o.second(in, "value", o.value); err != nil {
+		return err
 	}
 	stop := s.progress("build", in, o.output == "-")
 	defer stop()
@@ -92,7 +88,6 @@ func (o *buildOptions) aboutMap(err error) error {
 type pairs struct {
 	o      *buildOptions
 	in     *lines.Input
-	value  lines.Key
 	hashes hashFunc
 
 	lines     uint64
@@ -147,7 +142,7 @@ func (p *pairs) each(ctx context.Context, take func(h uint64, v uint32) error) e
 			return err
 		}
 		r.values = slices.Grow(r.values[:0], len(b.Records))[:len(b.Records)]
-		for i, text := range r.texts.Of(&p.value, b) {
+		for i, text := range r.texts.Of(b.Second(), b) {
 			v, err := strconv.ParseUint(string(text), 10, 32)
 			if err != nil {
 				return fmt.Errorf("%s: column %s, %q, is not a value: a whole number from 0 to %d", b.Where(i), p.o.value, text[:min(len(text), longestShown)], uint32(math.MaxUint32))

@@ -34,6 +34,7 @@ type checkOptions struct {
 	noVerify  bool
 	verify    bool          // what is far away
 	timeout   time.Duration // for a request
+	group     string        // the column of groups
 	files     []string
 }
 
@@ -83,6 +84,7 @@ standard, partitioned, split, fuse, ribbon and map.`,
 	f.BoolVarP(&o.numbers, "line-number", "n", false, "print the number of each line and a colon in front of it, and the name of its file if there are several")
 	f.BoolVarP(&o.wholeLine, "line-regexp", "x", false, "match whole lines only, as grep -x; this is always on")
 	f.StringArrayVarP(&o.files, "file", "f", nil, "read the values from the lines of `FILE`, - is standard input; may be repeated")
+	f.StringVar(&o.group, "group", "", "for a filter that was built with --group: the same `COLUMN`")
 	f.BoolVar(&o.noVerify, "no-verify", false, "do not verify the checksums of the filter")
 	f.BoolVar(&o.verify, "verify", false, "if F is an address: verify the MiB around each value")
 	f.DurationVar(&o.timeout, "timeout", 30*time.Second, "if F is an address: how long a request may take")
@@ -101,6 +103,9 @@ func (o *checkOptions) run(ctx context.Context, s *shell, name string, values []
 		return err
 	}
 	if isAddress(name) {
+		if o.group != "" {
+			return errors.New("--group: exact filters are asked in files only")
+		}
 		return o.runFar(ctx, s, name, h, values)
 	}
 	name, err = s.located(ctx, name)
@@ -108,6 +113,9 @@ func (o *checkOptions) run(ctx context.Context, s *shell, name string, values []
 		return err
 	}
 	in, err := o.values(s, values)
+	if err == nil && o.group != "" {
+		err = o.second(in, "group", o.group)
+	}
 	if err != nil {
 		return err
 	}
@@ -154,8 +162,10 @@ func (o *checkOptions) open(ctx context.Context, s *shell, name string, h hashin
 		return nil, nil, err
 	}
 	if theirs != nil {
-		if o.text != "" {
-			return nil, nil, errors.New("--hashed: " + s.given(name) + " is a filter of another system")
+		for flag, text := range map[string]string{"hashed": o.text, "group": o.group} {
+			if text != "" {
+				return nil, nil, errors.New("--" + flag + ": " + s.given(name) + " is a filter of another system")
+			}
 		}
 		return func(k *lines.Key, b *lines.Batch, a *answers) error {
 			a.separated = k.Separates(b.Records)
@@ -171,6 +181,15 @@ func (o *checkOptions) open(ctx context.Context, s *shell, name string, h hashin
 	if err != nil {
 		f.close()
 		return nil, nil, err
+	}
+	if o.group != "" {
+		if ask, err = askGroups(s.given(name), f.Hashed, hashes); err != nil {
+			f.close()
+		}
+		return ask, f.close, err
+	}
+	if x, ok := f.Hashed.(inGroups); ok && x.Groups() > 1 {
+		s.warn("%s has groups: without --group keys that are out may be found", s.given(name))
 	}
 	return func(k *lines.Key, b *lines.Batch, a *answers) error {
 		if err := a.of(b, k, hashes); err != nil {
@@ -255,6 +274,7 @@ type checker struct {
 // answers are those for one batch.
 type answers struct {
 	hashed
+	groups lines.Keys
 	found  []bool
 	count  int
 	text   []byte // to be written

@@ -61,6 +61,22 @@ func (o *inputFlags) input(s *shell, files []string) (*lines.Input, error) {
 	return in, nil
 }
 
+// second has an input tell a column of its lines beside the key, by its number or its name. It is
+// never folded.
+func (o *inputFlags) second(in *lines.Input, flag, column string) (err error) {
+	k := o.compared
+	k.Fold = false
+	if k.Columns, err = lines.ParseColumns(column); err != nil {
+		return fmt.Errorf("--%s: %w", flag, err)
+	}
+	if k.Columns.Named() && in.Arguments {
+		return fmt.Errorf("--%s %s: values that are arguments have no header: give the number of a column", flag, column)
+	}
+	in.Second = &k
+	in.Header = in.Header || k.Columns.Named()
+	return nil
+}
+
 // parseKey reads the flags that say what of a line is compared.
 func (o *inputFlags) parseKey() (err error) {
 	switch {

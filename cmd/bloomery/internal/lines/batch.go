@@ -31,6 +31,7 @@ type Batch struct {
 	buf       []byte   // what Data lies in
 	ends      []uint64 // marks of separators
 	located   *Key     // Input.Named with the columns of this file
+	second    *Key     // Input.Second with the columns of this file
 	arguments bool     // records were given as arguments
 }
 
@@ -45,6 +46,9 @@ func (b *Batch) Located(k *Key) *Key {
 	}
 	return b.located
 }
+
+// Second returns Input.Second with its columns as they lie in the file of the batch.
+func (b *Batch) Second() *Key { return b.second }
 
 // Headers returns how many records of the file are no lines: 1 if it has a header.
 func (b *Batch) Headers() uint64 {

@@ -32,14 +32,21 @@ func (s *source) takeHeader(data []byte) (int, error) {
 		return 0, tooLong(s.name, 0, s.in.maxLine())
 	}
 	s.header = bytes.Clone(data[:end+1])
-	if s.in.Named == nil {
-		return end + 1, nil
+	if s.in.Named != nil {
+		located, err := s.in.Named.locate(data[:end])
+		if err != nil {
+			return 0, s.failed(err)
+		}
+		s.located = &located
 	}
-	located, err := s.in.Named.locate(data[:end])
-	if err != nil {
-		return 0, s.failed(err)
+	if s.in.Second != nil && s.in.Second.Columns.Named() {
+		located, err := s.in.Second.locate(data[:end])
+		if err != nil {
+			return 0, s.failed(err)
+		}
+		located.Columns.names = nil // it needs no header any more
+		s.second = &located
 	}
-	s.located = &located
 	return end + 1, nil
 }
 

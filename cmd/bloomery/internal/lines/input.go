@@ -51,6 +51,9 @@ type Input struct {
 	// of each file; nil if there are none. A name that a header does not have is an
 	// error that wraps ErrHeader. It needs Header.
 	Named *Key
+	// Second is a key of the same lines beside another, whose columns may have names as well;
+	// nil if there is none. See Batch.Second.
+	Second *Key
 	// MaxLine is the length of the longest record that is read; 0 stands for
 	// DefaultMaxLine. A longer one is an error that wraps ErrTooLong.
 	MaxLine int

@@ -61,11 +61,12 @@ type source struct {
 
 	header  []byte
 	located *Key
+	second  *Key
 }
 
 // open opens a file and looks at its first bytes.
 func (in *Input) open(name string) (*source, error) {
-	s := &source{in: in, name: name, first: true, close: func() {}}
+	s := &source{in: in, name: name, first: true, second: in.Second, close: func() {}}
 	file := in.stdin()
 	if name != stdinName {
 		if name == "" {
@@ -164,7 +165,7 @@ func (s *source) hand(b *Batch, buf []byte, n int) (err error) {
 	}
 	*b = Batch{
 		Name: s.name, First: s.first, Offset: s.offset + int64(from), Header: s.header, Records: b.Records, ends: b.ends,
-		Data: buf[from:n:n], buf: buf, located: s.located, arguments: s.in.Arguments,
+		Data: buf[from:n:n], buf: buf, located: s.located, second: s.second, arguments: s.in.Arguments,
 	}
 	s.rest = buf[n:]
 	s.first = false
