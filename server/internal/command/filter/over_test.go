@@ -4,6 +4,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/bloomery/bloomery/server/internal/command/commandtest"
 )
 
 // TestLayersOverFilters asks filters of several families one after the other, and meets what
@@ -152,6 +154,38 @@ func TestRightsToLayers(t *testing.T) {
 	} {
 		if got := b.As(t, c.user, strings.Fields(c.call)...); got != c.want {
 			t.Errorf("%s: %s = %s, want %s", c.user, c.call, got, c.want)
+		}
+	}
+}
+
+// TestLayersInAPipeline adds to a layer and asks the layers in one pipeline, with very long
+// items and very many among them.
+func TestLayersInAPipeline(t *testing.T) {
+	b := newBench(t, 1<<30)
+	b.Script(t, `
+		FILTER.CREATE a bloom -> +OK
+		FILTER.CREATE c cuckoo -> +OK
+		FILTER.CREATE l layers OVER a c -> +OK`)
+	long := strings.Repeat("x", 1<<20)
+	many := make([]string, 1000)
+	for i := range many {
+		many[i] = "m" + strconv.Itoa(i)
+	}
+	calls := [][]string{
+		{"FILTER.ADD", "a", "p", long}, {"FILTER.ADD", "c", "p", long}, {"FILTER.HAS", "l", "p"}, {"FILTER.HAS", "l", long, "q"}, {"FILTER.HAS", "l", "q"},
+		append([]string{"FILTER.ADD", "a"}, many...), append([]string{"FILTER.ADD", "c"}, many[500:]...), append([]string{"FILTER.HAS", "l"}, many...), {"FILTER.HAS", "a", "p"},
+	}
+	var words [][][]byte
+	for _, c := range calls {
+		words = append(words, commandtest.Bytes(c))
+	}
+	replies := b.Exec(words...)
+	for i, want := range map[int]string{
+		2: "[true]", 3: "[true false]", 4: "[false]", 8: "[true]",
+		7: "[" + strings.TrimSpace(strings.Repeat("false ", 500)+strings.Repeat("true ", 500)) + "]",
+	} {
+		if got := commandtest.Show(replies[i]); got != want {
+			t.Errorf("call %d of the pipeline = %.100s, want %.100s", i, got, want)
 		}
 	}
 }
