@@ -107,6 +107,9 @@ func ribbonFilter(name string, width int) Library {
 // ribbonMap gives every key a value of 8 bits, its lowest.
 func ribbonMap() Library {
 	l := staticLibrary("ribbon.Map", func(hashes []uint64, p float64) (static, error) {
+		if p == 1 {
+			p = math.Inf(1) // 1 stands for a map that knows no absent keys
+		}
 		values := make([]uint32, len(hashes))
 		for i, h := range hashes {
 			values[i] = uint32(h & 0xff)
@@ -117,6 +120,7 @@ func ribbonMap() Library {
 		return f, f.UnmarshalBinary(data)
 	})
 	l.Sizing = "has values of 8 bits"
+	l.Lowest, l.Fewest = 1e-4, 1000
 	return l
 }
 
@@ -136,5 +140,6 @@ func exactFilter() Library {
 		return f, f.UnmarshalBinary(data)
 	})
 	l.Sizing = "has ten keys out for each that is in; the rate is that of others"
+	l.Lowest, l.Fewest = 1e-4, 1000
 	return l
 }
