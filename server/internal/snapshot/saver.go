@@ -124,6 +124,9 @@ func (s *Saver) Take(src Source) error {
 	s.began.Store(began.UnixNano())
 	s.tried.Store(int64(s.config.Tick()))
 	m, err := s.take(src)
+	if errors.Is(err, errSpread) { // that happens once in the life of a cluster
+		m, err = s.take(src)
+	}
 	took := s.config.Tick() - time.Duration(s.tried.Load())
 	s.took.Store(int64(took))
 	if err != nil {
@@ -144,7 +147,8 @@ func (s *Saver) take(src Source) (*Manifest, error) {
 	if err := s.forgetMissing(); err != nil {
 		return nil, err
 	}
-	held := s.config.State.Holdings().Held()
+	before := s.config.State.Holdings()
+	held := before.Held()
 	m, values, err := s.catalogue(src)
 	if err != nil {
 		return nil, err
@@ -159,10 +163,15 @@ func (s *Saver) take(src Source) (*Manifest, error) {
 	}
 	s.next = w.next // never the same name twice
 	if err == nil {
-		m.Held = store.Both(held, s.config.State.Holdings().Held())
+		now := s.config.State.Holdings()
+		if m.Held = store.Both(held, now.Held()); (before == nil) != (now == nil) {
+			err = errSpread
+		}
 		if m.Next = w.next; len(m.Items) > 0 {
 			m.Next = max(m.Next, 1) // what is gone before any file was made has file 0 all the same
 		}
+	}
+	if err == nil {
 		err = m.Write(s.config.Files)
 	}
 	if err == nil && s.config.ReadBack != nil {
@@ -188,6 +197,10 @@ func (s *Saver) take(src Source) (*Manifest, error) {
 	}
 	return m, nil
 }
+
+// errSpread means that a snapshot has a catalogue in which every node holds everything, and may
+// lack contents, or the other way round.
+var errSpread = errors.New("contents were spread over nodes meanwhile")
 
 // parts writes what is not in a file yet, and makes it durable.
 func (s *Saver) parts(src Source, w *partsWriter, m *Manifest, values []value) (err error) {

@@ -61,6 +61,31 @@ func elsewhere(s *store.State, id uint64) (list []int) {
 	return list
 }
 
+// TestSnapshotWhileContentsAreSpread asks that a snapshot has all contents, or says which it has,
+// that is being taken when contents are spread.
+func TestSnapshotWhileContentsAreSpread(t *testing.T) {
+	files := &folder.Memory{}
+	l, id := filled(t, files)
+	shard := store.PartAt(l.state.Names.ByID(id), 1).Shard()
+	l.between = func() {
+		l.between = nil
+		inCluster(t, l)
+		l.free(t, shard)
+	}
+	s := saverOf(files, l.state, 100)
+	if err := errors.Join(s.Claim(), s.Take(spreadLanes{l})); err != nil {
+		t.Fatal(err)
+	}
+	m, again := load(t, files)
+	again.SetRoster(l.state.Roster())
+	if err := again.Resume(1, m.Held); err != nil || len(m.Held) != 1023 {
+		t.Errorf("%d shards are whole, %v", len(m.Held), err)
+	}
+	if got := elsewhere(again, id); !slices.Equal(got, []int{1}) {
+		t.Errorf("parts %v are elsewhere", got)
+	}
+}
+
 // TestSnapshotOfSomeShards takes snapshots of a node that holds some shards, and gives one up
 // meanwhile: what it does not have, or has not whole, is elsewhere, and the rest comes back.
 func TestSnapshotOfSomeShards(t *testing.T) {
