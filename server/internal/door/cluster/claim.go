@@ -75,7 +75,11 @@ func readClaim(files folder.Folder) (*claim, error) {
 	}
 	c := &claim{cluster: m.Cluster, number: m.Node}
 	for i := range m.Lanes {
-		c.kept = append(c.kept, m.Lanes[i].Seq)
+		kept := m.Lanes[i].Seq
+		if m.Fetched {
+			kept = math.MaxUint64 // it may be older than what the node had before, and is meant to be
+		}
+		c.kept = append(c.kept, kept)
 	}
 	c.nonces, err = readSessions(files)
 	return c, err
@@ -217,6 +221,9 @@ func (d *Door) claimNumber(ctx context.Context) error {
 	c, err := readClaim(d.config.Files)
 	if err != nil || c == nil {
 		return err
+	}
+	if d.keep.claimed != nil { // what was fetched since may be older
+		c.kept = d.keep.claimed
 	}
 	if !c.begun(d.state.Roster().Member(c.number)) {
 		return fmt.Errorf("%w (if a release that does not know the file %s was used since, remove that file)", ErrOlder, sessionsName)

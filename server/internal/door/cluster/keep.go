@@ -39,6 +39,7 @@ type keeping struct {
 	found   *snapshot.Manifest // what the folder had, nil for nothing
 	opened  bool               // the lanes of the log are usable
 	fetched *fetched           // until the node is current
+	claimed []uint64           // by lane: what was in the snapshot that the folder had at the start
 
 	bytes atomic.Int64 // of messages since the last snapshot that did not fail was begun
 

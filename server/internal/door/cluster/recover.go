@@ -66,6 +66,9 @@ func (d *Door) openFolder() error {
 		if m.Node != 0 {
 			d.number.Store(m.Node)
 			d.state.SetNode(m.Node)
+			if claim, err := readClaim(c.Files); err == nil && claim != nil {
+				k.claimed = claim.kept
+			}
 		}
 	}
 	return nil
