@@ -307,7 +307,7 @@ soak: ## rates measured exactly; power cuts, kills, chaos, memory and replays at
 	go test -tags bloomerydebug ./server/internal/command -count=1 -run HoldLocksShortly -whole-size -timeout 30m
 	go test -tags bloomerydebug ./server/internal/engine -count=1 -run HoldLocksShortly -largest 256 -timeout 30m
 	go test ./internal/redisbloom -count=1 -run TestCuckooChangesBetweenPieces -compactions 200 -timeout 30m
-	go test ./server/internal/door/cluster -count=1 -run 'TestSimulation$$' -simulations 1000 -timeout 60m
+	go test ./server/internal/door/cluster -count=1 -run 'TestSimulation$$|TestSimulationOfMoves' -simulations 1000 -timeout 60m
 	go test ./cmd/bloomery -count=1 -run TestKill -kills 200 -timeout 30m
 	@scripts/need-redis-py
 	cd server/clienttest && go test -count=1 -run TestCluster -kills 12 -timeout 60m -v

@@ -72,7 +72,7 @@ type answered map[string]int64
 // missing returns what a state lacks of them.
 func (a answered) missing(state *store.State) (errs []error) {
 	for _, name := range slices.Sorted(maps.Keys(a)) {
-		if got := countOf(state, name); got < a[name] {
+		if got, known := countOf(state, name); known && got < a[name] {
 			errs = append(errs, fmt.Errorf("%s has %d changes, and %d were acknowledged", name, got, a[name]))
 		}
 	}
@@ -85,8 +85,8 @@ func (m *model) check(state *store.State) (errs []error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, name := range slices.Sorted(maps.Keys(m.counts)) {
-		c, got := m.counts[name], countOf(state, name)
-		if got < c.acked || got > c.acked+c.unknown {
+		c := m.counts[name]
+		if got, known := countOf(state, name); known && (got < c.acked || got > c.acked+c.unknown) {
 			errs = append(errs, fmt.Errorf("%s has %d changes: %d were acknowledged, and %d may be there", name, got, c.acked, c.unknown))
 		}
 	}
@@ -94,20 +94,23 @@ func (m *model) check(state *store.State) (errs []error) {
 }
 
 // countOf returns how often a name was changed: the value of a number, the items of a
-// filter.
-func countOf(state *store.State, name string) int64 {
+// filter. It is not known of a filter that this node does not answer for.
+func countOf(state *store.State, name string) (n int64, known bool) {
 	e := state.Names.Lookup([]byte(name), time.Now().UnixMilli())
 	if e == nil {
-		return 0
+		return 0, true
 	}
 	p := store.PartOf(e)
 	if p == nil {
 		n, _ := strconv.ParseInt(store.Text(e), 10, 64)
-		return n
+		return n, true
 	}
 	p.RLock()
 	defer p.RUnlock()
-	return int64(p.Cuckoo().Items() + 2*p.Cuckoo().Deletes())
+	if p.Moved() || !state.Answers(p) {
+		return 0, false
+	}
+	return int64(p.Cuckoo().Items() + 2*p.Cuckoo().Deletes()), true
 }
 
 // written returns who wrote into memory that was not his.
@@ -140,7 +143,7 @@ type client struct {
 // client runs steps on a node, whatever becomes of it.
 func (s *sim) client(i, steps int) {
 	for range steps {
-		time.Sleep(time.Duration(s.intn(300)) * time.Millisecond)
+		time.Sleep(time.Duration(s.intn(300)) * time.Millisecond * s.slower())
 		d, state := s.door(i)
 		if d == nil {
 			continue
@@ -248,7 +251,7 @@ func (c *client) insert() {
 	}
 	ops, _ := c.send(records...)
 	for _, op := range ops {
-		if op.Err == nil && errors.Is(op.Result.Err, store.ErrRetry) && c.s.flush {
+		if op.Err == nil && errors.Is(op.Result.Err, store.ErrRetry) && (c.s.flush || c.s.spread) {
 			continue
 		}
 		c.s.model.note(name, int64(op.Record.Body.(store.Items).Len()), op.Err)
@@ -283,12 +286,17 @@ func (c *client) delete() {
 		return
 	}
 	h := c.hashes(1)
-	if _, err := c.send(store.Record{ID: id, Body: &store.CuckooInsert{Room: store.Unlimited, Hashes: h}}); err != nil {
-		c.s.model.note(name, 1, err)
+	ops, err := c.send(store.Record{ID: id, Body: &store.CuckooInsert{Room: store.Unlimited, Hashes: h}})
+	if errors.Is(ops[0].Result.Err, store.ErrRetry) && c.s.spread {
+		return // it has moved
+	}
+	if c.s.model.note(name, 1, err); err != nil {
 		return
 	}
-	c.s.model.note(name, 1, nil)
-	ops, err := c.send(store.Record{ID: id, Body: &store.CuckooDelete{Hashes: h}})
+	ops, err = c.send(store.Record{ID: id, Body: &store.CuckooDelete{Hashes: h}})
+	if errors.Is(ops[0].Result.Err, store.ErrRetry) && c.s.spread {
+		return
+	}
 	c.s.model.note(name, 1, err)
 	if err == nil && !c.s.flush && (ops[0].Result.Err != nil || !ops[0].Result.Bools[0]) {
 		c.s.errorf("delete from %s: %v, %v", name, ops[0].Result.Err, ops[0].Result.Bools)
@@ -391,7 +399,7 @@ func (c *client) copy() {
 	var header []byte
 	var pieces []store.Record
 	p.RLock()
-	if !p.Gone() {
+	if !p.Gone() && !p.Elsewhere() {
 		header = p.Contents().AppendHeader(nil)
 		for at := int64(1); at != 0; {
 			next, chunk := p.Contents().ScanDump(at)

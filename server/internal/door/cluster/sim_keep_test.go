@@ -76,6 +76,9 @@ func (l *simLog) Purge(lane int, below uint64) error {
 	if have := l.s.have(lane, below-1); have < 2 {
 		l.s.errorf("lane %d is purged below %d, which %d folders have", lane, below, have)
 	}
+	if l.s.spread {
+		l.s.laws(lane, below)
+	}
 	return l.Node.Purge(lane, below)
 }
 

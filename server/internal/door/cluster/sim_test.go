@@ -42,6 +42,9 @@ type sim struct {
 	broken mutation
 	// flush has clients remove everything now and then: then nothing can be counted.
 	flush bool
+	// spread has nodes hold different contents: see sim_moves_test.go.
+	spread  bool
+	joiners int // of the last nodes, those that join later
 
 	mu     sync.Mutex // guards what follows, and random
 	random *rand.Rand
@@ -69,6 +72,13 @@ type mutation struct {
 	noWait     bool // a message does not wait for what it names
 	outside    bool // parts are frozen between two records of a message
 	purgeAbove bool // the log is purged above what snapshots have
+
+	// Of moves.
+	holdsEarly   bool // a shard is held before a snapshot has it
+	byLiveness   bool // the log is kept for nodes that are heard of, and no others
+	plainSession bool // a node that had to fetch does not say so
+	noSenders    bool // a part is learned without the table of senders
+	withoutLog   bool // and without what was written meanwhile
 }
 
 // mortal is a folder as one process sees it: nothing is written after its death.
@@ -150,7 +160,7 @@ func newSim(seed uint64, m mutation) *sim {
 // compares.
 func (s *sim) run() error {
 	var starts sync.WaitGroup
-	for i := range s.nodes {
+	for i := range len(s.nodes) - s.joiners {
 		starts.Go(func() { s.start(i) })
 	}
 	starts.Wait()
@@ -163,7 +173,18 @@ func (s *sim) run() error {
 			work.Go(func() { s.saver(i, 1+s.intn(4)) })
 		}
 		work.Go(func() { s.trouble(3 + s.intn(6)) })
+		if s.spread {
+			s.spreadOut()
+			stop := make(chan struct{})
+			defer close(stop)
+			s.breakMoves(stop)
+		}
 		work.Wait()
+		for i := range s.nodes {
+			if d, _ := s.door(i); d == nil {
+				s.start(i)
+			}
+		}
 		s.quiet()
 		s.compare()
 		s.restartAll()
@@ -184,7 +205,7 @@ func (s *sim) start(i int) {
 		if err == nil {
 			return
 		}
-		if attempt == 3 || !errors.Is(err, ErrPurged) {
+		if attempt == 3 || !errors.Is(err, ErrPurged) && !errors.Is(err, ErrGivenUp) {
 			s.errorf("node %d: %v", i, err)
 			return
 		}
@@ -201,10 +222,13 @@ func (s *sim) tryStart(i int) error {
 	state, log, files := store.New(), s.log.Node(ErrFull), &mortal{Disk: n.disk}
 	own := &simLog{Node: log, s: s}
 	d, err := Open(Config{
-		State: state, Log: own, Peers: s.peers, Files: files, SnapshotAfter: -1, Lanes: s.lanes, Name: fmt.Sprint("n", i),
+		State: state, Log: own, Peers: simPeers{s.peers, s}, Files: files, SnapshotAfter: -1, Lanes: s.lanes, Name: fmt.Sprint("n", i),
 	})
 	if err != nil {
 		return err
+	}
+	if s.spread {
+		d.level = store.LevelShards
 	}
 	meet := meeting{s: s, freezers: make(chan chan struct{}, 1)}
 	own.d, d.source = d, meddling{source: source{d}, freezing: meet.freezing, outside: s.broken.outside}
@@ -303,8 +327,11 @@ func (s *sim) between(i int) func() {
 // trouble kills nodes, has them take snapshots, and takes the quorum away.
 func (s *sim) trouble(times int) {
 	for range times {
-		time.Sleep(time.Duration(s.intn(3000)) * time.Millisecond)
+		time.Sleep(time.Duration(s.intn(3000)) * time.Millisecond * s.slower())
 		i := s.intn(len(s.nodes))
+		if s.spread && s.moveTrouble(i) {
+			continue
+		}
 		switch s.intn(12) {
 		case 0:
 			s.log.SetDown(true)
@@ -327,7 +354,7 @@ func (s *sim) trouble(times int) {
 			s.start(i)
 		case 6: // with an empty disk
 			d, _ := s.door(i)
-			if d == nil {
+			if d == nil || !s.losable(d) {
 				continue
 			}
 			old := d.number.Load()
@@ -381,7 +408,7 @@ func (s *sim) save(i int) {
 		return
 	}
 	defer saves.Done()
-	if s.intn(2) == 0 {
+	if s.intn(2) == 0 && !s.spread { // copies are refused where contents are spread
 		s.copy(i, d)
 		return
 	}
@@ -412,7 +439,7 @@ func (s *sim) remove(number uint32) {
 		if d == nil {
 			continue
 		}
-		op := &door.Op{Record: store.Record{Body: &store.Leave{Node: uint64(number)}}}
+		op := &door.Op{Record: store.Record{Body: &store.Leave{Node: uint64(number), Forced: s.spread}}}
 		ops := []*door.Op{op}
 		if d.Do(ops); op.Err == nil {
 			d.Wait(ops)
@@ -455,12 +482,19 @@ func (s *sim) still() bool {
 				return false
 			}
 		}
+		if r := d.state.Roster(); s.spread && !atTarget(r, targetOf(r)) {
+			return false
+		}
 	}
 	return true
 }
 
 // compare asks that all nodes are equal (I1), and as clients were told (I2, I3).
 func (s *sim) compare() {
+	if s.spread {
+		s.compareShards()
+		return
+	}
 	var first []string
 	for i := range s.nodes {
 		d, state := s.door(i)

@@ -1,0 +1,366 @@
+package cluster
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/bloomery/bloomery/server/internal/door/cluster/memlog"
+	"github.com/bloomery/bloomery/server/internal/folder"
+	"github.com/bloomery/bloomery/server/internal/folder/powercut"
+	"github.com/bloomery/bloomery/server/internal/placement"
+	"github.com/bloomery/bloomery/server/internal/snapshot"
+	"github.com/bloomery/bloomery/server/internal/store"
+)
+
+// Some runs of the simulation spread contents over nodes, two copies of each shard, while nodes
+// are killed, join, lose their folders or parts of them, and are away for long. In the end every
+// shard is at the nodes that are to hold it, they have the same, byte for byte, and it is what
+// clients were told. On the way, whoever holds a shard can come back with it.
+
+// newMoves is newSim with contents that are spread.
+func newMoves(seed uint64, m mutation) *sim {
+	s := newSim(seed, m)
+	s.spread, s.flush = true, false
+	for range 6 - len(s.nodes) {
+		s.nodes = append(s.nodes, &simNode{disk: powercut.New(s.random.Uint64())})
+	}
+	s.joiners = 1 + s.intn(2)
+	return s
+}
+
+// slower is how much longer everything takes when there are moves.
+func (s *sim) slower() time.Duration {
+	if s.spread {
+		return 8
+	}
+	return 1
+}
+
+// spreadOut has nodes hold different contents.
+func (s *sim) spreadOut() {
+	d, _ := s.door(0)
+	for _, b := range []store.Body{&store.Level{Level: store.LevelShards}, &store.ShardCopies{Copies: 2}} {
+		if err := d.change(store.Record{Body: b}); err != nil {
+			s.errorf("%T: %v", b, err)
+		}
+	}
+}
+
+// moveTrouble does what moves in particular have to stand, now and then.
+func (s *sim) moveTrouble(i int) bool {
+	d, _ := s.door(i)
+	switch s.intn(4) {
+	case 0: // power is cut at two
+		j := (i + 1 + s.intn(len(s.nodes)-1)) % len(s.nodes)
+		s.kill(i)
+		s.kill(j)
+		s.setDisk(i, (*powercut.Disk).Restart)
+		s.setDisk(j, (*powercut.Disk).Restart)
+		time.Sleep(time.Duration(s.intn(20000)) * time.Millisecond)
+		var starts sync.WaitGroup
+		starts.Go(func() { s.start(i) })
+		starts.Go(func() { s.start(j) })
+		starts.Wait()
+	case 1: // its contents are lost, and not its number
+		if d == nil || !s.losable(d) {
+			return false
+		}
+		s.save(i)
+		s.kill(i)
+		s.setDisk(i, func(disk *powercut.Disk) *powercut.Disk {
+			names, _ := disk.List()
+			for _, name := range names {
+				if _, part := folder.ParsePartName(name); part {
+					_ = disk.Remove(name)
+				}
+			}
+			return disk
+		})
+		s.start(i)
+	default:
+		return false
+	}
+	return true
+}
+
+// newest returns the table of the live node that has read most of the catalogue, and up to where
+// that is at most.
+func (s *sim) newest() (r *store.Roster, seq uint64) {
+	for i := range s.nodes {
+		if d, state := s.door(i); d != nil {
+			if at := d.catalogue().seq.Load(); r == nil || at > seq {
+				r, seq = state.Roster(), at
+			}
+		}
+	}
+	if r != nil {
+		seq++ // it may have gone on between the two
+	}
+	return r, seq
+}
+
+// losable reports whether the contents of a node can be lost without taking the last copy of a
+// shard along: all nodes are up, and others of them hold it.
+func (s *sim) losable(d *Door) bool {
+	if !s.spread {
+		return true
+	}
+	h := holders{}
+	for i := range s.nodes {
+		other, _ := s.door(i)
+		if m, err := snapshot.Read(s.nodes[i].disk); other == nil && (m != nil || err != nil) {
+			return false
+		}
+		if other == nil {
+			continue // it has not joined yet
+		}
+		if b, err := other.ownShards(); err == nil && other != d {
+			h[other.number.Load()] = b[1:]
+		}
+	}
+	r, _ := s.newest()
+	return r.Spread() && h.holdAll(r, d.number.Load()) && !slices.ContainsFunc(r.Members, func(m store.Member) bool { return m.Behind })
+}
+
+// laws asks that whoever holds a shard has it in his folder, and that the log goes on where that
+// ends, once a lane is purged below a sequence.
+func (s *sim) laws(lane int, below uint64) {
+	r, seq := s.newest()
+	if !r.Spread() {
+		return
+	}
+	s.mu.Lock()
+	nodes := make([]simNode, 0, len(s.nodes))
+	for _, n := range s.nodes {
+		nodes = append(nodes, *n)
+	}
+	s.mu.Unlock()
+	for i := range nodes {
+		m, err := snapshot.Read(nodes[i].disk)
+		if err != nil || m == nil || r.Member(m.Node) == nil {
+			continue
+		}
+		if m.Fetched && nodes[i].door == nil {
+			continue // it has yet to say that it has nothing
+		}
+		has := !isSnapshot(m)
+		if isSnapshot(m) {
+			known, _, _, err := laneStates(m)
+			has = err != nil || m.Lanes[0].Seq >= seq || !known.Spread()
+		}
+		for shard := range placement.Shards {
+			c := r.Shards.Places[shard].Copy(m.Node)
+			if c.Phase != store.Holds {
+				continue
+			}
+			if !has && !slices.Contains(m.Held, store.Held{Shard: shard, Since: c.Since}) {
+				s.errorf("node %d holds shard %d, says the table, and its snapshot does not have it", m.Node, shard)
+				return
+			}
+			if isSnapshot(m) && m.Lanes[lane].Seq+1 < below {
+				s.errorf("lane %d is purged below %d, and node %d, which holds shard %d, has all up to %d", lane, below, m.Node, shard, m.Lanes[lane].Seq)
+				return
+			}
+		}
+	}
+}
+
+// compareShards asks that all nodes have the same catalogue, that each part is at two nodes which
+// have the same, and that it is what clients were told.
+func (s *sim) compareShards() {
+	s.laws(0, 0)
+	contents, catalogues := map[string][]string{}, map[string]bool{}
+	for i := range s.nodes {
+		d, state := s.door(i)
+		if d == nil {
+			return
+		}
+		if err := d.Serving(); err != nil {
+			s.errorf("node %d: %v", i, err)
+		}
+		var text strings.Builder
+		for _, l := range d.all() {
+			l.still(func(seq uint64) { fmt.Fprintf(&text, "lane %s at %d: %x\n", l.name(), seq, l.senders.append(nil)) })
+		}
+		state.Names.Lock()
+		for _, e := range state.Names.All() {
+			fmt.Fprintf(&text, "id %d %q kind %d deadline %d: %q", e.ID, e.Name(), e.Kind, e.When(), store.Text(e))
+			for j, p := range store.Parts(e) {
+				part := fmt.Sprintf("part %d of id %d, in shard %d", j, e.ID, p.Shard())
+				fmt.Fprintln(&text, part)
+				if p.RLock(); state.Answers(p) {
+					_, chunk := p.Contents().ScanDump(1)
+					contents[part] = append(contents[part], fmt.Sprintf("version %d %x %x", p.Changes(), p.Contents().AppendHeader(nil), chunk))
+				} else if contents[part] == nil {
+					contents[part] = []string{}
+				}
+				p.RUnlock()
+			}
+		}
+		state.Names.Unlock()
+		catalogues[text.String()] = true
+		for _, err := range s.model.check(state) {
+			s.errorf("node %d: %v", i, err)
+		}
+	}
+	if len(catalogues) != 1 {
+		s.errorf("nodes have %d different catalogues", len(catalogues))
+	}
+	for part, list := range contents {
+		if len(list) < 2 {
+			s.errorf("%s: %d nodes hold it", part, len(list))
+		}
+		if len(slices.Compact(slices.Clone(list))) > 1 {
+			s.errorf("%s: nodes differ: %.200q", part, list)
+		}
+	}
+	for _, err := range s.model.written() {
+		s.errorf("%v", err)
+	}
+}
+
+// breakMoves does what the rules of moves forbid, if a run does without them.
+func (s *sim) breakMoves(stop <-chan struct{}) {
+	if !s.broken.holdsEarly && !s.broken.byLiveness {
+		return
+	}
+	go func() {
+		for {
+			select {
+			case <-stop:
+				return
+			case <-time.After(time.Second):
+			}
+			var kept []uint64
+			for i := range s.nodes {
+				d, _ := s.door(i)
+				if d == nil || d.Current() != nil || !d.state.Roster().Spread() {
+					continue
+				}
+				if s.broken.holdsEarly {
+					d.keep.mu.Lock()
+					d.keep.held = d.learnedCopies()
+					d.keep.mu.Unlock()
+					d.sayHeld()
+				}
+				for lane, l := range d.all() {
+					if k := l.kept.Load(); lane >= len(kept) {
+						kept = append(kept, k)
+					} else {
+						kept[lane] = min(kept[lane], k)
+					}
+				}
+			}
+			if d, _ := s.door(0); d != nil && s.broken.byLiveness {
+				for lane, k := range kept {
+					if k == 0 {
+						break
+					}
+					_ = d.config.Log.Purge(lane, k+1)
+				}
+			}
+		}
+	}()
+}
+
+// simPeers is how nodes ask each other.
+type simPeers struct {
+	*memlog.Peers
+	s *sim
+}
+
+// Ask implements Peers.
+func (p simPeers) Ask(ctx context.Context, node uint32, question []byte) ([]byte, error) {
+	b, err := p.Peers.Ask(ctx, node, question)
+	broken := &p.s.broken
+	if err != nil || question[0] != askLend || !broken.noSenders && !broken.withoutLog {
+		return b, err
+	}
+	z, rest, err := parseLoan(b[1:])
+	if b[0] != answerGiven || err != nil {
+		return b, nil
+	}
+	if broken.noSenders {
+		z.senders = senders{}.append(nil)
+	}
+	if broken.withoutLog {
+		id, size := binary.Uvarint(question[2:]) // numbers of nodes have one byte here
+		index, _ := binary.Uvarint(question[2+size:])
+		z.seq = p.s.log.Messages(laneNumber(p.s.lanes, id, uint32(index), false))
+	}
+	out := []byte{answerGiven}
+	for _, v := range []uint64{z.number, z.version, z.seq, z.size, uint64(len(z.senders))} {
+		out = binary.AppendUvarint(out, v)
+	}
+	return append(append(out, z.senders...), rest...), nil
+}
+
+// Publish has a node that had to fetch say nothing of it, if a run does without that.
+func (l *simLog) Publish(lane int, msg []byte, done func(error)) {
+	var h header
+	if records, err := parseMessage(&h, msg); err == nil && l.s.broken.plainSession && h.node == 0 {
+		list, err := decodeRecords(nil, records)
+		if err == nil && len(list) == 1 {
+			if o, ok := list[0].Body.(*store.Session); ok && o.Empty {
+				o.Empty = false
+				msg = appendSum(store.AppendRecord(appendHeader(nil, &h), &list[0]))
+			}
+		}
+	}
+	l.Node.Publish(lane, msg, done)
+}
+
+// simulateMoves is simulate with contents that are spread.
+func simulateMoves(t *testing.T, seed uint64, m mutation) error {
+	t.Helper()
+	var err error
+	synctest.Test(t, func(*testing.T) { err = newMoves(seed, m).run() })
+	return err
+}
+
+func TestSimulationOfMoves(t *testing.T) {
+	n := 1 + (*simulations-25)/4
+	if underRace {
+		n = 1
+	}
+	for _, seed := range seeds(t, n) {
+		if err := simulateMoves(t, seed, mutation{}); err != nil {
+			t.Fatalf("seed %d: %v", seed, err)
+		}
+	}
+}
+
+// TestSimulationOfMovesFindsMutations breaks the rules of moves, one at a time, and asks that the
+// simulation finds each. That takes minutes: the simulation of package store, which is smaller, does
+// so at every test.
+func TestSimulationOfMovesFindsMutations(t *testing.T) {
+	if underRace || *simulations <= 25 {
+		t.Skip("mutations are found by make soak")
+	}
+	for name, m := range map[string]mutation{
+		"a shard is held before a snapshot has it":                    {holdsEarly: true},
+		"the log is not kept for holders that are away":               {byLiveness: true},
+		"a node that had to fetch does not say so":                    {plainSession: true},
+		"a part is learned without the table of senders":              {noSenders: true},
+		"a part is learned without what was written in the meanwhile": {withoutLog: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for seed := uint64(1); ; seed++ {
+				if err := simulateMoves(t, seed, m); err != nil {
+					t.Logf("found with seed %d: %v", seed, err)
+					return
+				}
+				if seed == 50 {
+					t.Fatal("50 runs have not found it")
+				}
+			}
+		})
+	}
+}
