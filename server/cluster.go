@@ -51,6 +51,9 @@ type Cluster struct {
 	// LaneSize bounds a stream, in bytes: one that is full refuses writes until
 	// snapshots have made room. The default is 1 GiB.
 	LaneSize int64
+	// MoveRate is how many bytes of contents a second this server takes from others when
+	// contents move between servers. The default is 64 MiB, the least is 64 KiB.
+	MoveRate int64
 	// NATS is the URL of a NATS cluster with JetStream that keeps the streams; ""
 	// means that the servers keep them.
 	NATS string
@@ -70,6 +73,8 @@ const (
 	defaultClusterTimeout = 15 * time.Second
 	defaultLaneSize       = 1 << 30
 	minLaneSize           = 16 << 20
+	defaultMoveRate       = 64 << 20
+	minMoveRate           = 64 << 10
 )
 
 // completeCluster fills in the defaults of a cluster and checks the rest. Without a
@@ -98,6 +103,7 @@ func (c Cluster) completed() Cluster {
 	setDefault(&c.Addr, defaultClusterAddr)
 	setDefault(&c.Lanes, defaultLanes)
 	setDefault(&c.LaneSize, defaultLaneSize)
+	setDefault(&c.MoveRate, defaultMoveRate)
 	setDefault(&c.Timeout, defaultClusterTimeout)
 	return c
 }
@@ -112,6 +118,9 @@ func (c *Cluster) check() error {
 	}
 	if c.LaneSize < minLaneSize {
 		return fmt.Errorf("server: lane-size: %s is too small: at least %s is needed", formatBytes(c.LaneSize), formatBytes(minLaneSize))
+	}
+	if c.MoveRate < minMoveRate {
+		return fmt.Errorf("server: cluster-move-rate: %s is too small: at least %s is needed", formatBytes(c.MoveRate), formatBytes(minMoveRate))
 	}
 	if c.Timeout < 0 {
 		return fmt.Errorf("server: cluster-timeout: %v is negative", c.Timeout)

@@ -39,10 +39,10 @@ func (d clusterDoor) Close() error {
 
 // openCluster opens the door of a server whose clients reach it at announce, and
 // fills state with what its folder holds. It waits for the stream of the catalogue.
-// headroom returns how many bytes this server may still take, digest a number that is
-// equal on servers with equal defaults of filters; they are called once the door was
-// started.
-func openCluster(ctx context.Context, c *Config, state *store.State, announce string, headroom, digest func() uint64) (*clusterDoor, error) {
+// headroom returns how many bytes this server may still take, capacity how many in all, digest
+// a number that is equal on servers with equal defaults of filters; they are called once the
+// door was started.
+func openCluster(ctx context.Context, c *Config, state *store.State, announce string, headroom, capacity, digest func() uint64) (*clusterDoor, error) {
 	own := c.Cluster
 	nc, err := own.logConfig()
 	if err != nil {
@@ -67,7 +67,7 @@ func openCluster(ctx context.Context, c *Config, state *store.State, announce st
 	}
 	dc := cluster.Config{
 		State: state, Files: files, Log: log, Peers: log, Direct: direct, Cluster: own.Name, Name: name, Addr: announce, Lanes: own.Lanes,
-		LaneBytes: own.LaneSize, MaxMessage: log.MaxMessage(), Timeout: own.Timeout, Headroom: headroom, Digest: digest, Clock: c.Now, Slog: c.Log,
+		LaneBytes: own.LaneSize, MaxMessage: log.MaxMessage(), Timeout: own.Timeout, Headroom: headroom, Capacity: capacity, MoveRate: own.MoveRate, Digest: digest, Clock: c.Now, Slog: c.Log,
 	}
 	if own.NATS == "" {
 		dc.Leads, dc.Follows = log.Leads, own.Addr != own.Join[0]

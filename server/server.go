@@ -193,8 +193,9 @@ func (s *Server) complete(ctx context.Context) error {
 
 func (s *Server) openShared(ctx context.Context) (err error) {
 	headroom := func() uint64 { return s.engine.Budget.Left() }
+	capacity := func() uint64 { return uint64(s.engine.Budget.Max()) }
 	digest := func() uint64 { return s.settings.Defaults().Digest() }
-	if s.shared, err = openCluster(ctx, &s.config, s.state, s.config.announced(s.listeners), headroom, digest); err != nil {
+	if s.shared, err = openCluster(ctx, &s.config, s.state, s.config.announced(s.listeners), headroom, capacity, digest); err != nil {
 		return err
 	}
 	s.door = s.shared

@@ -109,6 +109,8 @@ func Settings() []Setting {
 			func(c *Config) *int { return &c.Cluster.Lanes }).ofCluster(),
 		bytesSetting("lane-size", int64(defaultLaneSize), "how large a stream may grow; one that is full refuses writes until snapshots have made room",
 			func(c *Config) *int64 { return &c.Cluster.LaneSize }).ofCluster(),
+		bytesSetting("cluster-move-rate", int64(defaultMoveRate), "how many bytes of contents a second this node takes from others when contents move (cluster copies)",
+			func(c *Config) *int64 { return &c.Cluster.MoveRate }).ofCluster(),
 		text("nats", "", "URL of a NATS cluster with JetStream that keeps the streams; \"\" if the log nodes keep them", func(c *Config) *string { return &c.Cluster.NATS }).ofCluster(),
 		durationSetting("cluster-timeout", defaultClusterTimeout, "how long a write waits for its acknowledgement before the reply is UNKNOWN: it may be kept or not",
 			func(c *Config) *time.Duration { return &c.Cluster.Timeout }).ofCluster(),

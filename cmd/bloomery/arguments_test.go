@@ -21,6 +21,7 @@ var arguments = map[string][2]int{
 	"plan": {0, 4}, "publish": {2, -1}, "remove": {1, -1}, "serve": {0, 0}, "top": {0, 0}, "version": {0, 0}, "which": {1, -1},
 	"cluster": {0, 0}, "cluster backup": {1, 1}, "cluster join": {0, 0}, "cluster leave": {1, 1}, "cluster replace-log": {2, 2},
 	"cluster restore": {1, 1}, "cluster secret": {0, 0}, "cluster status": {0, 0}, "cluster upgrade": {0, 0},
+	"cluster copies": {1, 1}, "cluster rebalance": {0, 0}, "cluster pause-moves": {0, 0}, "cluster resume-moves": {0, 0},
 }
 
 // houseWords are the texts of this program about arguments, and not those of its parser.

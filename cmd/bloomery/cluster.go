@@ -9,6 +9,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"net"
 	"slices"
@@ -58,6 +59,7 @@ its number, or by its address for clients, as cluster status shows them.`,
 	cmd.AddCommand(newClusterStatus(), newClusterSecret())
 	cmd.AddCommand(newClusterBackup(), newClusterRestore())
 	cmd.AddCommand(newClusterJoin(), newClusterLeave(), newClusterReplaceLog(), newClusterUpgrade())
+	cmd.AddCommand(newClusterCopies(), newClusterRebalance(), newClusterPause(), newClusterResume())
 	return cmd
 }
 
@@ -108,6 +110,9 @@ number and a new server. A node that has just started shows other nodes as "not
 heard from yet"; it hears from those that are up within a second, and shows the
 others as down after five.
 
+Where contents are spread over nodes (cluster copies), SHARDS is how many of
+1,024 shards of them a node holds, and LEARNS how many it is getting from others.
+
 Exit codes: 0 all is well, 1 something is not: the node or its cluster takes
 no writes, a node is down or not heard from yet, or the node reports a problem;
 2 the node does not answer, is starting, or is not in a cluster.`,
@@ -134,6 +139,12 @@ type clusterJSON struct {
 	Nodes    []clusterNodeJSON `json:"nodes,omitempty"`
 	Lanes    []clusterLaneJSON `json:"lanes"`
 	Problems []string          `json:"problems,omitempty"`
+	// Where contents are spread over nodes: how many are to hold each shard, and how far they are.
+	Copies   int  `json:"copies,omitempty"`
+	Paused   bool `json:"moves_paused,omitempty"`
+	Below    int  `json:"shards_below,omitempty"`
+	Learning int  `json:"shards_learning,omitempty"`
+	Retiring int  `json:"shards_retiring,omitempty"`
 }
 
 type clusterNodeJSON struct {
@@ -149,6 +160,9 @@ type clusterNodeJSON struct {
 	Level   int    `json:"level"`
 	// TripMicros is the round trip to it from the node that was asked, 0 if it is not known.
 	TripMicros int `json:"trip_us,omitempty"`
+	// Shards are those that it holds, and Learns those that it learns, where contents are spread.
+	Shards int `json:"shards,omitempty"`
+	Learns int `json:"learns,omitempty"`
 }
 
 type clusterLaneJSON struct {
@@ -226,6 +240,7 @@ func askText(nc net.Conn, r *bufio.Reader, command ...string) (string, error) {
 func parseClusterInfo(text string) (c clusterJSON) {
 	numbers := map[string]*int{
 		"cluster_node": &c.Node, "cluster_nodes": &c.Size, "cluster_nodes_live": &c.Live, "cluster_lag": &c.Lag, "cluster_decider": &c.Decider,
+		"cluster_copies": &c.Copies, "cluster_shards_below": &c.Below, "cluster_shards_learning": &c.Learning, "cluster_shards_retiring": &c.Retiring,
 	}
 	for line := range strings.Lines(text) {
 		name, value, _ := strings.Cut(strings.TrimSpace(line), ":")
@@ -246,6 +261,8 @@ func parseClusterInfo(text string) (c clusterJSON) {
 			c.Serving = value == "1"
 		case name == "cluster_quorum":
 			c.Quorum = value == "1"
+		case name == "cluster_moves_paused":
+			c.Paused = value == "1"
 		case numbers[name] != nil:
 			*numbers[name], _ = strconv.Atoi(value)
 		}
@@ -300,6 +317,10 @@ func parseClusterNode(number, value string) (n clusterNodeJSON) {
 			n.Level, _ = strconv.Atoi(v)
 		case "trip_us":
 			n.TripMicros, _ = strconv.Atoi(v)
+		case "shards":
+			n.Shards, _ = strconv.Atoi(v)
+		case "learns":
+			n.Learns, _ = strconv.Atoi(v)
 		}
 	}
 	return n
@@ -325,6 +346,16 @@ func (c *clusterJSON) awaited() (n int) {
 	return n
 }
 
+// writeMoves prints how contents are spread.
+func (c *clusterJSON) writeMoves(w io.Writer) error {
+	paused := ""
+	if c.Paused {
+		paused = "; moves are paused"
+	}
+	_, err := fmt.Fprintf(w, "%d copies of contents; shards: %d below that, %d being learned, %d let go of%s\n", c.Copies, c.Below, c.Learning, c.Retiring, paused)
+	return err
+}
+
 // write prints the state for people.
 func (c *clusterJSON) write(s *shell) error {
 	state := "takes writes"
@@ -345,8 +376,13 @@ func (c *clusterJSON) write(s *shell) error {
 	w := tabwriter.NewWriter(s.out, 0, 0, 2, ' ', 0)
 	_, err := fmt.Fprintf(w, "cluster %s (%s): %d of %d nodes are up%s\nnode %d %s, lag %d%s\n", c.Name, c.ID, c.Live, c.Size, unheard, c.Node, state, c.Lag, decides)
 	errs := []error{err}
+	shards := ""
+	if c.Copies > 0 {
+		shards = "SHARDS\tLEARNS\t"
+		errs = append(errs, c.writeMoves(w))
+	}
 	if len(c.Nodes) > 0 {
-		_, err = fmt.Fprint(w, "\nNODE\tADDRESS\tSTATE\tROUND TRIP\tKEEPS LOG\tSERVER\n")
+		_, err = fmt.Fprintf(w, "\nNODE\tADDRESS\tSTATE\tROUND TRIP\tKEEPS LOG\t%sSERVER\n", shards)
 		errs = append(errs, err)
 	}
 	for _, n := range c.Nodes {
@@ -368,7 +404,10 @@ func (c *clusterJSON) write(s *shell) error {
 		if n.TripMicros > 0 {
 			trip = fmt.Sprintf("%d µs", n.TripMicros)
 		}
-		_, err = fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\t%s\n", n.Number, n.Addr, state, trip, keeps, n.Server)
+		if c.Copies > 0 {
+			shards = fmt.Sprintf("%d\t%d\t", n.Shards, n.Learns)
+		}
+		_, err = fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\t%s%s\n", n.Number, n.Addr, state, trip, keeps, shards, n.Server)
 		errs = append(errs, err)
 	}
 	_, err = fmt.Fprint(w, "\nLANE\tAPPLIED\tHEAD\tLEADER\n")

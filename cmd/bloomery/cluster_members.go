@@ -42,7 +42,12 @@ new number.
 
 A log node cannot leave, since the log would have one copy less: cluster
 replace-log puts another node in its place. Send the command to a node that
-stays (--addr).`,
+stays (--addr).
+
+Where contents are spread over nodes (cluster copies), a node that is up is
+removed when others hold what it holds: the command waits for that. If it is
+interrupted, run it again. A node that is down is removed at once if others hold
+what it held; they then copy it to further nodes.`,
 		Example: `  bloomery cluster leave 4 --yes
   bloomery cluster leave 10.0.0.4:6379 --yes --addr 10.0.0.1:6379`,
 		Args: between(1, 1, "one node"),
@@ -60,7 +65,7 @@ stays (--addr).`,
 		if !yes {
 			return unconfirmed(fmt.Sprintf("node %d (%s) would be removed for ever", node.Number, node.Addr))
 		}
-		if _, err := n.ask("CLUSTER", "FORGET", strconv.Itoa(node.Number)); err != nil {
+		if err := leave(ctx, s, n, node.Number, usualPace); err != nil {
 			return err
 		}
 		return s.said(fmt.Sprintf("node %d (%s) was removed; its folder cannot be used again", node.Number, node.Addr))
@@ -68,6 +73,29 @@ stays (--addr).`,
 	o.bind(cmd.Flags(), "127.0.0.1:6379", "`ADDRESS` of a node that stays: HOST:PORT, tls:HOST:PORT or unix:PATH")
 	cmd.Flags().BoolVar(&yes, "yes", false, "remove it; without this nothing is done")
 	return cmd
+}
+
+// leave has a node be removed, and waits while others take over what it holds.
+func leave(ctx context.Context, s *shell, n *nodeConn, node int, p pace) error {
+	r := replacing{shell: s, pace: p}
+	defer r.erase()
+	for {
+		_, err := n.ask("CLUSTER", "FORGET", strconv.Itoa(node))
+		if tryAgain(err) {
+			r.begun = true
+			err = r.waits(replied(err))
+		} else if ctx.Err() == nil {
+			return err
+		}
+		if err != nil {
+			return r.ended(err)
+		}
+		select {
+		case <-ctx.Done():
+			return r.ended(ctx.Err())
+		case <-time.After(p.every):
+		}
+	}
 }
 
 func newClusterReplaceLog() *cobra.Command {

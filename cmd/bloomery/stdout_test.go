@@ -31,12 +31,16 @@ var unprinted = map[string]string{
 	"patch":          "as noise",
 	"cluster status": "it needs a cluster",
 
-	"cluster join":        "it needs a cluster",
-	"cluster leave":       "it needs a cluster",
-	"cluster replace-log": "it needs a cluster",
-	"cluster upgrade":     "it needs a cluster",
-	"cluster backup":      "it needs a cluster",
-	"cluster restore":     "it prints nothing",
+	"cluster join":         "it needs a cluster",
+	"cluster leave":        "it needs a cluster",
+	"cluster replace-log":  "it needs a cluster",
+	"cluster upgrade":      "it needs a cluster",
+	"cluster copies":       "it needs a cluster",
+	"cluster rebalance":    "it needs a cluster",
+	"cluster pause-moves":  "it needs a cluster",
+	"cluster resume-moves": "it needs a cluster",
+	"cluster backup":       "it needs a cluster",
+	"cluster restore":      "it prints nothing",
 }
 
 // printing returns a command line for every command that prints: in a folder of

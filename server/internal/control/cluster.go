@@ -2,6 +2,7 @@ package control
 
 import (
 	"errors"
+	"math"
 
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/door"
@@ -57,6 +58,44 @@ func (c Cluster) Upgrade() answer.Reply {
 	}
 	level, err := members.Upgrade()
 	return changed(err, func() answer.Reply { return answer.Integer(int64(level)) })
+}
+
+// SetCopies says how many nodes are to hold the contents of each filter.
+func (c Cluster) SetCopies(n int) answer.Reply {
+	members, ok := c.shared.(door.Members)
+	if !ok {
+		return answer.Fail(TextNoCluster)
+	}
+	return changed(members.SetCopies(n), answer.OK)
+}
+
+// PauseMoves lets no contents begin to move, or lets them again.
+func (c Cluster) PauseMoves(paused bool) answer.Reply {
+	members, ok := c.shared.(door.Members)
+	if !ok {
+		return answer.Fail(TextNoCluster)
+	}
+	return changed(members.PauseMoves(paused), answer.OK)
+}
+
+// Rebalance answers what has to move, for each node that has not what it is to hold: its number,
+// the shards that it learns, their bytes, the seconds that takes, and the shards that others hold in
+// its place.
+func (c Cluster) Rebalance(begin bool) answer.Reply {
+	members, ok := c.shared.(door.Members)
+	if !ok {
+		return answer.Fail(TextNoCluster)
+	}
+	c.waits("sizes of shards")
+	moves, err := members.Rebalance(begin)
+	return changed(err, func() answer.Reply {
+		rows := make([]answer.Reply, len(moves))
+		for i, v := range moves {
+			rows[i] = answer.List(answer.Integer(int64(v.Node)), answer.Integer(int64(v.Learns)), answer.Integer(int64(v.Bytes)),
+				answer.Integer(int64(math.Ceil(v.Takes.Seconds()))), answer.Integer(int64(v.Retires)))
+		}
+		return answer.List(rows...)
+	})
 }
 
 // changed answers a change of the cluster, which was not made if there is an error, or may

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/command/commandtest"
@@ -77,6 +78,11 @@ func (c *cluster) Replace(uint32, uint32) (string, bool, error) {
 	return "waits for node 7", false, c.err
 }
 func (c *cluster) Upgrade() (uint64, error) { return 3, c.err }
+func (c *cluster) SetCopies(int) error      { return c.err }
+func (c *cluster) PauseMoves(bool) error    { return c.err }
+func (c *cluster) Rebalance(bool) ([]status.Moves, error) {
+	return []status.Moves{{Node: 4, Learns: 2, Bytes: 30, Takes: time.Millisecond}}, c.err
+}
 func (c *cluster) OpenCopy(bool) (uint64, []door.CopiedFile, error) {
 	return 9, []door.CopiedFile{{Name: "a", Size: 1}, {Name: "b", Size: 2}}, c.err
 }
@@ -91,6 +97,7 @@ var operations = map[string]func(control.Cluster) answer.Reply{
 	`[:0 "waits for node 7"]`:  func(c control.Cluster) answer.Reply { return c.ReplaceLog(1, 2) },
 	":3":                       control.Cluster.Upgrade,
 	`[:9 [["a" :1] ["b" :2]]]`: func(c control.Cluster) answer.Reply { return c.OpenCopy(false) },
+	`[[:4 :2 :30 :1 :0]]`:      func(c control.Cluster) answer.Reply { return c.Rebalance(true) },
 	`"cd"`:                     func(c control.Cluster) answer.Reply { return c.ReadCopy(9, 0, 2, 2) },
 }
 
@@ -108,7 +115,7 @@ func TestCluster(t *testing.T) {
 			t.Errorf("in none: %s", got)
 		}
 	}
-	if waited != "copy of all data" {
+	if waited != "copy of all data"+"sizes of shards" && waited != "sizes of shards"+"copy of all data" {
 		t.Errorf("announced: %q", waited)
 	}
 	if with.CloseCopy(9); !slices.Equal(shared.closed, []uint64{9}) || without.CloseCopy(9).Text != control.TextNoCluster {
@@ -137,7 +144,8 @@ func TestChangesThatFail(t *testing.T) {
 		{errors.New("cluster: there is no node 8"), "ERR there is no node 8"},
 	} {
 		shared.err = tt.err
-		for name, got := range map[string]answer.Reply{"Forget": c.Forget(1), "ReplaceLog": c.ReplaceLog(1, 2), "Upgrade": c.Upgrade()} {
+		for name, got := range map[string]answer.Reply{"Forget": c.Forget(1), "ReplaceLog": c.ReplaceLog(1, 2), "Upgrade": c.Upgrade(),
+			"SetCopies": c.SetCopies(2), "PauseMoves": c.PauseMoves(true), "Rebalance": c.Rebalance(false)} {
 			if got.Kind != answer.Error || got.Text != tt.want {
 				t.Errorf("%s with %v: %s, want %s", name, tt.err, got.Text, tt.want)
 			}

@@ -59,6 +59,14 @@ type Members interface {
 	// then machines of a later release do what the others can do as well. The
 	// error names the machines that keep the level down.
 	Upgrade() (level uint64, err error)
+	// SetCopies says how many machines are to hold the contents of each filter, and PauseMoves
+	// lets no contents begin to move, or lets them again.
+	SetCopies(n int) error
+	PauseMoves(paused bool) error
+	// Rebalance returns what has to move so that every machine holds what it is to hold, of those
+	// that do not. If it is to begin, it does so now: else it begins when no machine has come or
+	// gone for a while.
+	Rebalance(begin bool) ([]status.Moves, error)
 }
 
 // Target is a part of a filter.

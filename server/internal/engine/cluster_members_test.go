@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/bloomery/bloomery/server/internal/command"
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/status"
 )
 
 // memberDoor notes how its cluster is to be changed.
@@ -31,6 +33,21 @@ func (d *memberDoor) Replace(old, with uint32) (string, bool, error) {
 func (d *memberDoor) Upgrade() (uint64, error) {
 	d.asked = "upgrade"
 	return 7, d.err
+}
+
+func (d *memberDoor) SetCopies(n int) error {
+	d.asked = fmt.Sprint("copies ", n)
+	return d.err
+}
+
+func (d *memberDoor) PauseMoves(paused bool) error {
+	d.asked = fmt.Sprint("pause ", paused)
+	return d.err
+}
+
+func (d *memberDoor) Rebalance(begin bool) ([]status.Moves, error) {
+	d.asked = fmt.Sprint("rebalance ", begin)
+	return []status.Moves{{Node: 4, Learns: 256, Bytes: 3 << 20, Takes: 6500 * time.Millisecond, Retires: 1}}, d.err
 }
 
 // TestClusterChanges asks what operators are answered who change a cluster.
@@ -63,6 +80,14 @@ func TestClusterChanges(t *testing.T) {
 		{"CLUSTER REPLACE-LOG 2", nil, "-ERR wrong number of arguments", ""},
 		{"CLUSTER UPGRADE", nil, ":7", "upgrade"},
 		{"CLUSTER UPGRADE", errors.New("cluster: upgrade: node 3 can do 1"), "-ERR upgrade: node 3 can do 1", "upgrade"},
+		{"CLUSTER COPIES 2", nil, "+OK", "copies 2"},
+		{"CLUSTER COPIES two", nil, "-ERR value is not an integer", ""},
+		{"CLUSTER COPIES 9", errors.New("cluster: copies: 9"), "-ERR copies: 9", "copies 9"},
+		{"CLUSTER PAUSE-MOVES", nil, "+OK", "pause true"},
+		{"CLUSTER RESUME-MOVES", nil, "+OK", "pause false"},
+		{"CLUSTER REBALANCE", nil, "[[:4 :256 :3145728 :7 :1]]", "rebalance true"},
+		{"CLUSTER REBALANCE DRYRUN", nil, "[[:4 :256 :3145728 :7 :1]]", "rebalance false"},
+		{"CLUSTER REBALANCE now", nil, "-ERR syntax error", ""},
 		{"CLUSTER UPGRADE 2", nil, "-ERR wrong number of arguments", ""},
 	} {
 		d.asked, d.err = "", tt.err
@@ -71,7 +96,7 @@ func TestClusterChanges(t *testing.T) {
 		}
 	}
 	alone := newBench(t, 1<<30)
-	for _, line := range []string{"CLUSTER FORGET 1", "CLUSTER REPLACE-LOG 1 2", "CLUSTER UPGRADE"} {
+	for _, line := range []string{"CLUSTER FORGET 1", "CLUSTER REPLACE-LOG 1 2", "CLUSTER UPGRADE", "CLUSTER COPIES 2", "CLUSTER PAUSE-MOVES", "CLUSTER REBALANCE"} {
 		if got := alone.line(line); got != "-ERR This instance has cluster support disabled" {
 			t.Errorf("%s without a cluster = %s", line, got)
 		}

@@ -31,6 +31,28 @@ type Cluster struct {
 	Passed   int64 // messages that were not, because they had been applied before
 
 	Questions Questions
+	Shards    Shards
+}
+
+// Shards describes how contents are spread over the machines of a cluster.
+type Shards struct {
+	Copies   int    // that there are to be of each shard, 0 if every machine holds everything
+	Paused   bool   // no move begins
+	Below    int    // shards that are held by fewer machines that are live
+	Learning int    // shards that machines are learning, and
+	Retiring int    // those that they let go of
+	Own      int    // of those that are learned, by this machine
+	Learned  int64  // bytes that this machine has learned since its start
+	Failed   string // why it could not go on, "" if it can
+}
+
+// Moves is what has to move for a machine to hold what it is to hold.
+type Moves struct {
+	Node    uint32
+	Learns  int           // shards
+	Bytes   uint64        // of those
+	Takes   time.Duration // at the rate of this machine
+	Retires int           // shards that others hold in its place
 }
 
 // Questions describes what the machines of a cluster ask each other without the streams.
@@ -72,6 +94,8 @@ type Node struct {
 	Skew     time.Duration // of its clock
 	Headroom uint64        // bytes that it may still take
 	Trip     time.Duration // to it and back over a connection of its own, 0 if there is none
+	Holds    int           // shards, where contents are spread
+	Learns   int
 }
 
 // Members returns how many machines were not removed.

@@ -289,6 +289,24 @@ func (s *State) ToLearn() (list []Learning) {
 	return list
 }
 
+// ShardBytes returns how many bytes of each shard are here.
+func (s *State) ShardBytes() []uint64 {
+	sizes := make([]uint64, placement.Shards)
+	s.Names.Lock()
+	all := s.Names.Unsorted()
+	s.Names.Unlock()
+	for _, e := range all {
+		for _, p := range Parts(e) {
+			p.RLock()
+			if !p.wide && !p.Gone() && !p.Elsewhere() {
+				sizes[p.shard] += p.Bytes()
+			}
+			p.RUnlock()
+		}
+	}
+	return sizes
+}
+
 // lacks reports whether other nodes hold the contents of a part, which may have no name yet.
 func (p *Part) lacks() bool {
 	p.RLock()

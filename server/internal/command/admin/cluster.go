@@ -336,6 +336,14 @@ func infoCluster(x *engine.Context, b *strings.Builder) {
 	line(b, "cluster_questions_answered", s.Questions.Answered)
 	line(b, "cluster_questions_unsent", s.Questions.Unsent)
 	line(b, "cluster_questions_unknown", s.Questions.Unknown)
+	if s.Shards.Copies > 0 {
+		line(b, "cluster_copies", s.Shards.Copies)
+		line(b, "cluster_moves_paused", number(s.Shards.Paused))
+		line(b, "cluster_shards_below", s.Shards.Below)
+		line(b, "cluster_shards_learning", s.Shards.Learning)
+		line(b, "cluster_shards_retiring", s.Shards.Retiring)
+		line(b, "cluster_learned_bytes", s.Shards.Learned)
+	}
 	for _, l := range s.Lanes {
 		line(b, "cluster_lane_"+l.Name, fmt.Sprintf("applied=%d,head=%d,leader=%s,flight=%d,waiting=%d", l.Applied, l.Head, l.Leader, l.Flight, l.Waiting))
 	}
@@ -344,6 +352,9 @@ func infoCluster(x *engine.Context, b *strings.Builder) {
 			text := fmt.Sprintf("addr=%s,live=%d,log=%d,server=%s,level=%d,awaited=%d", n.Addr, number(n.Live), number(n.Log), n.Server, n.Level, number(n.Awaited))
 			if n.Trip > 0 {
 				text += fmt.Sprintf(",trip_us=%d", n.Trip.Microseconds())
+			}
+			if s.Shards.Copies > 0 {
+				text += fmt.Sprintf(",shards=%d,learns=%d", n.Holds, n.Learns)
 			}
 			line(b, "cluster_node_"+strconv.Itoa(int(n.Number)), text)
 		}

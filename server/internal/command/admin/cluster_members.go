@@ -1,8 +1,9 @@
 package admin
 
-// CLUSTER FORGET, REPLACE-LOG and UPGRADE: changes of the cluster itself.
+// CLUSTER FORGET, REPLACE-LOG, UPGRADE and those of moves: changes of the cluster itself.
 
 import (
+	"math"
 	"strings"
 
 	"github.com/bloomery/bloomery/server/internal/answer"
@@ -14,6 +15,10 @@ import (
 var clusterMembers = []engine.Command{
 	changesCluster("forget", "node", "Removes a node for ever, by its number or id. It stops, and nothing waits for it any more.", 3, runForget),
 	changesCluster("replace-log", "old new", "Makes a node keep the log in the place of another, which is removed. Each call does the next step and returns whether that was the last one, and what it did; the error TRYAGAIN names what it has to wait for. Not in Redis.", 4, runReplaceLog),
+	changesCluster("copies", "number", "Sets how many nodes hold the contents of each filter, 2 to 5. Not in Redis.", 3, runCopies),
+	changesCluster("pause-moves", "", "Lets no contents begin to move between nodes; what has begun ends. Not in Redis.", 2, runMoves(true)),
+	changesCluster("resume-moves", "", "Lets contents move between nodes again. Not in Redis.", 2, runMoves(false)),
+	changesCluster("rebalance", "[DRYRUN]", "Begins to move contents so that each node holds its share, now and not after half a minute in which no node comes or goes; with DRYRUN nothing begins. It returns a row for each node that has not its share: its number, the shards that it learns, their bytes, the seconds that takes, and the shards that it lets go of. Not in Redis.", -2, runRebalance),
 	changesCluster("upgrade", "", "Allows what all nodes can do by now, and returns the level. Not in Redis.", 2, runUpgrade),
 }
 
@@ -73,3 +78,25 @@ func runReplaceLog(x *engine.Context, c *engine.Call) {
 }
 
 func runUpgrade(x *engine.Context, c *engine.Call) { c.Answer(x.Server().Cluster().Upgrade()) }
+
+func runCopies(x *engine.Context, c *engine.Call) {
+	n, ok := answer.ParseInt(c.Args[2])
+	if !ok {
+		c.Fail(answer.TextInteger)
+		return
+	}
+	c.Answer(x.Server().Cluster().SetCopies(int(min(max(n, -1), math.MaxInt32))))
+}
+
+func runMoves(paused bool) func(*engine.Context, *engine.Call) {
+	return func(x *engine.Context, c *engine.Call) { c.Answer(x.Server().Cluster().PauseMoves(paused)) }
+}
+
+func runRebalance(x *engine.Context, c *engine.Call) {
+	dry := len(c.Args) == 3 && strings.EqualFold(string(c.Args[2]), "dryrun")
+	if len(c.Args) > 2 && !dry {
+		c.Fail(answer.TextSyntax)
+		return
+	}
+	c.Answer(x.Server().Cluster().Rebalance(!dry))
+}

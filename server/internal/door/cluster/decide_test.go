@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -28,6 +29,7 @@ func settles(t *testing.T, d *Door) {
 // holds asks that two nodes hold every part of CFs that were filled, and have the same.
 func holds(t *testing.T, nodes []*Door, filters []uint64) {
 	t.Helper()
+	time.Sleep(time.Second) // all have what was written last
 	for _, id := range filters {
 		copies := map[string]int{}
 		for _, d := range nodes {
@@ -76,6 +78,12 @@ func TestNodesComeAndGo(t *testing.T) {
 		for i := range 3 {
 			nodes = append(nodes, openShards(t, log, Config{Lanes: 2, Peers: peers, Name: fmt.Sprint("n", i)}, false))
 		}
+		if err := nodes[0].SetCopies(2); !errors.Is(err, errEverything) {
+			t.Errorf("copies before the level allows them: %v", err)
+		}
+		if _, err := nodes[0].Rebalance(true); !errors.Is(err, errEverything) || !errors.Is(nodes[0].PauseMoves(true), errEverything) {
+			t.Errorf("moves where every node holds everything: %v", err)
+		}
 		names(t, nodes[0], &store.Level{Level: store.LevelShards})
 		time.Sleep(time.Second)
 		var filters []uint64
@@ -95,13 +103,34 @@ func TestNodesComeAndGo(t *testing.T) {
 			}
 		}
 		fill()
-		names(t, nodes[0], &store.ShardCopies{Copies: 2})
+		if err := errors.Join(nodes[0].SetCopies(2), nodes[0].SetCopies(2)); err != nil || nodes[0].SetCopies(6) == nil {
+			t.Fatalf("copies: %v", err)
+		}
 		settles(t, nodes[0])
 		fill()
 		holds(t, nodes, filters)
 
 		nodes = append(nodes, openShards(t, log, Config{Peers: peers, Name: "n3"}, false))
+		time.Sleep(5 * time.Second)
+		if err := nodes[2].PauseMoves(true); err != nil {
+			t.Fatal(err)
+		}
 		fill()
+		time.Sleep(2 * calmFor)
+		moves, err := nodes[1].Rebalance(false)
+		if last := len(moves) - 1; err != nil || last < 0 || moves[last].Node != 4 || moves[last].Learns != placement.Shards/2 || moves[last].Bytes == 0 || moves[last].Takes == 0 || nodes[0].Cluster().Shards.Learning > 0 {
+			t.Errorf("while moves are paused, %+v are to come: %v", moves, err)
+		}
+		if _, err := nodes[1].Rebalance(true); !errors.Is(err, errPaused) {
+			t.Errorf("moves begin while they are paused: %v", err)
+		}
+		if err := nodes[2].PauseMoves(false); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second)
+		if _, err := nodes[1].Rebalance(true); err != nil || nodes[1].Cluster().Nodes[3].Learns != learnsAtOnce {
+			t.Errorf("moves that an operator begins: %+v, %v", nodes[1].Cluster().Shards, err)
+		}
 		settles(t, nodes[0])
 		fill()
 		holds(t, nodes, filters)
@@ -121,6 +150,10 @@ func TestNodesComeAndGo(t *testing.T) {
 		files := folderOf(lost)
 		nodes = slices.Delete(nodes, 1, 2)
 		fill()
+		time.Sleep(time.Minute)
+		if s := nodes[0].Cluster(); s.Shards.Below != placement.Shards/2 || !strings.Contains(fmt.Sprint(s.Problems), "512 of 1024 shards are held by fewer than 2 nodes") {
+			t.Errorf("without a node of four, %d shards have too few copies: %q", s.Shards.Below, s.Problems)
+		}
 		time.Sleep(awayFor)
 		settles(t, nodes[0])
 		if m := nodes[0].state.Roster().Member(2); !m.Behind {
@@ -132,7 +165,6 @@ func TestNodesComeAndGo(t *testing.T) {
 		nodes = append(nodes, openShards(t, log, Config{Peers: peers, Name: "n1", Files: files}, false))
 		settles(t, nodes[0])
 		fill()
-		time.Sleep(time.Second)
 		holds(t, nodes, filters)
 		for _, d := range nodes {
 			for _, id := range filters {
@@ -140,6 +172,16 @@ func TestNodesComeAndGo(t *testing.T) {
 					t.Errorf("node %d: filter %d has %d items, want %d", d.number.Load(), id, p.Cuckoo().Items(), next/uint64(len(filters)))
 				}
 			}
+		}
+		if err := nodes[0].Remove(4); !errors.Is(err, door.ErrNotYet) {
+			t.Errorf("a node that holds something is removed: %v", err)
+		}
+		settles(t, nodes[0])
+		if err := nodes[0].Remove(4); err != nil {
+			t.Errorf("a node that holds nothing is not removed: %v", err)
+		}
+		if s := nodes[0].Cluster(); s.Shards.Below != 0 || s.Shards.Learning+s.Shards.Retiring != 0 || s.Nodes[0].Holds == 0 {
+			t.Errorf("at the end: %+v", s.Shards)
 		}
 	})
 }

@@ -26,6 +26,13 @@ func (d *Door) askNode(ctx context.Context, node uint32, q []byte, expect int) (
 	return d.config.Peers.Ask(ctx, node, q)
 }
 
+// errUnasked means that other nodes cannot ask this one over connections of their own: where
+// contents are spread, every read and write may be such a question.
+var errUnasked = errors.New("cluster: contents are spread over nodes, and the others cannot ask this one: its port for that is taken, or there is none: set cluster-peer-addr to a free address")
+
+// canBeAsked reports whether other nodes can ask this one without the log.
+func (d *Door) canBeAsked() bool { return d.config.Direct == nil || d.config.Direct.Addr() != "" }
+
 // know notes where the node of a beat is asked.
 func (d *Door) know(v *beat) {
 	if d.config.Direct != nil {

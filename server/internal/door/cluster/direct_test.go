@@ -82,3 +82,33 @@ func TestAskNode(t *testing.T) {
 	d.know(&beat{node: 2}) // an older release runs there now
 	ask(t.Context(), "older", 0, "through the log")
 }
+
+// TestSpreadNodesCanBeAsked asks that a node which others cannot ask is none of a cluster whose
+// contents are spread.
+func TestSpreadNodesCanBeAsked(t *testing.T) {
+	log := memlog.New(1, memlog.Faults{})
+	d := openShards(t, log, Config{}, true)
+	names(t, d, &store.Level{Level: store.LevelShards})
+	deaf, err := peers.Open(peers.Config{Cluster: "c"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer deaf.Close() //nolint:errcheck // nothing was asked
+	d.config.Direct = deaf
+	if err := d.SetCopies(2); !errors.Is(err, errUnasked) {
+		t.Errorf("contents are spread over a node that cannot be asked: %v", err)
+	}
+	d.config.Direct = nil
+	if err := d.SetCopies(2); err != nil {
+		t.Fatal(err)
+	}
+	node := log.Node(ErrFull)
+	other, err := Open(Config{State: store.New(), Files: &folder.Memory{}, Log: node, Direct: deaf})
+	if err != nil {
+		t.Fatal(err)
+	}
+	other.level = store.LevelShards
+	if err := begin(t, other, node); !errors.Is(err, errUnasked) {
+		t.Errorf("a node that cannot be asked starts: %v", err)
+	}
+}

@@ -104,6 +104,8 @@ func (d *Door) answer(q []byte) ([]byte, error) {
 		return []byte{answerGiven}, nil
 	case q[0] == askShards && n == 0:
 		return d.ownShards()
+	case q[0] == askSizes && n == 0:
+		return d.ownSizes(), nil
 	case q[0] == askRelease && n == 1:
 		d.closeHold(v[0])
 		return []byte{answerGiven}, nil

@@ -23,13 +23,15 @@ import (
 //	question: askPiece, learner, loan, number   answer: the piece
 //	question: askReturn, learner                answer: nothing
 //	question: askShards                         answer: a bit for each shard: whether this node answers for it
+//	question: askSizes                          answer: how many bytes of each shard are here
 //
 // A piece is its place in the whole, the checksum of all up to its end, and its bytes.
 const (
-	askLend   = 32
-	askPiece  = 33
-	askReturn = 34
-	askShards = 35
+	askLend   = 40
+	askPiece  = 41
+	askReturn = 42
+	askShards = 43
+	askSizes  = 44
 
 	lendPiece = 256 << 10
 	// lendFor is for how long a loan is kept without a question: a learner that has died asks for

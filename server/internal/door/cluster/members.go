@@ -46,6 +46,9 @@ func (d *Door) Remove(node uint32) error {
 			return fmt.Errorf("cluster: node %d (%s) is a log node, and the log would have one copy less: replace it by another node with replace-log", node, m.Addr)
 		}
 	}
+	if err := d.drain(m); err != nil {
+		return err
+	}
 	return d.change(store.Record{Body: &store.Leave{Node: uint64(node)}})
 }
 

@@ -59,6 +59,9 @@ func (d *Door) start(ctx context.Context) error {
 	if err := d.join(ctx); err != nil {
 		return err
 	}
+	if d.state.Roster().Spread() && !d.canBeAsked() {
+		return errUnasked
+	}
 	if err := d.talk(); err != nil {
 		return err
 	}

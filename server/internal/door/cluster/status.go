@@ -9,7 +9,9 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery/server/internal/door"
+	"github.com/bloomery/bloomery/server/internal/placement"
 	"github.com/bloomery/bloomery/server/internal/status"
+	"github.com/bloomery/bloomery/server/internal/store"
 )
 
 // Cluster implements door.Shared.
@@ -48,6 +50,7 @@ func (d *Door) Cluster() status.Cluster {
 	}
 	d.describeNodes(&c)
 	dethrone(&c)
+	d.describeShards(&c)
 	for i := range c.Nodes {
 		// Another node decides: the one whose server leads the catalogue.
 		if n := &c.Nodes[i]; c.Decider == 0 && n.Server != "" && n.Server == c.Lanes[0].Leader {
@@ -151,5 +154,53 @@ func (d *Door) describeNodes(c *status.Cluster) {
 			c.Problems = append(c.Problems, fmt.Sprintf("node %d (%s) is down: nothing has been heard from it for some seconds", m.Number, v.Addr))
 		}
 		c.Nodes = append(c.Nodes, v)
+	}
+}
+
+// describeShards adds how contents are spread.
+func (d *Door) describeShards(c *status.Cluster) {
+	r := d.state.Roster()
+	if !r.Spread() {
+		return
+	}
+	s := &c.Shards
+	s.Copies, s.Paused, s.Learned = r.Shards.Copies, r.Shards.Paused, d.moves.learned.Load()
+	if failed := d.moves.failed.Load(); failed != nil && *failed != "" {
+		s.Failed = *failed
+		c.Problems = append(c.Problems, "this node cannot learn what it is to hold: "+s.Failed)
+	}
+	lost := 0
+	for shard := range r.Shards.Places {
+		live := 0
+		for _, v := range r.Shards.Places[shard].Copies {
+			n := &c.Nodes[v.Node-1]
+			switch v.Phase {
+			case store.Holds:
+				n.Holds++
+				if n.Live {
+					live++
+				}
+			case store.Learns:
+				n.Learns++
+				s.Learning++
+				if n.Self {
+					s.Own++
+				}
+			case store.Retires:
+				s.Retiring++
+			}
+		}
+		if live < min(s.Copies, c.Members()) {
+			s.Below++
+		}
+		if live == 0 {
+			lost++
+		}
+	}
+	if s.Below > 0 {
+		c.Problems = append(c.Problems, fmt.Sprintf("%d of %d shards are held by fewer than %d nodes that are up", s.Below, placement.Shards, min(s.Copies, c.Members())))
+	}
+	if lost > 0 {
+		c.Problems = append(c.Problems, fmt.Sprintf("%d shards are held by no node that is up: commands on them fail until one of their nodes is started", lost))
 	}
 }

@@ -36,6 +36,10 @@ var clusterFigures = []clusterFigure{
 	{desc("cluster_questions_answered_total", "Questions of other nodes that this one has answered."), prometheus.CounterValue, func(c *status.Cluster) float64 { return float64(c.Questions.Answered) }},
 	{desc("cluster_questions_unsent_total", "Questions to other nodes of which nothing was sent, mostly for lack of a connection."), prometheus.CounterValue, func(c *status.Cluster) float64 { return float64(c.Questions.Unsent) }},
 	{desc("cluster_questions_unknown_total", "Questions to other nodes that were sent and not answered."), prometheus.CounterValue, func(c *status.Cluster) float64 { return float64(c.Questions.Unknown) }},
+	{desc("cluster_shards_below_copies", "Shards of contents that are held by fewer live nodes than they are to be; 0 if every node holds everything."), prometheus.GaugeValue, func(c *status.Cluster) float64 { return float64(c.Shards.Below) }},
+	{desc("cluster_shards_learning", "Shards that this node is getting from others."), prometheus.GaugeValue, func(c *status.Cluster) float64 { return float64(c.Shards.Own) }},
+	{desc("cluster_shards_moving", "Shards that any node is getting from others, or lets go of."), prometheus.GaugeValue, func(c *status.Cluster) float64 { return float64(c.Shards.Learning + c.Shards.Retiring) }},
+	{desc("cluster_learned_bytes_total", "Bytes of contents that this node has got from others."), prometheus.CounterValue, func(c *status.Cluster) float64 { return float64(c.Shards.Learned) }},
 	{desc("cluster_sent_bytes_total", "Bytes sent to other nodes over these connections."), prometheus.CounterValue, func(c *status.Cluster) float64 { return float64(c.Questions.Sent) }},
 	{desc("cluster_received_bytes_total", "Bytes received from other nodes over these connections."), prometheus.CounterValue, func(c *status.Cluster) float64 { return float64(c.Questions.Received) }},
 }
