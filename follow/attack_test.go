@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -197,4 +198,32 @@ func TestUpdateEnds(t *testing.T) {
 	}
 	end()
 	<-ended
+}
+
+// TestKilledPublish asks that the next Publish removes what one left that was killed before it
+// wrote the index, and nothing else.
+func TestKilledPublish(t *testing.T) {
+	dir := t.TempDir()
+	published(t, dir, encoded(t, 20_000, 100), follow.PublishConfig{})
+	left := []string{"keys.2.0123abcd.bft", "keys.2.0123abcd-0123abcd.patch", "keys.2.0123abcd.bft.0.bloomery.tmp"}
+	others := []string{"keys.3.0123abcd.bft", "keys.2.0123abcd.bft.txt", "other.2.0123abcd.bft", "keys.2.0123abcg.bft", "notes"}
+	for _, name := range append(slices.Clone(left), others...) {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("x"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	published(t, dir, encoded(t, 20_000, 200), follow.PublishConfig{})
+	for _, name := range left {
+		if _, err := os.Stat(filepath.Join(dir, name)); err == nil {
+			t.Errorf("%s stays", name)
+		}
+	}
+	for _, name := range others {
+		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
+			t.Errorf("%s is removed: %v", name, err)
+		}
+	}
+	if f := opened(t, follow.Config{Address: dir}); !is(t, f, encoded(t, 20_000, 200)) {
+		t.Error("the version that was published is not there")
+	}
 }

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -52,7 +53,8 @@ type Published struct {
 // encoding of a filter of any kind that has a View.
 //
 // Files of the version before stay for one more version; nothing is removed but what an index
-// of this folder has named. One process publishes at a time.
+// of this folder has named, and what a Publish of the same version has left that was killed. One
+// process publishes at a time.
 func Publish(dir, name string, data []byte, c PublishConfig) (Published, error) {
 	p, err := publish(dir, name, data, c)
 	if err != nil {
@@ -118,7 +120,21 @@ func publish(dir, name string, data []byte, c PublishConfig) (Published, error) 
 	if before != nil {
 		remove(dir, without(before.Retired, x.files()))
 	}
+	remove(dir, without(leftovers(dir, name, e.Version), x.files()))
 	return done, nil
+}
+
+// leftovers returns the files of a version of a filter, of which some may be of a Publish that was
+// killed before it wrote the index: it would have published the same version.
+func leftovers(dir, name string, version uint64) (list []string) {
+	made := regexp.MustCompile(fmt.Sprintf(`^%s\.%d\.[0-9a-f]{8}(\.bft|-[0-9a-f]{8}\.patch)(\.0\.bloomery\.tmp)?$`, regexp.QuoteMeta(stem(name)), version))
+	files, _ := os.ReadDir(dir) // what cannot be read stays
+	for _, f := range files {
+		if made.MatchString(f.Name()) && f.Type().IsRegular() {
+			list = append(list, f.Name())
+		}
+	}
+	return list
 }
 
 // most is how many patches are kept.

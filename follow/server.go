@@ -217,6 +217,11 @@ func (c *steady) Read(p []byte) (int, error) {
 // ask asks for news, waits for them if there are none, and returns the copy that they make: nil
 // if nothing has changed. What s knows of the copy changes when the answer is complete.
 func (s *server) ask(ctx context.Context, block time.Duration) (parts [][]byte, err error) {
+	if s.nc != nil && block == 0 { // it may have been cut since the last update
+		if _, err := s.call(ctx, 0, "PING"); err != nil && s.nc != nil {
+			return nil, err
+		}
+	}
 	if s.nc == nil {
 		if err := s.dial(ctx); err != nil {
 			return nil, err

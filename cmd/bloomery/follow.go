@@ -5,11 +5,14 @@ package main
 import (
 	"context"
 	"errors"
+	"net/url"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/bloomery/bloomery/follow"
+	"github.com/bloomery/bloomery/server"
 )
 
 // followOptions are the flags of follow.
@@ -18,6 +21,7 @@ type followOptions struct {
 	output    string
 	filter    string
 	verifyKey string
+	caCert    string
 	once      bool
 	older     bool
 	every     time.Duration
@@ -26,10 +30,15 @@ type followOptions struct {
 func newFollow() *cobra.Command {
 	o := &followOptions{}
 	cmd := &cobra.Command{
-		Use:   "follow [--once] -o FILE SOURCE",
-		Short: "Keep a copy of a filter that bloomery publish has published",
+		Use:   "follow [--once] -o FILE SOURCE [KEY]",
+		Short: "Keep a copy of a filter that is published, or that a server has",
 		Long: `follow keeps FILE a copy of a filter that is published at SOURCE: the address of
 the folder on a web server, https://… or http://…, or a folder of this machine.
+Or SOURCE is a server, redis://HOST:PORT, or rediss:// with TLS (--cacert), of
+which KEY is a filter that FILTER.CREATE has made: then changes come as soon as
+they are made. Several hosts have commas between them. The password is in
+BLOOMERY_PASSWORD, the name of the user in BLOOMERY_USER.
+
 It downloads what has changed, verifies its SHA-256, and puts the new version in
 the old one's place at once; whatever goes wrong, FILE stays a whole filter. Any
 command can read it meanwhile: bloomery check FILE.
@@ -45,16 +54,18 @@ FILE.follow, beside FILE, records its version. A FILE that is something else
 than a copy of this filter is not replaced.`,
 		Example: `  bloomery follow --once -o blocked.bf https://example.org/filters
   bloomery follow --verify-key verify.pem -o b.bf https://example.org/filters
-  bloomery follow --every 10s --json -o blocked.bf /srv/www/filters`,
-		Args: between(1, 1, "the address of a folder"),
+  bloomery follow --every 10s --json -o blocked.bf /srv/www/filters
+  bloomery follow -o seen.bf redis://127.0.0.1:6379 seen`,
+		Args: between(1, 2, "the address of a folder, or of a server and a key"),
 	}
-	newShell(cmd, func(ctx context.Context, s *shell, args []string) error { return o.run(ctx, s, args[0]) })
+	newShell(cmd, func(ctx context.Context, s *shell, args []string) error { return o.run(ctx, s, args) })
 	f := cmd.Flags()
 	f.StringVarP(&o.output, "output", "o", "", "`FILE` of the copy")
 	f.StringVar(&o.filter, "filter", "", "`NAME` of the filter, if the folder has several")
 	f.BoolVar(&o.once, "once", false, "ask once and end")
 	f.DurationVar(&o.every, "every", time.Minute, "how often to ask")
 	f.StringVar(&o.verifyKey, "verify-key", "", "`FILE` of the public key that versions must be signed with: Ed25519, PEM")
+	f.StringVar(&o.caCert, "cacert", "", "`FILE` of the authorities that sign the certificate of a server, PEM; default those of the system")
 	f.BoolVar(&o.older, "older", false, "take a version that is older than the copy, too")
 	o.bind(f)
 	return cmd
@@ -71,7 +82,7 @@ type followedJSON struct {
 	Changed bool      `json:"changed"`
 }
 
-func (o *followOptions) run(ctx context.Context, s *shell, address string) error {
+func (o *followOptions) run(ctx context.Context, s *shell, args []string) error {
 	switch {
 	case o.output == "" || o.output == "-":
 		return errors.New("-o FILE is needed: where the copy is kept")
@@ -91,9 +102,19 @@ func (o *followOptions) run(ctx context.Context, s *shell, address string) error
 		return err
 	}
 	defer unlock()
-	c := follow.Config{Address: address, Filter: o.filter, File: o.output, Every: -1, Key: key, Older: o.older, Hasher: h}
+	c := follow.Config{Address: args[0], Filter: o.filter, File: o.output, Every: -1, Key: key, Older: o.older, Hasher: h}
 	changed := false
 	c.Changed = func(follow.Version) { changed = true }
+	if isServer := strings.HasPrefix(args[0], "redis://") || strings.HasPrefix(args[0], "rediss://"); isServer {
+		if err := o.fromServer(s, &c, args[1:]); err != nil {
+			return err
+		}
+		if !o.once {
+			return o.hint(o.listen(ctx, s, c))
+		}
+	} else if len(args) > 1 || o.caCert != "" {
+		return errors.New("KEY and --cacert are for a server, redis://HOST:PORT: the filter of a folder is --filter NAME")
+	}
 	f, err := follow.Open(ctx, c)
 	if err != nil {
 		return o.hint(err)
@@ -107,6 +128,64 @@ func (o *followOptions) run(ctx context.Context, s *shell, address string) error
 		err = o.watch(ctx, s, f)
 	}
 	return o.hint(errors.Join(err, f.Close()))
+}
+
+// fromServer completes the configuration for a server.
+func (o *followOptions) fromServer(s *shell, c *follow.Config, key []string) error {
+	if len(key) == 0 || o.filter != "" {
+		return errors.New("give the KEY of the filter behind the address of the server")
+	}
+	c.Filter = key[0]
+	scheme, hosts, _ := strings.Cut(c.Address, "://")
+	auth := connectFlags{caCert: o.caCert}
+	if words := auth.auth(s.lookup); words != nil && !strings.Contains(hosts, "@") {
+		who := url.UserPassword("", words[len(words)-1])
+		if len(words) == 3 {
+			who = url.UserPassword(words[1], words[2])
+		}
+		c.Address = scheme + "://" + who.String() + "@" + hosts
+	}
+	if o.caCert == "" {
+		return nil
+	}
+	var err error
+	c.TLS, err = auth.tlsConfig(server.Endpoint{TLS: true})
+	return err
+}
+
+// listen follows a server until it is interrupted. It looks now and then whether it can.
+func (o *followOptions) listen(ctx context.Context, s *shell, c follow.Config) error {
+	const look = time.Second
+	changes := make(chan struct{}, 1)
+	c.Every = min(o.every, look*10)
+	c.Changed = func(follow.Version) {
+		select {
+		case changes <- struct{}{}:
+		default:
+		}
+	}
+	f, err := follow.Open(ctx, c)
+	if err != nil {
+		return err
+	}
+	said := ""
+	for ctx.Err() == nil {
+		if err := f.Err(); err != nil && err.Error() != said {
+			said = err.Error()
+			s.warn("%s: %v; version %d stays", o.output, unpackaged(err), f.Version().Number)
+		} else if err == nil {
+			said = ""
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(look):
+		case <-changes:
+			if err := o.report(s, f, true); err != nil {
+				return errors.Join(err, f.Close())
+			}
+		}
+	}
+	return f.Close()
 }
 
 // watch follows until it is interrupted.

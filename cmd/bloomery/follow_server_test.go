@@ -1,0 +1,71 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestFollowServer follows a filter of a server: once, and until it is interrupted.
+func TestFollowServer(t *testing.T) {
+	c := startChild(t, "--dir", filepath.Join(t.TempDir(), "data"))
+	t.Cleanup(c.kill)
+	nc := dial(t, c.addr)
+	r := bufio.NewReader(nc)
+	ask := func(commands ...string) {
+		t.Helper()
+		if _, err := talk(nc, r, commands...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ask("FILTER.CREATE seen cuckoo CAPACITY 1000", "FILTER.ADD seen first")
+	name := filepath.Join(t.TempDir(), "seen.bf")
+	cli := func(ctx context.Context, args ...string) (code int, out, errOut string) {
+		var o, e bytes.Buffer
+		code = run(ctx, args, strings.NewReader(""), &o, &e)
+		return code, o.String(), e.String()
+	}
+	at := "redis://" + c.addr
+	for _, want := range []string{"version 1, ", "is up to date"} {
+		if code, _, errOut := cli(t.Context(), "follow", "--once", "-o", name, at, "seen"); code != 0 || !strings.Contains(errOut, want) {
+			t.Fatalf("follow --once = %d, %q, want %q", code, errOut, want)
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan string, 1)
+	go func() {
+		code, _, errOut := cli(ctx, "follow", "--every", "50ms", "-o", name, at, "seen")
+		if code != 0 && code != 130 {
+			t.Errorf("follow = %d, %q", code, errOut)
+		}
+		done <- errOut
+	}()
+	ask("FILTER.ADD seen second")
+	cancel() // the copy may have the second item by now, or not
+	<-done
+	if code, _, errOut := cli(t.Context(), "follow", "--once", "-o", name, at, "seen"); code != 0 {
+		t.Fatalf("follow --once behind it = %d, %q", code, errOut)
+	}
+	if code, _, errOut := cli(t.Context(), "check", name, "second"); code != 0 {
+		t.Errorf("the copy lacks what was added: %d, %q", code, errOut)
+	}
+	for _, bad := range []struct {
+		args []string
+		code int
+		want string
+	}{
+		{[]string{at}, 2, "give the KEY"},
+		{[]string{at, "none"}, 2, "not found"},
+		{[]string{"--filter", "x", at, "seen"}, 2, "give the KEY"},
+		{[]string{t.TempDir(), "seen"}, 2, "are for a server"},
+		{[]string{"redis://127.0.0.1:1", "seen"}, 2, "refused"},
+	} {
+		args := append([]string{"follow", "--once", "-o", filepath.Join(t.TempDir(), "x.bf")}, bad.args...)
+		if code, _, errOut := cli(t.Context(), args...); code != bad.code || !strings.Contains(errOut, bad.want) {
+			t.Errorf("%q = %d, %q; want %d, %q", args, code, errOut, bad.code, bad.want)
+		}
+	}
+}

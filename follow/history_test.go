@@ -1,0 +1,90 @@
+package follow_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/bloomery/bloomery/follow"
+	"github.com/bloomery/bloomery/server"
+)
+
+// TestHistory runs a random history with ten followers that come and go: whoever has caught up
+// answers as the source does, for all keys ever seen, and what was there is never lost before.
+func TestHistory(t *testing.T) {
+	for _, kind := range []string{"bloom", "cuckoo"} {
+		dir := t.TempDir()
+		s := serving(t, server.Config{Dir: dir})
+		s.line("FILTER.CREATE f " + kind + " CAPACITY 3000")
+		rng := rand.New(rand.NewPCG(5, uint64(len(kind))))
+		config := func(i int) follow.Config {
+			return follow.Config{Address: "redis://" + s.addr, Filter: "f", File: filepath.Join(dir, fmt.Sprint("copy", i)), Every: -1}
+		}
+		followers := make([]*follow.Filter, 10)
+		t.Cleanup(func() {
+			for _, f := range followers {
+				if f != nil {
+					_ = f.Close()
+				}
+			}
+		})
+		var keys []string
+		ask := func(words ...string) { s.do(words...) }
+		for range 150 {
+			switch n := rng.IntN(40); {
+			case n < 28:
+				for range 1 + rng.IntN(5) {
+					keys = append(keys, fmt.Sprint("key ", len(keys)))
+					ask("FILTER.ADD", "f", keys[len(keys)-1])
+				}
+			case n < 33 && kind == "cuckoo" && len(keys) > 0:
+				i := rng.IntN(len(keys))
+				ask("FILTER.DEL", "f", keys[i])
+			case n < 35:
+				ask("FILTER.CLEAR", "f")
+			case n < 37: // another filter takes the name
+				ask("FILTER.CREATE", "g", kind, "CAPACITY", "3000")
+				ask("FILTER.ADD", "g", "of the other")
+				keys = append(keys, "of the other")
+				ask("RENAME", "g", "f")
+			case n < 38:
+				ask("FILTER.REBUILD", "f", "BEGIN", "CAPACITY", "4000")
+				ask("FILTER.REBUILD", "f", "FEED", "fed")
+				keys = append(keys, "fed")
+				ask("FILTER.REBUILD", "f", "COMMIT", "FORCE")
+			case n < 39:
+				s.stop()
+				s = serving(t, server.Config{Dir: dir, Addr: []string{s.addr}})
+			}
+			i := rng.IntN(len(followers))
+			switch f := followers[i]; {
+			case f == nil:
+				followers[i] = must(follow.Open(t.Context(), config(i)))
+			case rng.IntN(5) == 0:
+				if err := f.Close(); err != nil {
+					t.Fatal(err)
+				}
+				followers[i] = nil
+				continue
+			}
+			f := followers[i]
+			if _, err := f.Update(t.Context()); err != nil { // also behind a start
+				t.Fatal(err)
+			}
+			if len(keys) == 0 {
+				continue
+			}
+			got, want := make([]bool, len(keys)), make([]bool, len(keys))
+			f.ContainsStrings(got, keys)
+			for i, v := range s.do(append([]string{"FILTER.HAS", "f"}, keys...)...).Array {
+				want[i] = v.Int == 1
+			}
+			if !slices.Equal(got, want) {
+				t.Fatalf("%s: a follower that has caught up answers otherwise than the source", kind)
+			}
+			s.copied(f, "f")
+		}
+	}
+}
