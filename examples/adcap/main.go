@@ -7,6 +7,7 @@ package main
 import (
 	"context"
 	"encoding/binary"
+	"maps"
 	"math"
 	"math/rand/v2"
 
@@ -76,9 +77,7 @@ func run(ctx context.Context, o demo.Options) (figures, error) {
 	f.pairs = len(shown)
 	f.exactMap = demo.Heap(func() any {
 		again := map[uint64]uint8{}
-		for pair, at := range shown {
-			again[pair] = at
-		}
+		maps.Copy(again, shown)
 		return again
 	})
 	return f, nil

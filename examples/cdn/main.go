@@ -27,7 +27,7 @@ type size struct{ requests, objects, exchange, change int }
 
 var (
 	sample = size{requests: 300_000, objects: 2_000, exchange: 10_000, change: 100}
-	full   = size{requests: 2_000_000, objects: 2_000, exchange: 20_000, change: 1_000}
+	full   = size{requests: 2_000_000, objects: 2_000, exchange: 5_000, change: 1_000}
 )
 
 // outcome is what a set-up of the caches has come to.

@@ -221,10 +221,11 @@ func domain(url string) string {
 
 // finish adds what is known at the end.
 func (c *crawler) finish() (figures, error) {
-	info, err := c.server.Do("FILTER.INFO", key)
+	replies, err := c.server.Pipe([]string{"FILTER.INFO", key}, []string{"DEL", key})
 	if err != nil {
 		return figures{}, err
 	}
+	info := replies[0]
 	for i := 0; i+1 < len(info.Array); i += 2 {
 		if string(info.Array[i].Text) == "bytes" {
 			c.f.sharedBytes = int(info.Array[i+1].Int)

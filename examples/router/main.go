@@ -47,14 +47,14 @@ type router struct {
 
 type figures struct {
 	size
-	absent, deleted       int // lookups of rows that never were there, or no more
-	wrong                 int // answers
-	calls, reads          int // of nodes, of tables
-	deletedCalls          int // for deleted rows
-	repaired              int // rows of which a copy was missing
-	decision              time.Duration
-	stored                int // rows
-	nodeBytes, tableBytes int
+	absent, deleted           int // lookups of rows that never were there, or no more
+	wrong                     int // answers
+	calls, reads              int // of nodes, of tables
+	absentCalls, deletedCalls int // for rows that never were there, and for deleted ones
+	repaired                  int // rows of which a copy was missing
+	decision                  time.Duration
+	stored                    int // rows
+	nodeBytes, tableBytes     int
 }
 
 func run(ctx context.Context, o demo.Options) (figures, error) {
@@ -103,8 +103,8 @@ func nodeName(i int) string { return fmt.Sprintf("%snode:%02d", prefix, i) }
 // later one.
 func (r *router) create(ctx context.Context, rows int) error {
 	r.nodes = fill(r.f.size, rows)
+	r.remove() // what an earlier run has left
 	commands := [][]string{
-		{"DEL", prefix + "cluster"},
 		{"FILTER.CREATE", prefix + "cluster", "bloom", "CAPACITY", strconv.Itoa(rows), "ERROR", fmt.Sprint(clusterRate)},
 	}
 	for i := range rows {
@@ -220,6 +220,7 @@ func (r *router) compare(i, rows int) error {
 	switch deleted := i < rows && i%20 == 0; {
 	case i >= rows:
 		r.f.absent++
+		r.f.absentCalls += r.f.calls - calls
 	case deleted:
 		r.f.deleted++
 		r.f.deletedCalls += r.f.calls - calls
@@ -243,6 +244,8 @@ func (f figures) Table() demo.Table {
 	t.Count("table reads without filters", all*f.tables)
 	t.Count("table reads with", f.reads)
 	t.Percent("table reads saved", 1-float64(f.reads)/float64(all*f.tables))
+	t.Percent("false positive rate asked, of cluster and nodes", clusterRate*nodeRate)
+	t.Percent("measured", float64(f.absentCalls)/float64(f.absent*f.nodes))
 	t.Text("calls for deleted rows", demo.Count(f.deletedCalls)+" for "+demo.Count(f.deleted))
 	t.Count("missing copies found and written", f.repaired)
 	t.Bytes("filters of nodes", f.nodeBytes)

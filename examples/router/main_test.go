@@ -1,6 +1,7 @@
 package main
 
 import (
+	"math"
 	"testing"
 
 	"github.com/bloomery/bloomery/examples/internal/demo"
@@ -19,6 +20,10 @@ func TestRouter(t *testing.T) {
 	}
 	if f.repaired == 0 || f.deleted == 0 || 5*f.deletedCalls > f.deleted*f.nodes {
 		t.Errorf("%d copies repaired, %d calls for %d deleted rows", f.repaired, f.deletedCalls, f.deleted)
+	}
+	asked := float64(f.absent*f.nodes) * clusterRate * nodeRate // within 4 standard deviations
+	if float64(f.absentCalls) > asked+4*math.Sqrt(asked) {
+		t.Errorf("%d calls for %d absent rows, want about %.0f", f.absentCalls, f.absent, asked)
 	}
 	f.Table().Documented(t)
 }

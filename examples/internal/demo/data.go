@@ -24,7 +24,7 @@ func Deb(ctx context.Context, name, file string) (string, error) {
 		if err != nil {
 			return err
 		}
-		defer os.Remove(archive)
+		defer os.RemoveAll(archive)
 		return command(ctx, dir, "dpkg-deb", "-x", archive, dir)
 	})
 }
@@ -40,7 +40,7 @@ func NPM(ctx context.Context, name, file string) (string, error) {
 		if err != nil {
 			return err
 		}
-		defer os.Remove(archive)
+		defer os.RemoveAll(archive)
 		return command(ctx, dir, "tar", "-xzf", archive, "-C", dir, "--strip-components=1")
 	})
 }
