@@ -88,6 +88,20 @@ func TestLessons(t *testing.T) {
 	if got := p.text(".said"); !strings.HasPrefix(got, "It answers otherwise.") {
 		t.Errorf("a wrong answer is followed by %q", got)
 	}
+	// Digits are shown as such, and no false positive is looked for among words that have no places.
+	p.click(`a[href$="lesson=map"]`)
+	p.shown("map", 0)
+	p.click(`button[aria-label="Last step"]`)
+	p.shown("map", 6)
+	if got := p.text("#cell-5"); got != "7" {
+		t.Errorf("place 5 of the check digits shows %q, want 7", got)
+	}
+	if got := p.text(".given th:nth-of-type(2)"); got != "places" {
+		t.Errorf("the words of the map have %q, want places", got)
+	}
+	if got := p.text(".stage"); strings.Contains(got, "Find a false positive") {
+		t.Error("the lesson on maps offers to find a false positive")
+	}
 }
 
 // TestWhoSetABit points at a bit and goes to another with the arrow keys.
