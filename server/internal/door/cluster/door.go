@@ -39,8 +39,9 @@ import (
 var _ door.Shared = (*Door)(nil)
 
 // Level is what this release can read and send: see store.OpLevel. 2 has
-// store.OpFilterScale, and the filters of store.LevelShares.
-const Level = 2
+// store.OpFilterScale, and the filters of store.LevelShares; 3 has contents that are spread over
+// nodes, see store.LevelShards.
+const Level = store.LevelShards
 
 // Config is what a door is made from.
 type Config struct {

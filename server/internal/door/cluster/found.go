@@ -103,6 +103,9 @@ func empty(files folder.Files) error {
 	return err
 }
 
+// foundLevel is the level of a cluster that begins with data: what its snapshot is written for.
+const foundLevel = 2
+
 // founder is a state that no door changes, as a snapshot sees it: all lanes are at
 // their beginning.
 type founder struct {
@@ -112,7 +115,7 @@ type founder struct {
 
 // Cut implements snapshot.Source.
 func (s founder) Cut(m *snapshot.Manifest, copy func()) error {
-	roster := &store.Roster{ID: s.Cluster, Lanes: s.Lanes, Level: Level, Holders: make([][]uint32, s.Lanes+2)}
+	roster := &store.Roster{ID: s.Cluster, Lanes: s.Lanes, Level: foundLevel, Holders: make([][]uint32, s.Lanes+2)}
 	nobody := senders{}.append(nil)
 	m.Version, m.Cluster, m.Lanes = snapshot.Version2, s.Cluster, make([]snapshot.Lane, s.Lanes+2)
 	for i := range m.Lanes {
