@@ -2,8 +2,13 @@ package main
 
 import (
 	"bytes"
+	"crypto/ed25519"
+	"crypto/rand"
+	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -107,5 +112,49 @@ func TestKeys(t *testing.T) {
 	}
 	if _, err := readKey(filepath.Join(t.TempDir(), "none")); err == nil {
 		t.Error("a key that is not there is read")
+	}
+}
+
+// TestVerifyRelease has the script for strangers check a release that is sound, and others that are
+// not.
+func TestVerifyRelease(t *testing.T) {
+	if _, err := exec.LookPath("openssl"); err != nil || runtime.GOOS != "linux" {
+		t.Skip("there is no openssl, or no sha256sum")
+	}
+	_, key, err := ed25519.GenerateKey(rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		spoil func(dir string)
+		want  string
+		code  int
+	}{
+		"sound":        {func(string) {}, "the checksums of all 2 files", 0},
+		"one of them":  {func(dir string) { _ = os.Remove(filepath.Join(dir, "one.tar.gz")) }, "the checksums of all 1 files", 0},
+		"other bytes":  {func(dir string) { write(t, filepath.Join(dir, "one.tar.gz"), "others", 0o600, when) }, "a file is not the one that was signed", 1},
+		"a file more":  {func(dir string) { write(t, filepath.Join(dir, "more.tar.gz"), "more", 0o600, when) }, "more.tar.gz is not part of the release", 1},
+		"other sums":   {func(dir string) { write(t, filepath.Join(dir, sumsName), "", 0o600, when) }, "the signature of SHA256SUMS is not by this key", 1},
+		"no signature": {func(dir string) { _ = os.Remove(filepath.Join(dir, signatureName)) }, "are needed, too", 1},
+		"nothing there": {func(dir string) {
+			_, _ = os.Remove(filepath.Join(dir, "one.tar.gz")), os.Remove(filepath.Join(dir, "two.deb"))
+		}, "a file is not the one", 1},
+	} {
+		dir := t.TempDir()
+		write(t, filepath.Join(dir, "one.tar.gz"), "one", 0o600, when)
+		write(t, filepath.Join(dir, "two.deb"), "two", 0o600, when)
+		r := &release{out: dir, key: key}
+		if err := errors.Join(writeSums(dir), r.sign()); err != nil {
+			t.Fatal(err)
+		}
+		public := filepath.Join(t.TempDir(), "key.pub")
+		if err := os.Rename(filepath.Join(dir, publicKeyName), public); err != nil {
+			t.Fatal(err)
+		}
+		c.spoil(dir)
+		out, err := exec.CommandContext(t.Context(), "sh", "../../scripts/verify-release", public, dir).CombinedOutput()
+		if (err != nil) != (c.code != 0) || !strings.Contains(string(out), c.want) {
+			t.Errorf("%s: %v, %s, want %q", name, err, out, c.want)
+		}
 	}
 }
