@@ -136,7 +136,7 @@ func TestAlerts(t *testing.T) {
 	}
 	metrics, seen := scrape(t), map[string]bool{}
 	for _, name := range []string{"bloomery_cluster_quorum", "bloomery_cluster_nodes", "bloomery_cluster_nodes_live", "bloomery_cluster_lag_messages",
-		"bloomery_cluster_parts_differ", "bloomery_cluster_problems", "bloomery_cluster_shards_below_copies", "bloomery_cluster_shards_learning"} {
+		"bloomery_cluster_parts_differ", "bloomery_cluster_problems", "bloomery_cluster_shards_below_copies", "bloomery_cluster_shards_learning", "bloomery_cluster_learned_bytes_total"} {
 		metrics[name] = []string{} // of servers of a cluster, which a test of the metrics has
 	}
 	for _, g := range file.Groups {
