@@ -177,6 +177,23 @@ func TestDocumentsAreShort(t *testing.T) {
 	}
 }
 
+// TestApplicationsAreListed asks that docs/applications.md names every example that has a README,
+// and that each of those says how to run it and what a false positive costs.
+func TestApplicationsAreListed(t *testing.T) {
+	index := readText(t, "docs/applications.md")
+	for _, file := range sources(t, "examples", "README.md") {
+		if !strings.Contains(index, "(../"+file+")") {
+			t.Errorf("docs/applications.md does not list %s", file)
+		}
+		text := readText(t, file)
+		for _, want := range []string{"go run ./" + filepath.ToSlash(filepath.Dir(file)), "false positive costs here", "**Which kind, and why.**"} {
+			if !strings.Contains(text, want) {
+				t.Errorf("%s lacks %q", file, want)
+			}
+		}
+	}
+}
+
 // TestDecisionsAreNumbered asks that every decision has a number of its own, and that its head
 // says the same. Numbers may be left out: decisions are written at the same time.
 func TestDecisionsAreNumbered(t *testing.T) {

@@ -20,8 +20,9 @@ type edge struct {
 	others []*edge
 	home   *counting.Filter // nil for a cache that sends no digest
 
-	published []byte        // the digest that others have
-	abroad    bloomery.View // it, opened
+	published []byte          // the digest that others have
+	holds     map[string]bool // what is in it, to count false positives
+	abroad    bloomery.View   // it, opened
 }
 
 func newEdge(room int, digest bool) *edge {
@@ -71,14 +72,24 @@ func (e *edge) request(want object, o *outcome) error {
 // fromNeighbour asks the caches whose digests have an object.
 func (e *edge) fromNeighbour(want object, o *outcome) bool {
 	for _, other := range e.others {
-		if other.abroad == nil || !other.abroad.Contains([]byte(want.name)) {
+		if other.abroad == nil {
+			continue
+		}
+		found := other.abroad.Contains([]byte(want.name))
+		if !other.holds[want.name] {
+			o.absent++
+			if found {
+				o.wrong++
+			}
+		}
+		if !found {
 			continue
 		}
 		if other.has(want, o) {
 			o.neighbours++
 			return true
 		}
-		o.falseHits++ // a false positive, or gone since the digest was sent
+		o.inVain++ // a false positive, or gone since the digest was sent
 	}
 	return false
 }
@@ -140,7 +151,10 @@ func exchange(edges []*edge, o *outcome) error {
 				return err
 			}
 		}
-		e.published = digest
+		e.published, e.holds = digest, map[string]bool{}
+		for name := range e.places {
+			e.holds[name] = true
+		}
 		if e.abroad, err = (codec.Config{}).View(digest); err != nil {
 			return err
 		}

@@ -33,7 +33,8 @@ var (
 // outcome is what a set-up of the caches has come to.
 type outcome struct {
 	hits, writes, fetches  int // fetches of the origin
-	neighbours, falseHits  int // objects that another cache had, and had not although its digest said so
+	neighbours, inVain     int // objects that another cache had, and had not although its digest said so
+	absent, wrong          int // questions to digests that do not hold an object, and false positives
 	exchanged, whole       int // bytes of digests sent, and if they were sent whole
 	misses, stale, changed int // stale objects were served after they had changed at the origin
 }
@@ -154,8 +155,9 @@ func (f figures) Table() demo.Table {
 	t.Percent("cache writes saved", 1-float64(f.door.writes)/float64(f.plain.writes))
 	t.Count("fetches of the origin, all admitted", f.plain.fetches)
 	t.Count("fetches of the origin, with digests", f.digests.fetches)
-	t.Count("asked of a neighbour in vain", f.digests.falseHits)
+	t.Count("asked of a neighbour in vain", f.digests.inVain)
 	t.Percent("false positive rate asked, of a digest", rate)
+	t.Percent("measured", float64(f.digests.wrong)/float64(f.digests.absent))
 	t.Count("objects that changed, and were dropped", f.digests.changed)
 	t.Count("old versions served", f.digests.stale)
 	t.Bytes("digests of all caches", f.digestsBytes)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"math"
 	"testing"
 
 	"github.com/bloomery/bloomery/examples/internal/demo"
@@ -17,11 +18,14 @@ func TestCDN(t *testing.T) {
 		t.Errorf("with a door %d hits and %d writes, without %d and %d", f.door.hits, f.door.writes, f.plain.hits, f.plain.writes)
 	}
 	d := f.digests
-	if d.fetches >= f.door.fetches || d.neighbours < d.falseHits || d.hits != f.door.hits || d.writes != f.door.writes {
+	if d.fetches >= f.door.fetches || d.neighbours < d.inVain || d.hits != f.door.hits || d.writes != f.door.writes {
 		t.Errorf("with digests %+v, without %+v", d, f.door)
 	}
 	if 2*d.exchanged > d.whole || d.exchanged == 0 || 50*d.exchanged > d.misses*(caches-1)*question {
 		t.Errorf("%d bytes exchanged, %d if whole", d.exchanged, d.whole)
+	}
+	if mean := rate * float64(d.absent); float64(d.wrong) > mean+4*math.Sqrt(mean) || d.wrong == 0 {
+		t.Errorf("%d false positives in %d questions to digests, want about %.0f", d.wrong, d.absent, mean)
 	}
 	if d.stale != 0 || d.changed == 0 {
 		t.Errorf("%d of %d changed objects were served", d.stale, d.changed)
