@@ -29,7 +29,7 @@ const (
 
 // groupOf returns the number of the group with a name.
 func groupOf(name []byte) int {
-	return firstGroup + int(bloomery.Route(hashing.Seeded(groupSeed).Hash(name), groupBits))
+	return firstGroup + bloomery.Route(hashing.Seeded(groupSeed).Hash(name), groupBits)
 }
 
 // inGroup is the keys of a batch with the names of their groups.

@@ -133,10 +133,7 @@ func (s *sums) panels() []Panel {
 
 func (s *sums) place(key string) place {
 	w := s.word(key)
-	var p place
-	for _, i := range w.first {
-		p.cells = append(p.cells, i)
-	}
+	p := place{cells: slices.Clone(w.first)}
 	for _, i := range w.second {
 		p.cells = append(p.cells, givenBits+i)
 	}
