@@ -27,7 +27,7 @@ func (r *release) chart() error {
 		return err
 	}
 	if n := len(chartVersions.FindAll(text, -1)); n != 2 {
-		return fmt.Errorf("Chart.yaml has %d lines of versions, want 2", n)
+		return fmt.Errorf("chart: Chart.yaml has %d lines of versions, want 2", n)
 	}
 	text = chartVersions.ReplaceAll(text, []byte("$1: "+r.version))
 	if err := os.WriteFile(name, bytes.TrimLeft(text, "\n"), 0o644); err != nil {

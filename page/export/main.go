@@ -17,6 +17,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/bloomery/bloomery/page"
@@ -56,13 +57,8 @@ func writeScripts(dir string) error {
 	}
 	copyAll := func(from fs.FS, without []string) error {
 		return fs.WalkDir(from, ".", func(name string, entry fs.DirEntry, err error) error {
-			if err != nil || entry.IsDir() {
+			if err != nil || entry.IsDir() || slices.Contains(without, name) {
 				return err
-			}
-			for _, other := range without {
-				if name == other {
-					return nil
-				}
 			}
 			data, err := fs.ReadFile(from, name)
 			if err != nil {
