@@ -199,6 +199,15 @@ func (s *State) Answers(p *Part) bool {
 	return h == nil || p.wide || h.Answers(int(p.shard))
 }
 
+// PlaceOf returns which nodes have something of a part, nil if all have it. It needs no lock.
+func (s *State) PlaceOf(p *Part) *Place {
+	r := s.Roster()
+	if p.wide || !r.Spread() {
+		return nil
+	}
+	return &r.Shards.Places[p.shard]
+}
+
 // Yield says that this node has retired from a shard, as the table says, and nothing of its
 // own is on the way any more: Sweep may let go of it.
 func (s *State) Yield(shard int) {

@@ -4,13 +4,14 @@ package cluster
 
 import (
 	"math"
+	"slices"
 
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
-// What a record takes, it takes on every node that holds its lane, and no node can
-// refuse it when it is applied. So the smallest headroom of all counts when it is
+// What a record takes, it takes on every node that has its part, and no node can
+// refuse it when it is applied. So the smallest headroom of those counts when it is
 // prepared. That is known from beats, up to a second old: memory is a soft limit.
 
 // measure notes the smallest headroom of the other nodes that are live.
@@ -25,10 +26,20 @@ func (d *Door) measure() {
 // fits reports whether every other node has room for n bytes more.
 func (d *Door) fits(n uint64) bool { return n <= ^d.beats.full.Load() }
 
-// admitAll is Admit for this node and all others.
+// fitsPart reports whether every other node that has a part, or learns it, has room for n bytes
+// more.
+func (d *Door) fitsPart(p *store.Part, n uint64) bool {
+	if d.fits(n) {
+		return true
+	}
+	place := d.state.PlaceOf(p)
+	return place != nil && !slices.ContainsFunc(d.live(), func(v heard) bool { return n > v.headroom && place.Copy(v.node).Phase != 0 })
+}
+
+// admitAll is Admit for this node and all others that have the part.
 func (d *Door) admitAll(admit door.Admitter, p *store.Part, ops []*door.Op) (aside uint64, ok bool) {
 	aside, ok = admit.Admit(p, ops)
-	if ok && !d.fits(aside) {
+	if ok && !d.fitsPart(p, aside) {
 		admit.Settle(aside)
 		return 0, false
 	}

@@ -92,3 +92,30 @@ func (generous) Admit(_ *store.Part, ops []*door.Op) (uint64, bool) {
 }
 
 func (generous) Settle(uint64) {}
+
+// TestHeadroomOfHolders asks that only nodes that hold a part, or learn it, bound its growth.
+func TestHeadroomOfHolders(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		nodes, id, shard := spreadNodes(t, memlog.New(1, memlog.Faults{}), Config{})
+		d := nodes[0]
+		p := store.PartOf(d.state.Names.ByID(id))
+		full := func(node uint32) {
+			v := beat{node: node, level: d.level, at: time.Now().UnixMilli(), headroom: 1000}
+			d.hear(v.bytes(d.id.Load()))
+		}
+		if full(3); d.fits(10_000) || !d.fitsPart(p, 10_000) {
+			t.Error("a node that has nothing of the part bounds it, or does not bound others")
+		}
+		toLearn(t, nodes, shard)
+		if full(3); d.fitsPart(p, 10_000) {
+			t.Error("a node that learns the part does not bound it")
+		}
+		time.Sleep(2 * beatEvery) // it is heard of again
+		if !d.fitsPart(p, 10_000) {
+			t.Error("nobody is full")
+		}
+		if full(2); d.fitsPart(p, 10_000) || !d.fitsPart(p, 1000) {
+			t.Error("a node that holds the part does not bound it")
+		}
+	})
+}
