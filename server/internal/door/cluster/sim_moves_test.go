@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"fmt"
@@ -31,7 +32,7 @@ func newMoves(seed uint64, m mutation) *sim {
 	for range 6 - len(s.nodes) {
 		s.nodes = append(s.nodes, &simNode{disk: powercut.New(s.random.Uint64())})
 	}
-	s.joiners = 1 + s.intn(2)
+	s.joiners, s.lent = 1+s.intn(2), map[string][]byte{}
 	return s
 }
 
@@ -49,6 +50,17 @@ func (s *sim) spreadOut() {
 	for _, b := range []store.Body{&store.Level{Level: store.LevelShards}, &store.ShardCopies{Copies: 2}} {
 		if err := d.change(store.Record{Body: b}); err != nil {
 			s.errorf("%T: %v", b, err)
+		}
+	}
+}
+
+// operator begins moves at any node, while others come and go: nobody waits for calm, and several
+// decide.
+func (s *sim) operator(times int) {
+	for range times {
+		time.Sleep(time.Duration(s.intn(4000)) * time.Millisecond)
+		if d, _ := s.door(s.intn(len(s.nodes))); d != nil {
+			_, _ = d.Rebalance(true) // it may not be possible now
 		}
 	}
 }
@@ -290,10 +302,14 @@ func (p simPeers) Ask(ctx context.Context, node uint32, question []byte) ([]byte
 	if broken.noSenders {
 		z.senders = senders{}.append(nil)
 	}
-	if broken.withoutLog {
-		id, size := binary.Uvarint(question[2:]) // numbers of nodes have one byte here
-		index, _ := binary.Uvarint(question[2+size:])
-		z.seq = p.s.log.Messages(laneNumber(p.s.lanes, id, uint32(index), false))
+	if broken.withoutLog { // it has the contents that were lent before
+		part := string(question[2:])
+		p.s.mu.Lock()
+		if old := p.s.lent[part]; len(old) == len(rest) {
+			rest = old
+		}
+		p.s.lent[part] = bytes.Clone(rest)
+		p.s.mu.Unlock()
 	}
 	out := []byte{answerGiven}
 	for _, v := range []uint64{z.number, z.version, z.seq, z.size, uint64(len(z.senders))} {

@@ -44,7 +44,8 @@ type sim struct {
 	flush bool
 	// spread has nodes hold different contents: see sim_moves_test.go.
 	spread  bool
-	joiners int // of the last nodes, those that join later
+	joiners int               // of the last nodes, those that join later
+	lent    map[string][]byte // the last answers about parts that were lent, for mutations; guarded by mu
 
 	mu     sync.Mutex // guards what follows, and random
 	random *rand.Rand
@@ -178,6 +179,7 @@ func (s *sim) run() error {
 			stop := make(chan struct{})
 			defer close(stop)
 			s.breakMoves(stop)
+			work.Go(func() { s.operator(30) })
 		}
 		work.Wait()
 		for i := range s.nodes {
@@ -223,6 +225,7 @@ func (s *sim) tryStart(i int) error {
 	own := &simLog{Node: log, s: s}
 	d, err := Open(Config{
 		State: state, Log: own, Peers: simPeers{s.peers, s}, Files: files, SnapshotAfter: -1, Lanes: s.lanes, Name: fmt.Sprint("n", i),
+		MoveRate: 2 << 10, // so that much is written while a part is learned
 	})
 	if err != nil {
 		return err
