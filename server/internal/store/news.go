@@ -9,7 +9,6 @@ import (
 	"sync/atomic"
 
 	"github.com/bloomery/bloomery"
-	bits "github.com/bloomery/bloomery/bloom"
 	"github.com/bloomery/bloomery/internal/news"
 	"github.com/bloomery/bloomery/quotient"
 	"github.com/bloomery/bloomery/server/internal/catalog"
@@ -34,7 +33,9 @@ type ring struct {
 	of     *News
 	part   *Part
 	values []uint64
-	steps  []news.Step // nil for a filter of bits: the values are positions then
+	steps  []news.Step // nil for a filter of bits
+	masks  []uint16    // for a filter of bits: which bits of the hash were not set before
+	noted  []uint16    // the masks of the record that is applied
 	next   uint64      // the number of the next change
 	first  uint64      // that of the first that is still there
 	seen   uint64      // the version of the part behind the last change: another one has got past the ring
@@ -89,8 +90,8 @@ func OfBits(p *Part) bool {
 // for more.
 const newsShare = 4
 
-// changeBytes is what a change takes: a value, and a step.
-const changeBytes = 8 + 1
+// changeBytes is what a change takes: a value, and a step or a mask.
+const changeBytes = 8 + 2
 
 // NewsBytes returns what News of a filter would take.
 func NewsBytes(e *catalog.Entry) (n uint64) {
@@ -121,8 +122,8 @@ func (s *State) Follow(e *catalog.Entry, epoch uint64) *News {
 	for _, p := range Parts(e) {
 		p.RLock()
 		r := &ring{of: n, part: p, seen: p.version, values: make([]uint64, p.newsRoom())}
-		p.RUnlock()
 		r.forget()
+		p.RUnlock()
 		n.bytes += int64(len(r.values)) * changeBytes
 		n.rings, next[p] = append(n.rings, r), r
 	}
@@ -188,39 +189,22 @@ func (n *News) Stale() bool {
 	})
 }
 
+// ofBits is a filter that says which bits an add will set.
+type ofBits interface {
+	Unset(masks []uint16, hs []uint64)
+	UnsetBits(dst, hs []uint64, masks []uint16) []uint64
+}
+
 // before notes what a record will change that can be seen before only: bits that are not set.
 func (r *ring) before(body Body) {
 	o, ok := body.(*FilterAdd)
 	if !ok || r.steps != nil {
 		return
 	}
-	const piece = 64
-	var room [piece * 16]uint64 // of most filters
-	for hs := range slices.Chunk(o.Hashes, piece) {
-		at := room[:0]
-		switch f := r.part.Filter().(type) {
-		case *bits.Filter:
-			at = f.Unset(at, hs)
-		case *bits.Standard:
-			at = f.Unset(at, hs)
-		case *bits.Partitioned:
-			at = f.Unset(at, hs)
-		case *bits.Split:
-			at = f.Unset(at, hs)
-		}
-		r.puts(at)
+	if f, ok := r.part.Filter().(ofBits); ok {
+		r.noted = slices.Grow(r.noted[:0], len(o.Hashes))[:len(o.Hashes)]
+		f.Unset(r.noted, o.Hashes)
 	}
-}
-
-// puts notes values.
-func (r *ring) puts(values []uint64) {
-	size := uint64(len(r.values))
-	for len(values) > 0 {
-		n := copy(r.values[r.next%size:], values)
-		values = values[n:]
-		r.next += uint64(n)
-	}
-	r.turn()
 }
 
 // turn forgets what was overwritten.
@@ -237,14 +221,31 @@ func (r *ring) put(s news.Step, v uint64) {
 	r.next++
 }
 
+// bits notes the hashes that were new, and which of their bits.
+func (r *ring) bits(hashes []uint64, res *Result) {
+	values, masks := r.values, r.masks[:len(r.values)]
+	at := int(r.next % uint64(len(values)))
+	noted, fresh := r.noted[:len(hashes)], res.Bools[:len(hashes)]
+	for i, h := range hashes {
+		if !fresh[i] {
+			continue
+		}
+		values[at], masks[at] = h, noted[i]
+		r.next++
+		if at++; at == len(values) {
+			at = 0
+		}
+	}
+}
+
 // forget forgets all changes: what has happened cannot be said in steps.
 func (r *ring) forget() {
 	r.next++
 	r.first = r.next
-	if OfBits(r.part) { // it may be of another kind than before
-		r.steps = nil
-	} else if r.steps == nil {
-		r.steps = make([]news.Step, len(r.values))
+	if _, bits := r.part.Filter().(ofBits); bits { // it may be of another kind than before
+		r.steps, r.masks = nil, make([]uint16, len(r.values))
+	} else {
+		r.steps, r.masks = make([]news.Step, len(r.values)), nil
 	}
 }
 
@@ -253,6 +254,7 @@ func (r *ring) after(s *State, body Body, res *Result) {
 	switch o := body.(type) {
 	case *FilterAdd:
 		if r.steps == nil {
+			r.bits(o.Hashes, res)
 			break
 		}
 		for i, h := range o.Hashes[:res.Done] {
@@ -327,11 +329,14 @@ func (n *News) Since(part int, number uint64, most int) (c Changes, ok bool) {
 	}
 	c.Next = min(r.next, number+uint64(most))
 	c.More = c.Next < r.next
-	for ; number < c.Next; number++ {
-		at := number % uint64(len(r.values))
-		c.Values = append(c.Values, r.values[at])
-		if r.steps != nil {
-			c.Steps = append(c.Steps, r.steps[at])
+	f, _ := r.part.Filter().(ofBits)
+	for size := uint64(len(r.values)); number < c.Next; number++ {
+		at := number % size
+		switch {
+		case r.steps != nil:
+			c.Values, c.Steps = append(c.Values, r.values[at]), append(c.Steps, r.steps[at])
+		case f != nil:
+			c.Values = f.UnsetBits(c.Values, r.values[at:at+1], r.masks[at:at+1])
 		}
 	}
 	return c, true

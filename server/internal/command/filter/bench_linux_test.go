@@ -1,6 +1,7 @@
 package filter_test
 
 import (
+	"encoding/binary"
 	"fmt"
 	"runtime"
 	"syscall"
@@ -79,4 +80,39 @@ func BenchmarkFilterUnion(b *testing.B) {
 	}
 	b.ReportMetric(float64(longest.Microseconds()), "µs-longest-wait")
 	b.ReportMetric(float64(store.Cost("", entry))/(1<<20), "MiB")
+}
+
+// BenchmarkNewsAdds adds 1,000 new items at a time to a filter that is followed and to one that is
+// not, and compares processor time.
+func BenchmarkNewsAdds(b *testing.B) {
+	t := newBench(b, 1<<40)
+	var spent [2]time.Duration
+	calls := [2][][]byte{}
+	for i, key := range []string{"plain", "followed"} {
+		t.Do("FILTER.CREATE", key, "bloom", "CAPACITY", "1000000")
+		calls[i] = [][]byte{[]byte("FILTER.ADD"), []byte(key)}
+		for range 1000 {
+			calls[i] = append(calls[i], make([]byte, 16))
+		}
+	}
+	t.Do("FILTER.NEWS", "followed")
+	n := uint64(0)
+	for b.Loop() {
+		for i, args := range calls {
+			for _, item := range args[2:] {
+				n++
+				binary.LittleEndian.PutUint64(item, n)
+			}
+			began := processorTime()
+			t.Exec(args)
+			spent[i] += processorTime() - began
+		}
+		if n%2_000_000 == 0 { // they are full
+			t.Do("FILTER.CLEAR", "plain")
+			t.Do("FILTER.CLEAR", "followed")
+			t.Do("FILTER.NEWS", "followed")
+		}
+	}
+	b.ReportMetric(float64(spent[0])/float64(b.N)/1000, "plain-cpu-ns/item")
+	b.ReportMetric(float64(spent[1])/float64(spent[0]), "followed/plain")
 }
