@@ -238,6 +238,8 @@ func TestCalculatorOnAPhone(t *testing.T) {
 	p.wait(`document.querySelectorAll("details.fold:not([open])").length === 4`)
 	if screens := js[float64](p, `document.documentElement.scrollHeight / 812`); screens > 5 {
 		t.Errorf("the calculator has %.1f screens", screens)
+	} else {
+		t.Logf("%.1f screens", screens)
 	}
 	if got := p.text(".sum"); !strings.Contains(got, "1 in 1 trillion") {
 		t.Errorf("a small rate reads %q", got)
