@@ -3,6 +3,7 @@ package engine
 // Command: what the table has of each command.
 
 import (
+	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/store"
 	"github.com/bloomery/bloomery/server/internal/traits"
 )
@@ -68,6 +69,14 @@ type Command struct {
 	// for a command all of whose arguments behind the key are items, each of which lies in one
 	// part, and is answered for by itself. It reports false if that cannot be done here.
 	Split func(p *store.Part, items [][]byte, hashes []uint64) bool
+
+	// Lands, if there is one, returns where the key is that a call makes contents for, 0 if it
+	// makes none: they have to be made where they will lie.
+	Lands func(args [][]byte) int
+	// Assemble, if there is one, answers a call from the answers of several machines, each of
+	// which has run it for the parts that are its own: see [Contents.Mine]. Such a command has
+	// one key, or none, and Run.
+	Assemble func(x *Context, c *Call, parts []answer.Reply) answer.Reply
 
 	full  string // the name with its container: "client|list"
 	quick bool   // Run is all

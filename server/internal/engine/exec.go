@@ -173,8 +173,11 @@ func (e *Engine) perform(s *Session, calls []Call) {
 		return
 	}
 	e.handle(s, calls)
-	if held != nil && e.state.Holdings() != held && c.answered && !c.cmd.writes() && c.cmd.inside && e.far(s, calls[:1]) {
-		unread(calls[:1]) // what it was about went while it was looked at
+	if held == nil || e.state.Holdings() == held || !c.answered || c.cmd.writes() || !c.cmd.inside {
+		return
+	}
+	if s.only != nil || e.far(s, calls[:1]) {
+		unread(calls[:1]) // what it was about may have gone while it was looked at
 		c.answered, c.finish = false, nil
 		e.perform(s, calls)
 	}

@@ -22,6 +22,7 @@ const (
 	textInPart    = "CLUSTERDOWN this node does not hold all contents, and the answer needs them"
 	textNoHolder  = "CLUSTERDOWN shard %d has no live holder: contents of this key are in it, and of the nodes that hold it none was heard of lately"
 	textNoAnswer  = "CLUSTERDOWN shard %d has no live holder: contents of this key are in it, and no node that holds it answers"
+	textLayersFar = "NOPERM other nodes hold these layers, and this user has not all rights: ask a node that holds them"
 	textMoved     = "CLUSTERDOWN contents of this key were moved to other nodes while the command ran, and some of its items may be done: send it again"
 	textSpread    = "ERR %s needs contents that no single node holds: it works if one node holds all of them"
 	textOneNode   = "ERR %s is one of several steps, which have to be sent to a node that holds the contents: %s"
@@ -60,9 +61,21 @@ func (e *Engine) holds(s *Session, calls []Call) bool {
 	case s.passes:
 		notHere(s, calls)
 		return false
-	case len(c.cmd.Keys) == 0:
-		c.Fail(textInPart)
+	case s.only != nil && c.cmd.Assemble != nil:
+		if !e.holdsOnly(s, c) {
+			notHere(s, calls)
+			return false
+		}
+		return true
+	case !s.helps && s.group == nil && e.assembles(s, c):
+		e.assemble(s, c)
 		return false
+	case !named(c):
+		whole := e.state.Holdings().Everything()
+		if !whole {
+			c.Fail(textInPart)
+		}
+		return whole
 	}
 	s.held = e.state.Holdings()
 	for e.far(s, calls) {
@@ -76,6 +89,9 @@ func (e *Engine) holds(s *Session, calls []Call) bool {
 			return false
 		case c.Pieces != nil && c.Pieces.Done > 0 && c.cmd.writes():
 			c.Fail(textMoved)
+			return false
+		}
+		if e.barredFar(s, calls) {
 			return false
 		}
 		passed, text := e.routes(s, calls)
@@ -101,6 +117,35 @@ func (e *Engine) holds(s *Session, calls []Call) bool {
 	return true
 }
 
+// named reports whether a call names a key.
+func named(c *Call) (is bool) {
+	c.cmd.Keys.Each(c.Args, func(int, traits.Key) { is = true })
+	return is
+}
+
+// barredFar answers calls that the user may not make because of what their keys hold: another
+// machine runs them with all rights. It reports whether there was one.
+func (e *Engine) barredFar(s *Session, calls []Call) (barred bool) {
+	u := s.Rights()
+	for i := range calls {
+		c := &calls[i]
+		if u.All() {
+			break
+		}
+		if f := c.cmd.bundling.Layers; f != nil {
+			if entry := e.state.Names.Lookup(c.Args[1], s.ms); entry != nil && entry.Kind == f.Kind {
+				c.Fail(textLayersFar) // who may ask them is known where they are
+			}
+		}
+		if c.cmd.Also != nil && !c.answered {
+			c.cmd.Also(&Context{e: e, s: s, as: u, cmd: c.cmd}, c)
+			c.answered = c.answered && strings.HasPrefix(c.Reply.Text, "NOPERM ")
+		}
+		barred = barred || c.answered
+	}
+	return barred
+}
+
 // notHere tells another machine that this one does not hold what calls are about.
 func notHere(s *Session, calls []Call) {
 	s.passes = true
@@ -120,11 +165,33 @@ func (e *Engine) far(s *Session, calls []Call) (far bool) {
 		entry := e.state.Names.Lookup(c.Args[1], s.ms)
 		return entry != nil && !e.answers(entry) && (!splits(c, entry) || e.itemsFar(calls, entry))
 	}
+	contents := len(c.cmd.Keys) == 1
 	c.cmd.Keys.Each(c.Args, func(i int, _ traits.Key) {
 		entry := e.state.Names.Lookup(c.Args[i], s.ms)
+		contents = contents || entry != nil && store.PartOf(entry) != nil
 		far = far || entry != nil && !e.answers(entry)
 	})
-	return far || c.cmd.Flags&traits.Steps != 0 && !e.state.Holdings().Answers(placement.Base(string(c.Args[1])))
+	shard := e.lands(s, c)
+	return far || contents && shard >= 0 && !e.state.Holdings().Answers(shard)
+}
+
+// Landing is a Lands of commands whose destination is at i.
+func Landing(i int) func([][]byte) int { return func([][]byte) int { return i } }
+
+// lands returns the shard in which a call makes contents, -1 if it makes none, or they take the
+// place of others.
+func (e *Engine) lands(s *Session, c *Call) int {
+	if c.cmd.Lands == nil {
+		return -1
+	}
+	i := c.cmd.Lands(c.Args)
+	if i == 0 {
+		return -1
+	}
+	if entry := e.state.Names.Lookup(c.Args[i], s.ms); entry != nil && store.PartOf(entry) != nil {
+		return -1
+	}
+	return placement.Base(string(c.Args[i]))
 }
 
 // answers reports whether this machine answers for all contents of an entry.
@@ -159,19 +226,26 @@ func (e *Engine) route(s *Session, p *passing, c *Call) (text string) {
 			return
 		}
 		for i, part := range store.Parts(entry) {
-			holders := e.holders(s, part)
+			holders := e.holders(s, part.Shard())
 			if len(holders) == 0 && !e.state.Answers(part) {
-				text = noHolder(s, part)
+				text = noHolder(s, part.Shard())
 				return
 			}
 			p.add(holders, e.shared.LaneOf(entry.ID, uint32(i)))
 		}
 	})
+	if shard := e.lands(s, c); shard >= 0 && text == "" {
+		holders := e.holders(s, shard)
+		if len(holders) == 0 && !e.state.Holdings().Answers(shard) {
+			text = noHolder(s, shard)
+		}
+		p.add(holders, 0)
+	}
 	switch {
 	case text != "":
 		return text
-	case c.cmd.Flags&traits.Steps != 0: // what it makes will lie where its name says
-		return fmt.Sprintf(textOneNode, strings.ToUpper(c.cmd.Name), e.nodesNamed(e.router.Holders(placement.Base(string(c.Args[1])))))
+	case c.cmd.Flags&traits.Steps != 0:
+		return fmt.Sprintf(textOneNode, strings.ToUpper(c.cmd.Name), e.nodesNamed(p.nodes))
 	case len(p.nodes) == 0:
 		return fmt.Sprintf(textSpread, strings.ToUpper(c.cmd.Name))
 	}
@@ -191,22 +265,22 @@ func (p *passing) add(holders []uint32, lane int) {
 	}
 }
 
-// holders returns the machines that hold a part, the nearest first, without those that have
+// holders returns the machines that hold a shard, the nearest first, without those that have
 // not answered.
-func (e *Engine) holders(s *Session, p *store.Part) []uint32 {
-	nodes := e.router.Holders(p.Shard())
+func (e *Engine) holders(s *Session, shard int) []uint32 {
+	nodes := e.router.Holders(shard)
 	if len(s.avoid) > 0 {
 		nodes = slices.DeleteFunc(nodes, func(n uint32) bool { return slices.Contains(s.avoid, n) })
 	}
 	return nodes
 }
 
-// noHolder is the error of a part that nobody holds who can be asked.
-func noHolder(s *Session, p *store.Part) string {
+// noHolder is the error of a shard that nobody holds who can be asked.
+func noHolder(s *Session, shard int) string {
 	if len(s.avoid) > 0 {
-		return fmt.Sprintf(textNoAnswer, p.Shard())
+		return fmt.Sprintf(textNoAnswer, shard)
 	}
-	return fmt.Sprintf(textNoHolder, p.Shard())
+	return fmt.Sprintf(textNoHolder, shard)
 }
 
 // nodesNamed returns machines as people know them.

@@ -30,7 +30,7 @@ func (e *Engine) help(body []byte, room int) []byte {
 	}
 	defer func() {
 		e.Close(h.session)
-		h.session.Quit, h.session.passes = false, false
+		h.session.Quit, h.session.passes, h.session.only = false, false, nil
 		h.work.Reset()
 		clear(h.args)
 		e.helpers.Put(h)
@@ -65,6 +65,13 @@ func (h *helper) parse(b []byte) (n int, ok bool) {
 		ends = append(ends, len(h.args))
 	}
 	from := 0
+	if len(ends) > 1 && string(h.args[0]) == shardsMark {
+		only := &shardSet{}
+		if from = ends[0]; from != 2 || copy(only[:], h.args[1]) != len(only) {
+			return 0, false
+		}
+		h.session.only, ends = only, ends[1:]
+	}
 	for _, to := range ends {
 		h.work.Add(h.args[from:to:to])
 		from = to

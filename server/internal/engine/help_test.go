@@ -12,7 +12,7 @@ func FuzzQuestion(f *testing.F) {
 	f.Add(appendCall(appendCall(nil, [][]byte{[]byte("BF.ADD"), []byte("k"), nil}), [][]byte{[]byte("EXEC")}))
 	f.Add([]byte{1, 200})
 	f.Fuzz(func(t *testing.T, b []byte) {
-		var h helper
+		h := helper{session: &Session{}}
 		n, ok := h.parse(b)
 		if !ok {
 			return
@@ -24,7 +24,7 @@ func FuzzQuestion(f *testing.F) {
 		for i := range h.work.Calls {
 			again = appendCall(again, h.work.Calls[i].Args)
 		}
-		var same helper
+		same := helper{session: &Session{}}
 		if m, ok := same.parse(again); !ok || m != n {
 			t.Errorf("%d calls came back as %d, %v", n, m, ok)
 		}

@@ -32,7 +32,7 @@ func (e *Engine) passBlock(s *Session, c *Call, calls []Call) bool {
 		c.Fail(textNotHere)
 	case len(s.watches) > 0:
 		c.Fail(textFarWatch)
-	case slices.ContainsFunc(calls, func(c Call) bool { return c.barred }):
+	case slices.ContainsFunc(calls, func(c Call) bool { return c.barred || c.cmd != nil && e.barredFar(s, []Call{c}) }):
 		c.Fail(textFarRights)
 	case e.charged(s, c, calls):
 		e.leave(s)

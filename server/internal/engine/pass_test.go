@@ -2,17 +2,23 @@ package engine_test
 
 import (
 	"fmt"
+	"maps"
+	"os"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/bloomery/bloomery/server/internal/command"
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/door/cluster"
 	"github.com/bloomery/bloomery/server/internal/door/cluster/memlog"
+	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/peers"
 	"github.com/bloomery/bloomery/server/internal/placement"
 	"github.com/bloomery/bloomery/server/internal/store"
+	"github.com/bloomery/bloomery/server/internal/traits"
 )
 
 // spread is four nodes, of which three hold each shard; two are to.
@@ -32,11 +38,18 @@ func newSpread(t *testing.T, faults memlog.Faults) *spread {
 	}
 	v.record(t, 0, &store.Level{Level: store.LevelShards})
 	time.Sleep(5 * time.Second) // all know it, and have heard of each other
+	v.place(t, func(shard, node int) bool { return shard%len(v.nodes) != node })
+	return v
+}
+
+// place spreads contents, as records would: holds says which node holds which shard.
+func (v *spread) place(t *testing.T, holds func(shard, node int) bool) {
+	t.Helper()
 	table := &store.Shards{Copies: 2, Paused: true, Changes: 1, Places: make([]store.Place, placement.Shards)}
 	for shard := range table.Places {
 		place := store.Place{Version: 1}
 		for i := range v.nodes {
-			if i != shard%len(v.nodes) {
+			if holds(shard, i) {
 				place.Copies = append(place.Copies, store.Copy{Node: uint32(i + 1), Phase: store.Holds, Since: 1})
 			}
 		}
@@ -50,7 +63,6 @@ func newSpread(t *testing.T, faults memlog.Faults) *spread {
 			t.Fatal(err)
 		}
 	}
-	return v
 }
 
 // record puts a record of the catalogue in order.
@@ -119,7 +131,11 @@ func TestPassOn(t *testing.T) {
 			if !store.PartOf(b.state.Names.Lookup([]byte(k(1)), 0)).Elsewhere() {
 				t.Errorf("node %d holds what it is not to hold", i+1)
 			}
-			for _, n := range []int{1, 2, 3, 4, 5} {
+			got = b.lines("BF.ADD "+k(7)+" a", "DEL "+k(7), "EXISTS "+k(7), "CF.ADD "+k(8)+" a", "RENAME "+k(8)+" "+k(9), "CF.EXISTS "+k(9)+" a", "EXISTS "+k(8))
+			if fmt.Sprint(got) != "[:1 :1 :0 :1 +OK :1 :0]" {
+				t.Errorf("node %d: names that change between calls: %v", i+1, got)
+			}
+			for _, n := range []int{1, 2, 3, 4, 5, 9} {
 				b.line("DEL " + k(n))
 			}
 			b.line("DEL " + k(6))
@@ -217,6 +233,54 @@ func TestWritesComeBack(t *testing.T) {
 	})
 }
 
+// TestReadsDoNotGoBack reads through a holder that is ahead of this node, and then through one that
+// is behind, and here: whoever has seen an item sees it again.
+func TestReadsDoNotGoBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		v := newSpread(t, memlog.Faults{})
+		b := v.nodes[0]
+		key, own := away(0, 0), away(1, 0)
+		b.lines("BF.RESERVE "+key+" 0.01 1000", "BF.ADD "+own+" x")
+		time.Sleep(time.Second)
+		lane := v.doors[0].LaneOf(b.state.Names.Lookup([]byte(key), 0).ID, 0)
+		only := func(node uint32) {
+			v.peers.SetFault(func(n uint32) (f memlog.Fault) {
+				if n != node {
+					f.Unsent = peers.ErrUnsent
+				}
+				return f
+			})
+		}
+		for _, i := range []int{0, 2, 3} {
+			v.logs[i].Hold(lane, true)
+		}
+		v.nodes[1].line("BF.ADD " + key + " a")
+		only(2)
+		if got := b.line("BF.EXISTS " + key + " a"); got != ":1" {
+			t.Errorf("through a node that has it: %s", got)
+		}
+		later := func(what, line string, held *memlog.Node) {
+			t.Helper()
+			done := make(chan string, 1)
+			go func() { done <- b.line(line) }()
+			time.Sleep(time.Second)
+			select {
+			case got := <-done:
+				t.Errorf("%s: %s", what, got)
+				done <- ":1"
+			default:
+			}
+			held.Hold(lane, false)
+			if got := <-done; got != ":1" {
+				t.Errorf("%s: %s", what, got)
+			}
+		}
+		only(3)
+		later("a node that lacks it has answered", "BF.EXISTS "+key+" a", v.logs[2])
+		later("this node lacks it, and has answered", "BF.EXISTS "+own+" x", v.logs[0])
+	})
+}
+
 // TestHolderDies asks for what a dead node holds: reads go to the next one, writes only if nothing
 // was sent, and if nobody lives who holds it that is said.
 func TestHolderDies(t *testing.T) {
@@ -275,6 +339,8 @@ func TestRetiredMeanwhile(t *testing.T) {
 		b.lines("CF.ADD "+key+" a", "CF.COUNT "+key+" a")
 		v.logs[0].Hold(0, true) // it does not learn of what follows
 		v.retire(t, 1, int(v.doors[0].Holders(placement.Base(key))[0])-1, placement.Base(key))
+		reader, read := b.connect(), make(chan string, 1)
+		go func() { read <- reader.line("CF.EXISTS " + key + " a") }()
 		done := make(chan string, 2)
 		go func() {
 			done <- fmt.Sprint(b.lines("CF.ADD "+key+" a", "CF.COUNT "+key+" a", "CF.EXISTS "+key+" a"))
@@ -284,9 +350,15 @@ func TestRetiredMeanwhile(t *testing.T) {
 		select {
 		case got := <-done:
 			t.Errorf("%s was answered by a node that holds it no more", got)
+		case got := <-read:
+			t.Errorf("%s was answered by a node that holds it no more", got)
+			read <- ":1"
 		default:
 		}
 		v.logs[0].Hold(0, false)
+		if got := <-read; got != ":1" {
+			t.Errorf("CF.EXISTS = %s", got)
+		}
 		for _, want := range []string{"[:1 :2 :1]", "[+OK +QUEUED [:1]]"} {
 			if got := <-done; got != want {
 				t.Errorf("%s, want %s", got, want)
@@ -373,33 +445,42 @@ func args(words []string) [][]byte {
 // TestManyPartsHolderDies asks for many parts while a node does not answer: each part has other
 // holders. If none of a part answers, the call is an error.
 func TestManyPartsHolderDies(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		v := newSpread(t, memlog.Faults{})
-		b := v.nodes[0]
-		b.line("FILTER.CREATE f bloom CAPACITY 100000 ERROR 0.000001 PARTS 64")
-		b.do(withItems("FILTER.ADD f", 0, 500)...)
-		for _, dead := range []uint32{2, 3, 4} {
-			for _, f := range []memlog.Fault{{Unsent: peers.ErrUnsent}, {Lost: peers.ErrUnknown}, {Delay: time.Minute}} {
-				v.peers.SetFault(func(node uint32) memlog.Fault {
-					if node == dead {
-						return f
-					}
-					return memlog.Fault{}
-				})
-				if got := b.do(withItems("FILTER.HAS f", 0, 500)...); strings.Count(got, "true") != 500 {
-					t.Errorf("node %d has %+v: %.200s", dead, f, got)
+	layouts := []func(shard, node int) bool{
+		func(shard, node int) bool { return shard%4 != node },
+		func(shard, node int) bool { return node == shard%4 || node == (shard+1)%4 }, // parts of a node have different other holders
+	}
+	for _, layout := range layouts {
+		synctest.Test(t, func(t *testing.T) { manyPartsHolderDies(t, layout) })
+	}
+}
+
+func manyPartsHolderDies(t *testing.T, layout func(shard, node int) bool) {
+	v := newSpread(t, memlog.Faults{})
+	v.place(t, layout)
+	b := v.nodes[0]
+	b.line("FILTER.CREATE f bloom CAPACITY 100000 ERROR 0.000001 PARTS 64")
+	b.do(withItems("FILTER.ADD f", 0, 500)...)
+	for _, dead := range []uint32{2, 3, 4} {
+		for _, f := range []memlog.Fault{{Unsent: peers.ErrUnsent}, {Lost: peers.ErrUnknown}, {Delay: time.Minute}} {
+			v.peers.SetFault(func(node uint32) memlog.Fault {
+				if node == dead {
+					return f
 				}
-				add := b.do(withItems("FILTER.ADD f", 0, 500)...)
-				if known := f.Unsent != nil; known != (strings.Count(add, "false") == 500) || !known && (strings.Count(add, "-UNKNOWN")+strings.Count(add, ":0") != 500 || !strings.Contains(add, "-UNKNOWN")) {
-					t.Errorf("node %d has %+v: %.200s", dead, f, add)
-				}
+				return memlog.Fault{}
+			})
+			if got := b.do(withItems("FILTER.HAS f", 0, 500)...); strings.Count(got, "true") != 500 {
+				t.Errorf("node %d has %+v: %.200s", dead, f, got)
+			}
+			add := b.do(withItems("FILTER.ADD f", 0, 500)...)
+			if known := f.Unsent != nil; known != (strings.Count(add, "false") == 500) || !known && (strings.Count(add, "-UNKNOWN")+strings.Count(add, ":0") != 500 || !strings.Contains(add, "-UNKNOWN")) {
+				t.Errorf("node %d has %+v: %.200s", dead, f, add)
 			}
 		}
-		v.peers.SetFault(func(uint32) memlog.Fault { return memlog.Fault{Unsent: peers.ErrUnsent} })
-		if got := b.do(withItems("FILTER.HAS f", 0, 500)...); !strings.HasPrefix(got, "-CLUSTERDOWN ") {
-			t.Errorf("nobody answers: %.200s", got)
-		}
-	})
+	}
+	v.peers.SetFault(func(uint32) memlog.Fault { return memlog.Fault{Unsent: peers.ErrUnsent} })
+	if got := b.do(withItems("FILTER.HAS f", 0, 500)...); !strings.HasPrefix(got, "-CLUSTERDOWN ") {
+		t.Errorf("nobody answers: %.200s", got)
+	}
 }
 
 // TestSlotsAreHolders asks that CLUSTER SLOTS lists, for every key, nodes that hold it, and that
@@ -446,6 +527,169 @@ func TestSlotsAreHolders(t *testing.T) {
 		}
 		if got := v.nodes[0].line("CLUSTER NODES"); strings.Count(got, " master ")+strings.Count(got, "myself,master ") != 4 || !strings.Contains(got, " 0-15") {
 			t.Errorf("CLUSTER NODES = %.300s", got)
+		}
+	})
+}
+
+// TestAssemble asks for whole filters of many parts at every node, none of which holds one.
+func TestAssemble(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		v := newSpread(t, memlog.Faults{Delay: 5 * time.Millisecond})
+		b := v.nodes[0]
+		b.lines("FILTER.CREATE f counting CAPACITY 100000 ERROR 0.000001 PARTS 16", "FILTER.CREATE g bloom CAPACITY 1000", "BF.ADD h item3", "FILTER.CREATE all bloom CAPACITY 1000 REPLICAS ALL", "FILTER.ADD all item3 item4", "CF.ADD c item4", "SET s item3")
+		b.do(withItems("FILTER.ADD f", 0, 400)...)
+		b.line("FILTER.ADD g item3 item500")
+		time.Sleep(time.Second)
+		for i, n := range v.nodes {
+			if got := n.line("FILTER.CARD f"); got != ":400" {
+				t.Errorf("node %d: FILTER.CARD = %s", i+1, got)
+			}
+			want := `["item3" ["all" "f" "g" "h"] "item4" ["all" "c" "f"] "item500" ["g"] "none" []]`
+			if got := n.line("FILTER.WHERE * item3 item4 item500 none"); got != want {
+				t.Errorf("node %d: FILTER.WHERE = %s, want %s", i+1, got, want)
+			}
+			if got := n.line("FILTER.WHERE f item3 none"); got != `["item3" ["f"] "none" []]` {
+				t.Errorf("node %d: FILTER.WHERE of one = %s", i+1, got)
+			}
+			if got := n.exec(args([]string{"MEMORY", "USAGE", "f"}))[0].N; got < 100_000 || got != b.exec(args([]string{"MEMORY", "USAGE", "f"}))[0].N {
+				t.Errorf("node %d: MEMORY USAGE = %d", i+1, got)
+			}
+		}
+		v.peers.SetFault(func(node uint32) (f memlog.Fault) {
+			if node == 3 {
+				f.Lost = peers.ErrUnknown
+			}
+			return f
+		})
+		if got := b.line("FILTER.CARD f"); got != ":400" {
+			t.Errorf("a node does not answer: FILTER.CARD = %s", got)
+		}
+		if got := b.line("FILTER.WHERE * none"); got != `["none" []]` {
+			t.Errorf("a node does not answer: FILTER.WHERE = %s", got)
+		}
+		v.peers.SetFault(nil)
+		got := v.nodes[2].lines("FILTER.ADD f x", "FILTER.CLEAR f", "FILTER.CARD f", "FILTER.HAS f x item1")
+		if fmt.Sprint(got) != "[[true] +OK :0 [false false]]" {
+			t.Errorf("FILTER.CLEAR: %v", got)
+		}
+		if got := v.nodes[1].line("FILTER.LIST"); !strings.HasPrefix(got, "-CLUSTERDOWN ") {
+			t.Errorf("FILTER.LIST = %s", got)
+		}
+		v.peers.SetDeaf(true)
+		time.Sleep(10 * time.Second)
+		for _, line := range []string{"FILTER.CARD f", "FILTER.WHERE * none", "FILTER.CLEAR f", "MEMORY USAGE f"} {
+			if got := b.line(line); !strings.HasPrefix(got, "-CLUSTERDOWN shard ") {
+				t.Errorf("nobody is heard of: %s = %s", line, got)
+			}
+		}
+	})
+}
+
+// refusedFar are the commands that a node refuses which holds nothing of what they are about, while
+// another one holds all of it; and refusedParts those that are refused on a filter of several parts of
+// which no node holds all. docs/cluster.md has both.
+var (
+	refusedFar   = []string{"bf.loadchunk", "cf.loadchunk", "filter.list", "filter.load", "filter.news"}
+	refusedParts = []string{"copy", "dump", "filter.create", "filter.density", "filter.dump", "filter.fold", "filter.grow", "filter.info", "filter.intersect", "filter.layers", "filter.similar", "filter.union"}
+)
+
+// TestEveryCommandAtEveryNode runs every command that looks into filters at a node that holds
+// nothing: it answers as one that holds everything, or refuses what is in the list.
+func TestEveryCommandAtEveryNode(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		v := newSpread(t, memlog.Faults{})
+		v.place(t, func(_ int, node int) bool { return node > 0 })
+		refused := map[string]bool{}
+		var values map[string]string // nil if the keys are not what they were made
+		engine.NewTable(command.All()).Walk(func(c *engine.Command) {
+			if !c.LooksInside() || c.FullName() == "filter.rebuild" { // a cluster cannot do it
+				return
+			}
+			for _, line := range append(inside[c.FullName()], samples[c.FullName()]...) {
+				run := func(b *bench) string {
+					if values == nil {
+						v.nodes[1].line("FLUSHALL")
+						values = setup(v.nodes[1])
+						loadMap(t, v.nodes[1], "values")
+					}
+					time.Sleep(time.Second)
+					got := b.do(words(line, values)...)
+					if c.Flags.Writes() {
+						values = nil
+					}
+					return got
+				}
+				want, got := run(v.nodes[1]), run(v.nodes[0])
+				switch {
+				case got == want || c.FullName() == "filter.info" || c.FullName() == "filter.health": // they measure
+				case !strings.HasPrefix(got, "-"):
+					t.Errorf("%s = %.200s, want %.200s", line, got, want)
+				default:
+					refused[c.FullName()] = true
+				}
+			}
+		})
+		if got := slices.Sorted(maps.Keys(refused)); !slices.Equal(got, refusedFar) {
+			t.Errorf("refused: %q, want %q", got, refusedFar)
+		}
+	})
+}
+
+// TestRefusedForManyParts runs all of them on filters of several parts of which no node has all.
+func TestRefusedForManyParts(t *testing.T) {
+	page, err := os.ReadFile("../../../docs/cluster.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		v := newSpread(t, memlog.Faults{})
+		refused := map[string]bool{}
+		engine.NewTable(command.All()).Walk(func(c *engine.Command) {
+			if !c.LooksInside() || c.Group != traits.GroupFilter && c.Group != traits.GroupGeneric && c.Group != traits.GroupServer || c.FullName() == "filter.rebuild" {
+				return
+			}
+			for _, line := range append(inside[c.FullName()], samples[c.FullName()]...) {
+				v.nodes[0].line("FLUSHALL")
+				values := setup(v.nodes[0])
+				v.nodes[0].lines("DEL f", "FILTER.CREATE f cuckoo CAPACITY 100 PARTS 4", "FILTER.ADD f i", "DEL z", "FILTER.CREATE z bloom CAPACITY 80000 PARTS 4")
+				if got := v.nodes[0].do(words(line, values)...); strings.Contains(got, "needs contents that no single node holds") {
+					refused[c.FullName()] = true
+				}
+			}
+		})
+		if got := slices.Sorted(maps.Keys(refused)); !slices.Equal(got, refusedParts) {
+			t.Errorf("refused: %q, want %q", got, refusedParts)
+		}
+	})
+	for _, name := range append(refusedFar, refusedParts...) {
+		short := strings.ToUpper(strings.TrimPrefix(name, "filter."))
+		if !strings.Contains(string(page), "`"+short+"`") && !strings.Contains(string(page), "`FILTER."+short+"`") {
+			t.Errorf("docs/cluster.md does not list %s", name)
+		}
+	}
+}
+
+// TestRightsElsewhere asks that a user has the rights of the node that it talks to, though another
+// one, which asks for none, runs the command.
+func TestRightsElsewhere(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		v := newSpread(t, memlog.Faults{})
+		b := v.nodes[0]
+		key, other := away(0, 0), away(0, 1)
+		b.lines("FILTER.CREATE "+key+" stable CAPACITY 100", "FILTER.CREATE "+other+" bloom CAPACITY 100", "ACL SETUSER few on >pw ~"+key+" +filter.add +filter.has +multi +exec +filter.where +auth")
+		b.line("FILTER.ADD " + other + " a")
+		c := b.connect()
+		c.line("AUTH few pw")
+		for _, line := range []string{"FILTER.ADD " + key + " a", "FILTER.ADD " + other + " a", "FILTER.DEL " + key + " a"} {
+			if got := c.line(line); !strings.HasPrefix(got, "-NOPERM ") {
+				t.Errorf("%s = %s", line, got)
+			}
+		}
+		if got := c.lines("MULTI", "FILTER.ADD "+key+" a", "EXEC"); !strings.HasPrefix(got[2], "-EXECABORT ") {
+			t.Errorf("EXEC = %v", got)
+		}
+		if got := c.lines("FILTER.HAS "+key+" a", "FILTER.WHERE * a"); fmt.Sprint(got) != `[[false] ["a" []]]` {
+			t.Errorf("%v", got)
 		}
 	})
 }

@@ -41,6 +41,7 @@ type Session struct {
 	stale  error           // they cannot, for the calls that are run
 	held   *store.Holdings // with which it was found that calls can be run here
 	avoid  []uint32        // machines that do not answer, for the calls that are run
+	only   *shardSet       // the shards that it answers for, nil for all
 	helps  bool            // it runs commands for clients of another machine
 	passes bool            // and one of them was about what is not here: nothing more is run
 

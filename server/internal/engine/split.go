@@ -67,8 +67,8 @@ func (e *Engine) split(s *Session, calls []Call, entry *catalog.Entry) (all []*p
 			nodes, known := holders[part]
 			if !known {
 				if !e.state.Answers(p) {
-					if nodes = e.holders(s, p); len(nodes) == 0 {
-						return nil, noHolder(s, p)
+					if nodes = e.holders(s, p.Shard()); len(nodes) == 0 {
+						return nil, noHolder(s, p.Shard())
 					}
 				}
 				holders[part] = nodes

@@ -82,6 +82,11 @@ func (h *Holdings) Answers(shard int) bool {
 	return c.phase == Holds && c.whole
 }
 
+// Everything reports whether the node answers for all shards.
+func (h *Holdings) Everything() bool {
+	return !slices.ContainsFunc(h.copies, func(c ownCopy) bool { return c.phase != Holds || !c.whole })
+}
+
 // Learns returns the number of the copy that the node is to learn, 0 if it is to learn none
 // or has learned it.
 func (h *Holdings) Learns(shard int) (since uint64) {

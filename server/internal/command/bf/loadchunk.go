@@ -19,6 +19,7 @@ var loadChunk = engine.Command{
 	Summary: "Stores one piece that BF.SCANDUMP returned.",
 	Cost:    costOfLoadChunk,
 	Prepare: prepareLoadChunk, Reply: replyLoadChunk,
+	Lands: engine.Landing(1),
 }
 
 func prepareLoadChunk(x *engine.Context, c *engine.Call) *engine.Op {

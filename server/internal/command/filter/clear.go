@@ -21,8 +21,9 @@ var clearCmd = engine.Command{
 	Name: "filter.clear", Arity: 2, Flags: traits.Write | traits.Outside, Keys: traits.OneKey(traits.KeyRW),
 	Categories: []string{"write", "filter", "slow", "delete"}, Group: traits.GroupFilter, Since: "0.1.0",
 	Syntax: "key", Complexity: "O(n), n being the number of bytes", Summary: "Removes all items from a filter. The filter itself stays.",
-	Cost: engine.ByBytes(4),
-	Run:  runClear,
+	Cost:     engine.ByBytes(4),
+	Assemble: func(_ *engine.Context, _ *engine.Call, parts []answer.Reply) answer.Reply { return parts[0] },
+	Run:      runClear,
 }
 
 var errGone = errors.New("the filter is gone")
@@ -39,6 +40,9 @@ func runClear(x *engine.Context, c *engine.Call) {
 		return
 	}
 	for i, p := range store.Parts(entry) {
+		if !x.Contents().Mine(entry, p) {
+			continue
+		}
 		if x.Killed() { // a client that has left by itself wants it empty
 			c.Fail(answer.TextStopped)
 			return

@@ -41,6 +41,7 @@ var load = engine.Command{
 	Cost:    costOfLoad,
 	Also:    alsoLoad,
 	Before:  beforeLoad, Prepare: prepareLoad, Reply: replyLoad, After: afterLoad,
+	Lands: engine.Landing(1),
 }
 
 // cursorOf returns the cursor of a part: 1 of a filter of one part.

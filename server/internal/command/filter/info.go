@@ -22,10 +22,13 @@ var card = engine.Command{
 	Name: "filter.card", Arity: 2, Flags: traits.ReadOnly | traits.Fast, Keys: traits.OneKey(traits.KeyRO),
 	Categories: []string{"read", "filter", "fast"}, Group: traits.GroupFilter, Since: "0.1.0",
 	Syntax: "key", Complexity: "O(n), n being the number of parts",
-	Summary: "Returns the number of items in a filter, for many kinds an estimate from its bits.",
-	Cost:    engine.ByKeys((*engine.Costs).Look),
+	Summary:  "Returns the number of items in a filter, for many kinds an estimate from its bits.",
+	Cost:     engine.ByKeys((*engine.Costs).Look),
+	Assemble: engine.Sum,
 	Run: func(x *engine.Context, c *engine.Call) {
-		if entry := find(x, c, c.Args[1]); entry != nil {
+		if entry := find(x, c, c.Args[1]); entry != nil && x.Contents().Assembled() {
+			c.Answer(answer.Integer(itemsHere(x, entry)))
+		} else if entry != nil {
 			s, ok := statsOf(x, entry)
 			if !ok {
 				c.Fail(answer.TextNotFound)
@@ -34,6 +37,18 @@ var card = engine.Command{
 			c.Answer(answer.Integer(int64(min(s.Items, math.MaxInt64))))
 		}
 	},
+}
+
+// itemsHere returns the number of items in the parts that this node answers for.
+func itemsHere(x *engine.Context, entry *catalog.Entry) (n int64) {
+	for _, p := range store.Parts(entry) {
+		if x.Contents().Mine(entry, p) {
+			p.RLock()
+			n += int64(p.Contents().Stats().Items)
+			p.RUnlock()
+		}
+	}
+	return n
 }
 
 // info is FILTER.INFO key [JSON].

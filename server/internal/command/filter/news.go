@@ -23,7 +23,7 @@ import (
 
 // newsCmd is FILTER.NEWS key [SINCE token] [SUM sum] [BLOCK milliseconds] [MAX bytes].
 var newsCmd = engine.Command{
-	Name: "filter.news", Arity: -2, Max: 10, Flags: traits.ReadOnly | traits.Heavy | traits.Outside, Keys: traits.OneKey(traits.KeyRO),
+	Name: "filter.news", Arity: -2, Max: 10, Flags: traits.ReadOnly | traits.Heavy | traits.Outside | traits.Steps, Keys: traits.OneKey(traits.KeyRO),
 	Categories: []string{"read", "filter", "slow"}, Group: traits.GroupFilter, Since: "0.1.0",
 	Syntax: "key [SINCE token] [SUM sum] [BLOCK milliseconds] [MAX bytes]", Complexity: "O(n), n being the number of changes, or of bytes if the whole filter is returned",
 	Summary: "Returns what a copy of a filter lacks: a token for the next call, 1 if there is more to ask for at once, pieces, each a part, its form (whole, bits, steps) and its bytes, and a checksum. " +

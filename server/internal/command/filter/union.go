@@ -33,7 +33,8 @@ var union = engine.Command{
 			x.Names().MayCopy(c, c.Args[1], x.Names().Lookup(c.Args[2]))
 		}
 	},
-	Run: runUnion,
+	Lands: engine.Landing(1),
+	Run:   runUnion,
 }
 
 // intersect is FILTER.INTERSECT destination source [source ...].
@@ -45,6 +46,7 @@ var intersect = engine.Command{
 	Summary: "Makes a filter of the items that are in all sources, and replaces the destination, which must not be one of them.",
 	Cost:    engine.ByBytes(4),
 	Also:    func(x *engine.Context, c *engine.Call) { x.Names().MayCopy(c, c.Args[1], x.Names().Lookup(c.Args[2])) },
+	Lands:   engine.Landing(1),
 	Run:     runIntersect,
 }
 

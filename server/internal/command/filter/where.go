@@ -19,9 +19,10 @@ var where = engine.Command{
 	Name: "filter.where", Arity: -3, Flags: traits.ReadOnly | traits.Heavy | traits.Outside | traits.Contents,
 	Categories: []string{"read", "filter", "slow"}, Group: traits.GroupFilter, Since: "0.1.0",
 	Syntax: "pattern item [item ...]", Complexity: "O(n · m), n names and m items",
-	Summary: "Returns for each item the names of the filters that may contain it, BF and CF included, among the keys that match a pattern. Filters whose secret key is not in the file of keys are skipped.",
-	Cost:    func(x *engine.Costs, c *engine.Call) { x.Ask(c.Args[2:], c.Args[1:2]) },
-	Run:     runWhere,
+	Summary:  "Returns for each item the names of the filters that may contain it, BF and CF included, among the keys that match a pattern. Filters whose secret key is not in the file of keys are skipped.",
+	Cost:     func(x *engine.Costs, c *engine.Call) { x.Ask(c.Args[2:], c.Args[1:2]) },
+	Assemble: assembleWhere,
+	Run:      runWhere,
 }
 
 const (
@@ -120,6 +121,9 @@ func (s *seeker) reach(seen []catalog.View) {
 // cannot be read, or if the search has ended.
 func (s *seeker) ask(entry *catalog.Entry, plan *store.Plan) bool {
 	p := store.PartOf(entry)
+	if store.PartCount(entry) == 1 && !s.x.Contents().Mine(entry, p) {
+		return false
+	}
 	if plan != nil && plan == s.plan && plan.Parts == 0 && plan.Generation == 0 && len(s.items) <= whereItems {
 		if s.asked += len(s.items); s.asked >= whereItems {
 			s.x.Worked(s.asked)
@@ -274,7 +278,11 @@ func (s *seeker) pieces(f func(from, to int)) {
 func (s *seeker) askParts(entry *catalog.Entry, plan *store.Plan, from, to int) bool {
 	for i := from; i < to; i++ {
 		h, ok := s.last[i], false
-		if s.found[i], ok = askPart(store.PartAt(entry, uint32(bloomery.Route(h, uint(plan.Parts)))), h); !ok {
+		p := store.PartAt(entry, uint32(bloomery.Route(h, uint(plan.Parts))))
+		if s.found[i] = false; !s.x.Contents().Mine(entry, p) {
+			continue
+		}
+		if s.found[i], ok = askPart(p, h); !ok {
 			return false
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/bloomery/bloomery/server/internal/answer"
+	"github.com/bloomery/bloomery/server/internal/engine"
 )
 
 // whereRow is a filter and the items that it may contain: few of them by their numbers,
@@ -96,6 +97,25 @@ func (s *seeker) reply() answer.Reply {
 	pairs := make([]answer.Reply, 0, 2*len(s.items))
 	for i, item := range s.items {
 		pairs = append(pairs, answer.Text(string(item)), answer.List(lists[i]...))
+	}
+	return answer.Pairs(pairs...)
+}
+
+// assembleWhere puts the names together that nodes have found, of those that the user may read.
+func assembleWhere(x *engine.Context, c *engine.Call, parts []answer.Reply) answer.Reply {
+	items := c.Args[2:]
+	pairs := make([]answer.Reply, 0, 2*len(items))
+	for i, item := range items {
+		var names []answer.Reply
+		for _, r := range parts {
+			if at := 2*i + 1; at < len(r.Elems) {
+				names = append(names, r.Elems[at].Elems...)
+			}
+		}
+		names = slices.DeleteFunc(names, func(r answer.Reply) bool { return !x.Names().Readable(r.Text) })
+		slices.SortFunc(names, func(a, b answer.Reply) int { return cmp.Compare(a.Text, b.Text) })
+		names = slices.CompactFunc(names, func(a, b answer.Reply) bool { return a.Text == b.Text })
+		pairs = append(pairs, answer.Text(string(item)), answer.List(names...))
 	}
 	return answer.Pairs(pairs...)
 }

@@ -19,6 +19,7 @@ var copyCmd = engine.Command{
 	Syntax: "source destination [DB destination-db] [REPLACE]", Complexity: "O(n), n being the number of bytes",
 	Summary: "Copies a string or a filter of FILTER.CREATE. BF, CF and sketches are refused, as by RedisBloom.",
 	Cost:    costOfCopy,
+	Lands:   engine.Landing(2),
 	Also:    func(x *engine.Context, c *engine.Call) { x.Names().MayCopy(c, c.Args[2], x.Names().Lookup(c.Args[1])) },
 	Before:  beforeCopy, Prepare: prepareCopy, Reply: replyCopy, After: afterRestore,
 }

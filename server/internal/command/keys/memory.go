@@ -15,7 +15,7 @@ var memory = engine.Command{
 		Name: "usage", Arity: -3, Flags: traits.ReadOnly | traits.Contents, Keys: traits.Keys{traits.KeyAt(2, traits.KeyRO)}, Categories: []string{"read", "slow"},
 		Syntax: "key [SAMPLES count]", Complexity: "O(1)", Summary: "Returns the bytes that a key takes.",
 		Cost: engine.ByKeys((*engine.Costs).Visit),
-		Run:  runMemoryUsage,
+		Run:  runMemoryUsage, Assemble: engine.Sum,
 	}},
 }
 
@@ -41,5 +41,17 @@ func runMemoryUsage(x *engine.Context, c *engine.Call) {
 		c.Answer(answer.Nil())
 		return
 	}
-	c.Answer(answer.Integer(store.Cost(string(c.Args[2]), entry) + x.Contents().NewsBytes(entry)))
+	if !x.Contents().Assembled() {
+		c.Answer(answer.Integer(store.Cost(string(c.Args[2]), entry) + x.Contents().NewsBytes(entry)))
+		return
+	}
+	n := int64(0)
+	for _, p := range store.Parts(entry) {
+		if x.Contents().Mine(entry, p) {
+			p.RLock()
+			n += int64(p.Bytes())
+			p.RUnlock()
+		}
+	}
+	c.Answer(answer.Integer(n))
 }

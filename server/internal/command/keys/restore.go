@@ -16,12 +16,18 @@ import (
 // seconds] [FREQ frequency]. The filter is made without a name, while others go
 // on; then it gets its name.
 var restore = engine.Command{
-	Name: "restore", Arity: -4, Flags: traits.Write | traits.DenyOOM, Keys: traits.OneKey(traits.KeyOW),
+	Name: "restore", Arity: -4, Flags: traits.Write | traits.DenyOOM | traits.Contents, Keys: traits.OneKey(traits.KeyOW),
 	Categories: []string{"keyspace", "write", "slow", "dangerous", "delete"}, Group: traits.GroupGeneric, Since: "2.6.0",
 	Syntax:     "key ttl serialized-value [REPLACE] [ABSTTL] [IDLETIME seconds] [FREQ frequency]",
 	Complexity: "O(n), n being the number of bytes", Summary: "Makes a key from what DUMP returned.",
-	Cost:   costOfRestore,
-	Also:   alsoRestore,
+	Cost: costOfRestore,
+	Also: alsoRestore,
+	Lands: func(args [][]byte) int {
+		if len(args[3]) > 0 && args[3][0] != 0 { // it is no string
+			return 1
+		}
+		return 0
+	},
 	Before: beforeRestore, Prepare: prepareRestore, Reply: replyRestore, After: afterRestore,
 }
 

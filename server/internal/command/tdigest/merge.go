@@ -22,6 +22,7 @@ var merge = engine.Command{
 	Complexity: "O(n · c · log c), n digests of a compression of c",
 	Summary:    "Adds the values of t-digests to another, which is created if it is not there, or replaces it.",
 	Cost:       costOfMerge,
+	Lands:      engine.Landing(1),
 	Prepare:    prepareMerge, Reply: replyMerge,
 }
 

@@ -1,0 +1,220 @@
+package engine
+
+// Commands that every machine runs for a part of the shards.
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/bloomery/bloomery/server/internal/answer"
+	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/door"
+	"github.com/bloomery/bloomery/server/internal/placement"
+	"github.com/bloomery/bloomery/server/internal/store"
+)
+
+// shardSet is some of all shards.
+type shardSet [placement.Shards / 8]byte
+
+func (s *shardSet) add(shard int)      { s[shard/8] |= 1 << (shard % 8) }
+func (s *shardSet) has(shard int) bool { return s[shard/8]>>(shard%8)&1 != 0 }
+
+// shardsMark stands in front of the calls of a question that are about some shards, with
+// these.
+const shardsMark = "\x00shards"
+
+// Mine reports whether a command that is assembled answers for a part of an entry here.
+// Everything is, if it is not assembled.
+func (x Contents) Mine(entry *catalog.Entry, p *store.Part) bool {
+	switch {
+	case x.s.only == nil:
+		return true
+	case store.Everywhere(entry):
+		return !x.s.helps
+	}
+	return x.s.only.has(p.Shard())
+}
+
+// Assembled reports whether the command is run for some parts only, which are Mine.
+func (x Contents) Assembled() bool { return x.s.only != nil }
+
+// Sum is an Assemble that adds numbers up.
+func Sum(_ *Context, _ *Call, parts []answer.Reply) answer.Reply {
+	n := int64(0)
+	for i := range parts {
+		n += parts[i].N
+	}
+	return answer.Integer(n)
+}
+
+// assembles reports whether a call is to be run by several machines: it needs parts of a filter that
+// lie at several, or all that there is.
+func (e *Engine) assembles(s *Session, c *Call) bool {
+	if c.cmd.Assemble == nil {
+		return false
+	}
+	entry := e.assembled(s, c)
+	return len(c.cmd.Keys) == 0 || entry != nil && store.PartCount(entry) > 1 && !e.answers(entry)
+}
+
+// assembled returns what the key of a call stands for, nil if it has none.
+func (e *Engine) assembled(s *Session, c *Call) *catalog.Entry {
+	if len(c.cmd.Keys) == 0 {
+		return nil
+	}
+	return e.state.Names.Lookup(c.Args[c.cmd.Keys[0].First], s.ms)
+}
+
+// holdsOnly reports whether this machine answers for the shards that it is asked for, as far as
+// a call is about them.
+func (e *Engine) holdsOnly(s *Session, c *Call) bool {
+	if entry := e.assembled(s, c); entry != nil {
+		for _, p := range store.Parts(entry) {
+			if s.only.has(p.Shard()) && !e.state.Answers(p) {
+				return false
+			}
+		}
+		return true
+	}
+	for shard := range placement.Shards {
+		if len(c.cmd.Keys) == 0 && s.only.has(shard) && !e.state.Holdings().Answers(shard) {
+			return false
+		}
+	}
+	return true
+}
+
+// assemble has machines run a call, each for shards that it holds, and answers it.
+func (e *Engine) assemble(s *Session, c *Call) {
+	e.settle(s)
+	e.leave(s)
+	e.waits(s, "other machines")
+	defer func() { s.avoid = nil }()
+	for range mostLooks {
+		sets, lanes, text := e.assign(s, c)
+		if text != "" {
+			c.Fail(text)
+			return
+		}
+		parts, err := e.askSets(s, c, sets, lanes)
+		switch {
+		case err != nil:
+			c.Answer(e.unsettled(err))
+		case parts != nil:
+			if i := slices.IndexFunc(parts, func(r answer.Reply) bool { return r.Failed() }); i >= 0 {
+				c.Answer(parts[i])
+			} else {
+				c.Answer(c.cmd.Assemble(&s.ctx, c, parts))
+			}
+		default:
+			continue
+		}
+		return
+	}
+	c.Fail(textMoving)
+}
+
+// assign divides the shards that a call is about among the machines that hold them.
+func (e *Engine) assign(s *Session, c *Call) (sets map[uint32]*shardSet, lanes []int, text string) {
+	sets = map[uint32]*shardSet{}
+	assign := func(shard int, here bool) {
+		node := e.router.Self()
+		if !here {
+			nodes := e.holders(s, shard)
+			if len(nodes) == 0 {
+				text = noHolder(s, shard)
+				return
+			}
+			node = nodes[0]
+		}
+		if sets[node] == nil {
+			sets[node] = &shardSet{}
+		}
+		sets[node].add(shard)
+	}
+	if entry := e.assembled(s, c); entry != nil {
+		for i, p := range store.Parts(entry) {
+			assign(p.Shard(), e.state.Answers(p))
+			if lane := e.shared.LaneOf(entry.ID, uint32(i)); !slices.Contains(lanes, lane) {
+				lanes = append(lanes, lane)
+			}
+		}
+		return sets, lanes, text
+	}
+	for shard := range placement.Shards {
+		assign(shard, e.state.Holdings().Answers(shard))
+	}
+	for lane := range e.shared.Cluster().Lanes {
+		if lane > 0 {
+			lanes = append(lanes, lane)
+		}
+	}
+	return sets, lanes, text
+}
+
+// askSets has machines run a call for their shards. It returns nil if they have to be found
+// again.
+func (e *Engine) askSets(s *Session, c *Call, sets map[uint32]*shardSet, lanes []int) ([]answer.Reply, error) {
+	nodes := slices.Sorted(maps.Keys(sets))
+	calls, errs := make([]Call, len(nodes)), make([]error, len(nodes))
+	places := make([]door.Answer, len(nodes))
+	var others sync.WaitGroup
+	held := e.state.Holdings()
+	own := -1
+	for i, node := range nodes {
+		calls[i] = Call{Args: c.Args, cmd: c.cmd}
+		if node == e.router.Self() {
+			own = i
+			continue
+		}
+		others.Go(func() {
+			body := appendCall(nil, [][]byte{[]byte(shardsMark), sets[node][:]})
+			q := question{calls: []*Call{&calls[i]}, of: []*passing{{}}}
+			q.Question = door.Question{Lanes: lanes, Body: appendCall(body, c.Args), Room: door.MaxQuestion, Writes: c.cmd.writes()}
+			if len(q.Body) > door.MaxQuestion {
+				calls[i].Fail(fmt.Sprintf(textTooLong, len(q.Body), door.MaxQuestion, e.nodesNamed([]uint32{node})))
+				return
+			}
+			if places[i], errs[i] = e.router.Ask([]uint32{node}, &q.Question); errs[i] == nil {
+				errs[i] = q.read(places[i])
+			}
+		})
+	}
+	if own >= 0 {
+		s.only = sets[nodes[own]]
+		e.handle(s, calls[own:own+1])
+		e.settle(s)
+		e.finish(s, calls[own:own+1])
+		s.only = nil
+		e.leave(s)
+	}
+	others.Wait()
+	again := own >= 0 && e.state.Holdings() != held
+	replies := make([]answer.Reply, len(nodes))
+	for i := range calls {
+		replies[i] = calls[i].Reply
+		switch err := errs[i]; {
+		case err != nil && c.cmd.writes() && errors.Is(err, door.ErrUnknown):
+			return nil, err
+		case err != nil:
+			s.avoid = append(s.avoid, nodes[i])
+			again = true
+		case calls[i].answered:
+		case calls[i].Reply.Kind == answer.Int && i != own:
+			replies[i] = answer.Fail(fmt.Sprintf("ERR %s has an answer of more than %d bytes, which nodes do not pass on: ask for less", strings.ToUpper(c.cmd.Name), door.MaxQuestion))
+		default:
+			again = true
+			if err := e.router.Follow(places[i]); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if again {
+		return nil, nil
+	}
+	return replies, nil
+}
