@@ -148,10 +148,8 @@ func (e *Engine) assign(s *Session, c *Call) (sets map[uint32]*shardSet, lanes [
 	for shard := range placement.Shards {
 		assign(shard, e.state.Holdings().Answers(shard))
 	}
-	for lane := range e.shared.Cluster().Lanes {
-		if lane > 0 {
-			lanes = append(lanes, lane)
-		}
+	for lane := 1; lane <= e.state.Roster().Lanes+1; lane++ { // the last one is of what every machine holds
+		lanes = append(lanes, lane)
 	}
 	return sets, lanes, text
 }
