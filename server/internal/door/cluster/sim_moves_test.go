@@ -32,6 +32,9 @@ func newMoves(seed uint64, m mutation) *sim {
 	for range 6 - len(s.nodes) {
 		s.nodes = append(s.nodes, &simNode{disk: powercut.New(s.random.Uint64())})
 	}
+	if m.noSenders { // what it is for is frequent
+		s.log.SetFaults(memlog.Faults{Twice: 0.9, Delay: 2 * time.Second})
+	}
 	s.joiners, s.lent = 1+s.intn(2), map[string][]byte{}
 	return s
 }
