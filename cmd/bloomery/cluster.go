@@ -111,7 +111,8 @@ heard from yet"; it hears from those that are up within a second, and shows the
 others as down after five.
 
 Where contents are spread over nodes (cluster copies), SHARDS is how many of
-1,024 shards of them a node holds, and LEARNS how many it is getting from others.
+1,024 shards of them a node holds, and LEARNS how many it is getting from
+others.
 
 Exit codes: 0 all is well, 1 something is not: the node or its cluster takes
 no writes, a node is down or not heard from yet, or the node reports a problem;
