@@ -48,7 +48,7 @@ func TestScalableBelowTheLevel(t *testing.T) {
 			t.Errorf("FILTER.LOAD at level 1 = %s", got)
 		}
 		b.line("FILTER.CREATE split split CAPACITY 100000")
-		if got := b.line("FILTER.FOLD split"); !strings.HasPrefix(got, "-ERR FILTER.FOLD of kind split: not in a cluster") {
+		if got := b.line("FILTER.FOLD split"); !strings.HasPrefix(got, "-ERR FILTER.FOLD of kind split: nodes of an older release") {
 			t.Errorf("FILTER.FOLD of a split, which older nodes cannot read = %s", got)
 		}
 		if level, err := d.Upgrade(); err != nil || level < store.LevelShares {

@@ -112,7 +112,7 @@ func TestReplicas(t *testing.T) {
 		}
 	}
 	for _, line := range []string{"FILTER.CREATE x bloom REPLICAS 2", "FILTER.CREATE x cuckoo LIKE c REPLICAS 1"} {
-		want := "-ERR REPLICAS " + line[len(line)-1:] + " is less than the 3 nodes of the cluster, and every node holds every filter: leave it out, or give REPLICAS ALL"
+		want := "-ERR REPLICAS " + line[len(line)-1:] + " is less than the 3 nodes of the cluster, and how many of them hold a filter is one number for all filters (bloomery cluster copies): leave it out, or give REPLICAS ALL"
 		if got := b.line(line); got != want {
 			t.Errorf("%s = %s", line, got)
 		}

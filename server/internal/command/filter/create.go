@@ -105,7 +105,7 @@ func (o *options) resolve(x *engine.Context, c *engine.Call) string {
 	o.level = x.Contents().Level()
 	if nodes := x.Contents().Nodes(); o.given["replicas"] && o.replicas < nodes {
 		return "ERR REPLICAS " + strconv.FormatUint(o.replicas, 10) + " is less than the " + strconv.FormatUint(nodes, 10) +
-			" nodes of the cluster, and every node holds every filter: leave it out, or give REPLICAS ALL"
+			" nodes of the cluster, and how many of them hold a filter is one number for all filters (bloomery cluster copies): leave it out, or give REPLICAS ALL"
 	}
 	o.hasher = hashing.Seeded(o.seed)
 	if !o.given["keyed"] {

@@ -35,7 +35,7 @@ func runFold(x *engine.Context, c *engine.Call) {
 		return
 	}
 	if store.PartOf(entry).Row().Name == "split" && x.Contents().Level() < store.LevelSplitFolds {
-		c.Fail("ERR FILTER.FOLD of kind split: not in a cluster of this release")
+		c.Fail("ERR FILTER.FOLD of kind split: nodes of an older release cannot read the result: bloomery cluster upgrade first")
 		return
 	}
 	for folds := 0; folds == 0 || fit; folds++ {
