@@ -402,7 +402,7 @@ func TestTLSLimits(t *testing.T) {
 		t.Parallel()
 		config, _, trusted := secured(t, server.Config{WriteTimeout: limit})
 		c := dialTLS(t, start(t, config), trusted)
-		const size = 16 << 20 / chaosFactor
+		const size = 16 << 20 / chaosFactor / value * value
 		c.expect("+OK\r\n", "SET", "s", strings.Repeat("x", value))
 		_, _ = c.nc.Write(bytes.Repeat(request("GET", "s"), size/value))
 		buf := make([]byte, 256<<10)
