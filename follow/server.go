@@ -15,6 +15,7 @@ import (
 	"net"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -237,7 +238,7 @@ func (s *server) ask(ctx context.Context, block time.Duration) (parts [][]byte, 
 			words = append(words, "SUM", sumOfParts(parts))
 		}
 		if !changed && block >= time.Millisecond {
-			words = append(words, "BLOCK", fmt.Sprint(block.Milliseconds()))
+			words = append(words, "BLOCK", strconv.FormatInt(block.Milliseconds(), 10))
 		}
 		reply, err := s.call(ctx, block, words...)
 		if err != nil {

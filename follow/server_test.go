@@ -278,16 +278,16 @@ func newProxy(t testing.TB, to string) *proxy {
 }
 
 func (p *proxy) serve(client net.Conn) {
-	defer client.Close() //nolint:errcheck // it is only a test
+	defer client.Close()
 	srv, err := net.Dial("tcp", p.to)
 	if err != nil {
 		return
 	}
-	defer srv.Close() //nolint:errcheck // the same
+	defer srv.Close()
 	at, change, up := p.at.Load(), p.change.Load(), p.toServer.Load()
 	pass := func(to, from net.Conn, spoil bool) {
-		defer to.Close()   //nolint:errcheck // ends both ways
-		defer from.Close() //nolint:errcheck // the same
+		defer to.Close()
+		defer from.Close()
 		buf, passed := make([]byte, 4096), int64(0)
 		for {
 			n, err := from.Read(buf)
@@ -323,7 +323,7 @@ func TestServerFaults(t *testing.T) {
 		for _, mode := range []struct{ change, up bool }{{false, false}, {true, false}, {false, true}, {true, true}} {
 			p.change.Store(mode.change)
 			p.toServer.Store(mode.up)
-			for at := int64(0); at < 400; at++ {
+			for at := range int64(400) {
 				before := must(f.View().MarshalBinary())
 				item := fmt.Sprint(at % 40)
 				s.line("FILTER.ADD " + key + " " + item)
@@ -367,7 +367,7 @@ func liar(t testing.TB, answer []byte) string {
 				return
 			}
 			go func() {
-				defer nc.Close() //nolint:errcheck // it is only a test
+				defer nc.Close()
 				buf := make([]byte, 4096)
 				for {
 					if _, err := nc.Read(buf); err != nil {

@@ -39,7 +39,7 @@ func TestNewsWait(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer inside.Close() //nolint:errcheck // it is the test's
+	defer inside.Close()
 	secureAddr := start(t, config)
 	for name, pair := range map[string][2]*client{
 		"TCP":        {dial(t, plain.Addr().String()), dial(t, plain.Addr().String())},

@@ -75,7 +75,7 @@ func UnsetSplit(masks []uint16, blocks []SplitBlock, hs []uint64) {
 		m, x := uint64(0), uint32(h)
 		for j, w := range splitWords(x) {
 			free := w &^ b[j]
-			m |= uint64(min(free&(1<<32-1), 1))<<(2*j) | uint64(min(free>>32, 1))<<(2*j+1)
+			m |= min(free&(1<<32-1), 1)<<(2*j) | min(free>>32, 1)<<(2*j+1)
 		}
 		masks[i] = uint16(m)
 	}

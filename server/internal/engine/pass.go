@@ -38,7 +38,6 @@ type question struct {
 	calls []*Call
 	of    []*passing // of each call
 	only  bool       // every call has these nodes and no others
-	err   error
 }
 
 const (

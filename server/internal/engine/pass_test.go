@@ -291,10 +291,8 @@ func TestHolderDies(t *testing.T) {
 		b.lines("BF.RESERVE "+key+" 0.01 1000", "BF.ADD "+key+" a", "CF.RESERVE {"+key+"}c 100")
 		fault := func(f memlog.Fault, nodes ...uint32) {
 			v.peers.SetFault(func(node uint32) memlog.Fault {
-				for _, n := range nodes {
-					if n == node {
-						return f
-					}
+				if slices.Contains(nodes, node) {
+					return f
 				}
 				return memlog.Fault{}
 			})

@@ -108,8 +108,8 @@ func (v *whole) add(item int, nodes []uint32, lane int) {
 
 // merge answers calls whose parts are answered. A part of a part was begun later.
 func (w *Workspace) merge() {
-	for i := len(w.wholes) - 1; i >= 0; i-- {
-		if v := w.wholes[i]; !slices.ContainsFunc(v.parts, func(p *passing) bool { return !p.calls[0].answered }) {
+	for i, v := range slices.Backward(w.wholes) {
+		if !slices.ContainsFunc(v.parts, func(p *passing) bool { return !p.calls[0].answered }) {
 			v.merge()
 			w.wholes = slices.Delete(w.wholes, i, i+1)
 		}

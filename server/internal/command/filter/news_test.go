@@ -344,7 +344,7 @@ func TestNewsMemory(t *testing.T) {
 	b := commandtest.New(t, 1<<30)
 	for _, kind := range []string{"bloom", "cuckoo"} {
 		b.OK(t, "FILTER.CREATE f "+kind+" CAPACITY 100000")
-		usage := func() (n int64) { fmt.Sscanf(b.Line("MEMORY USAGE f"), ":%d", &n); return n }
+		usage := func() (n int64) { _, _ = fmt.Sscanf(b.Line("MEMORY USAGE f"), ":%d", &n); return n }
 		before, used := usage(), b.State.Bytes()
 		b.Line("FILTER.NEWS f MAX 64")
 		after := usage()

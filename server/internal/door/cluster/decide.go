@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/bloomery/bloomery/server/internal/placement"
@@ -72,7 +73,7 @@ func (d *Door) liveNodes() []uint32 {
 
 // describe returns which nodes there are, and who of them is there.
 func describe(r *store.Roster, live []uint32) string {
-	text := fmt.Sprint(r.Shards.Copies)
+	text := strconv.Itoa(r.Shards.Copies)
 	for i := range r.Members {
 		if m := &r.Members[i]; !m.Left {
 			text += fmt.Sprint(" ", m.Number, m.Weight, m.Behind, m.Session, slices.Contains(live, m.Number))

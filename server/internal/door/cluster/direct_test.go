@@ -93,7 +93,7 @@ func TestSpreadNodesCanBeAsked(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer deaf.Close() //nolint:errcheck // nothing was asked
+	defer deaf.Close()
 	d.config.Direct = deaf
 	if err := d.SetCopies(2); !errors.Is(err, errUnasked) {
 		t.Errorf("contents are spread over a node that cannot be asked: %v", err)
