@@ -66,6 +66,9 @@ func (s *Server) reload(next Config) (restart []string, err error) {
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}
+	if s.read.Password != "" && next.Password == "" {
+		return nil, fmt.Errorf("server: reload: password: %w", errOpens)
+	}
 	changed, restart := s.differences(&next)
 	if err := s.change(changed, &next); err != nil {
 		return nil, err

@@ -334,6 +334,13 @@ func TestReloadConfig(t *testing.T) {
 	}
 	c.expect("*2\r\n$10\r\nmaxclients\r\n$3\r\n300\r\n", "CONFIG", "GET", "maxclients")
 
+	opened := next
+	opened.MaxClients, opened.Password = 500, ""
+	if _, err := s.ReloadConfig(opened); err == nil || !strings.Contains(err.Error(), "clients that need a password now would need none") {
+		t.Errorf("a reload takes the password away: %v", err)
+	}
+	c.expect("*2\r\n$10\r\nmaxclients\r\n$3\r\n300\r\n", "CONFIG", "GET", "maxclients")
+
 	bad := next
 	bad.MaxClients, bad.KeysFile = 400, ""
 	bad.Defaults.CuckooBucket, bad.Defaults.CuckooCapacity = 200, 100 // not together

@@ -176,7 +176,7 @@ func (s *Server) load(ctx context.Context, secrets map[string][]string) (err err
 
 // complete does what is left to do when there is an engine.
 func (s *Server) complete(ctx context.Context) error {
-	applyUsers, err := s.reloadUsers()
+	applyUsers, _, err := s.readUsers()
 	if err != nil {
 		return err
 	}

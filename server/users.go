@@ -33,20 +33,33 @@ func readUsers(name string) ([]byte, error) {
 	return data, err
 }
 
-// reloadUsers reads the file of users. The error names the line that is wrong.
+// errOpens is that files of a reload would let clients in without a password. A file that is
+// being written is short, and may lack the line that keeps them out.
+var errOpens = errors.New("clients that need a password now would need none: if that is meant, restart the server")
+
+// reloadUsers reads the file of users again.
 func (s *Server) reloadUsers() (apply func(), err error) {
+	apply, opens, err := s.readUsers()
+	if err == nil && opens {
+		return nil, fmt.Errorf("server: acl-file: %s: %w", s.config.ACLFile, errOpens)
+	}
+	return apply, err
+}
+
+// readUsers reads the file of users. The error names the line that is wrong.
+func (s *Server) readUsers() (apply func(), opens bool, err error) {
 	name := s.config.ACLFile
 	if name == "" {
-		return func() {}, nil
+		return func() {}, false, nil
 	}
-	apply, err = s.engine.ReadUsers()
+	apply, opens, err = s.engine.ReadUsers()
 	if err != nil {
-		return nil, fmt.Errorf("server: acl-file: %w", err)
+		return nil, false, fmt.Errorf("server: acl-file: %w", err)
 	}
 	if info, err := os.Stat(name); err == nil && info.Mode().Perm()&0o077 != 0 && runtime.GOOS != "windows" {
 		s.log.Warn("the file of users can be read by others: chmod 600", "file", name, "mode", info.Mode().Perm().String())
 	}
-	return apply, nil
+	return apply, opens, nil
 }
 
 // replaceFile puts data into the place of a file that only its owner may read: all of

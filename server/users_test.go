@@ -176,7 +176,16 @@ func TestReloadOfUsers(t *testing.T) {
 		t.Errorf("Reload of a bad file: %v", err)
 	}
 	alice.expect(":1\r\n", "BF.ADD", "alice:f", "x")
-	if err := os.WriteFile(name, []byte("user alice on\n"), 0o600); err != nil {
+	for _, text := range []string{"", "user alice on\n", "user default on nopass +@all\n"} { // of a file that is being written, say
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Reload(); err == nil || !strings.Contains(err.Error(), "clients that need a password now would need none") {
+			t.Errorf("Reload of users who let everyone in: %v", err)
+		}
+	}
+	inside(t, s).expect("-NOAUTH Authentication required.\r\n", "BF.ADD", "alice:f", "y")
+	if err := os.WriteFile(name, []byte("user alice on\nuser default off\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Reload(); err != nil {

@@ -208,6 +208,9 @@ func reloadSettings(s *server.Server, typed map[string]string, o *serveOptions, 
 			return fmt.Errorf("--%s: %w", name, err)
 		}
 	}
+	if info, err := os.Stat(o.file); o.file != "" && err == nil && !info.Mode().IsRegular() {
+		return fmt.Errorf("%s is not a regular file: reading it again might never end", o.file)
+	}
 	if err := loadSettings(flags, o.file, os.LookupEnv, notSettings...); err != nil {
 		return err
 	}

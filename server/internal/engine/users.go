@@ -27,13 +27,14 @@ func (x *Context) Login(user, password []byte, by string) bool {
 
 // ReadUsers reads the file of users and returns what puts it in force: all of it.
 // Users who are not in it any more lose their rights and their connections; the user
-// default, if it is not in it, is as a server begins with it.
-func (e *Engine) ReadUsers() (apply func(), err error) {
+// default, if it is not in it, is as a server begins with it. It reports whether that lets
+// clients in that need a password now.
+func (e *Engine) ReadUsers() (apply func(), opens bool, err error) {
 	list, err := e.Users.Read()
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	return func() { e.dismiss(e.Users.Replace(list, e.Settings.Password()), nil) }, nil
+	return func() { e.dismiss(e.Users.Replace(list, e.Settings.Password()), nil) }, e.Users.Opens(list, e.Settings.Password()), nil
 }
 
 // dismiss closes the connections of users who were deleted; that of the caller,

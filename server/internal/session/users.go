@@ -144,6 +144,17 @@ func (u *Users) Greet(c *Client) {
 // Open reports whether clients need no password to be the user default.
 func (u *Users) Open() bool { return !u.locked.Load() }
 
+// Opens reports whether the users of a list, in the place of those of now, would let clients in
+// that need a password now.
+func (u *Users) Opens(list []*acl.User, password string) bool {
+	for _, next := range list {
+		if next.Name() == acl.Default {
+			return next.Open() && !u.Open()
+		}
+	}
+	return password == "" && !u.Open()
+}
+
 // DefaultNeedsNone reports whether every password is right for the user default.
 func (u *Users) DefaultNeedsNone() bool { return u.first.user.Load().NoPass() }
 
