@@ -12,6 +12,7 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/compose"
+	"github.com/bloomery/bloomery/ribbon"
 )
 
 // correctOptions are the flags of correct.
@@ -41,9 +42,10 @@ If far more lines are in the filter than its false positive rate explains, some
 are in the set: then nothing is written and the exit code is 3, unless --force.
 
 A report takes 8 bytes in the file. There is room for 65,536, or for
---reports N, which is set when F is corrected first. When there is no room for
-more, the older half of them is dropped. Filters of all kinds can be corrected,
-static ones included.`,
+--reports N, which is set the first time F is corrected. When there is no room
+for more, the older half of them is dropped, and denied no more. Filters of all
+kinds can be corrected, static ones included, but map, whose values could not be
+read then, and sliced.`,
 		Example: `  bloomery correct words.bf words2.txt
   bloomery correct --reports 1e6 monday.bf < words2.txt`,
 		Args: between(1, -1, "the filter to correct"),
@@ -148,6 +150,9 @@ func (o *correctOptions) corrected(f bloomery.Hashed) (*compose.Corrected, error
 			return nil, fmt.Errorf("--reports %s: the filter has room for %s already", o.reports.text, grouped(c.Counts().Room))
 		}
 		return c, nil
+	}
+	if _, ok := f.(*ribbon.Map); ok {
+		return nil, fmt.Errorf("%w: a map cannot be corrected: its values could not be read any more", bloomery.ErrIncompatible)
 	}
 	return compose.NewCorrected(int(o.reports.value), f)
 }

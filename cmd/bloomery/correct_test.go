@@ -37,6 +37,22 @@ func TestCorrectKinds(t *testing.T) {
 	}
 }
 
+// TestCorrectMaps asks that maps keep their values.
+func TestCorrectMaps(t *testing.T) {
+	dir := t.TempDir()
+	in, file := filepath.Join(dir, "in"), filepath.Join(dir, "m.bm")
+	write(t, in, []byte("alice\t3\nbob\t4\n"))
+	if code, _, errOut := call(t, "build", "--kind", "map", "-o", file, in); code != exitOK {
+		t.Fatal(errOut)
+	}
+	if code, _, errOut := call(t, "correct", file, in); code != exitBad || !strings.Contains(errOut, "a map cannot be corrected") {
+		t.Errorf("correct = %d, %s", code, errOut)
+	}
+	if code, out, errOut := call(t, "get", file, "alice"); code != exitOK || !strings.Contains(out, "3") {
+		t.Errorf("get = %d, %s%s", code, out, errOut)
+	}
+}
+
 // TestMostReported asks where reports are too many to be false positives.
 func TestMostReported(t *testing.T) {
 	for _, c := range []struct {

@@ -204,7 +204,7 @@ func (s *copySource) finish() error {
 	for i := range m.Items {
 		it := &m.Items[i]
 		if it.Elsewhere {
-			return fmt.Errorf("%w: a copy of this node alone lacks %q", store.ErrElsewhere, it.Name)
+			return fmt.Errorf("%w: the contents of this cluster are spread (cluster copies), and no node has all of them to back up", store.ErrElsewhere)
 		}
 		position, part := s.positions[it.ID]
 		if !part {

@@ -28,7 +28,7 @@ func (d *Door) SetCopies(n int) error {
 	}
 	r := d.state.Roster()
 	if r.Level < store.LevelShards {
-		return fmt.Errorf("%w: contents can be spread from level %d on, and it is at level %d", errEverything, store.LevelShards, r.Level)
+		return fmt.Errorf("%w: contents can be spread from level %d on, and it is at level %d: bloomery cluster upgrade first", errEverything, store.LevelShards, r.Level)
 	}
 	if r.Spread() && r.Shards.Copies == n {
 		return nil
