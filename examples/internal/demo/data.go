@@ -24,7 +24,7 @@ func Deb(ctx context.Context, name, file string) (string, error) {
 		if err != nil {
 			return err
 		}
-		defer os.RemoveAll(archive)
+		defer func() { _ = os.RemoveAll(archive) }()
 		return command(ctx, dir, "dpkg-deb", "-x", archive, dir)
 	})
 }
@@ -40,7 +40,7 @@ func NPM(ctx context.Context, name, file string) (string, error) {
 		if err != nil {
 			return err
 		}
-		defer os.RemoveAll(archive)
+		defer func() { _ = os.RemoveAll(archive) }()
 		return command(ctx, dir, "tar", "-xzf", archive, "-C", dir, "--strip-components=1")
 	})
 }
@@ -114,7 +114,7 @@ func fetch(ctx context.Context, folder, file string, get func(dir string) error)
 		if err != nil {
 			return "", err
 		}
-		defer os.RemoveAll(part)
+		defer func() { _ = os.RemoveAll(part) }()
 		if err := errors.Join(get(part), ctx.Err(), os.Chmod(part, 0o777)); err != nil {
 			return "", err
 		}
