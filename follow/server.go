@@ -22,6 +22,8 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/codec"
+	"github.com/bloomery/bloomery/internal/envelope"
+	"github.com/bloomery/bloomery/internal/memory"
 	"github.com/bloomery/bloomery/internal/news"
 	"github.com/bloomery/bloomery/internal/resp"
 )
@@ -154,6 +156,31 @@ func (s *server) hangUp() {
 	}
 }
 
+const (
+	// mostReplies is of how many replies an answer is made at most: four, and four for each
+	// part.
+	mostReplies = 5 + 4*maxParts
+	// usualNews is more than what a server answers, but for the last piece.
+	usualNews = 32 << 20
+	// largestPiece is the longest text that a server can answer.
+	largestPiece = 512 << 20
+)
+
+// mostBytes is the largest size of the filter.
+func (s *server) mostBytes() uint64 {
+	if limit := s.config.Limits.Bytes; limit > 0 {
+		return min(limit, memory.Limit())
+	}
+	return memory.Limit()
+}
+
+// mostText is how many bytes of text an answer has at most. A filter that cannot be compressed
+// takes little more than it has.
+func (s *server) mostText() int64 {
+	whole := min(s.mostBytes(), largestPiece)
+	return int64(whole + whole/16 + usualNews)
+}
+
 // errRefused is an answer that is an error.
 var errRefused = errors.New("the server refuses")
 
@@ -167,7 +194,7 @@ func (s *server) call(ctx context.Context, patience time.Duration, words ...stri
 	_, err := nc.Write(resp.AppendCommand(nil, words...))
 	var reply resp.Reply
 	if err == nil {
-		err = reply.Read(s.r)
+		err = reply.ReadWithin(s.r, mostReplies, s.mostText())
 	}
 	if err == nil && s.r.Buffered() > 0 {
 		err = fmt.Errorf("%w: it sends more than was asked for", bloomery.ErrCorrupt)
@@ -229,6 +256,7 @@ func (s *server) ask(ctx context.Context, block time.Duration) (parts [][]byte, 
 		}
 	}
 	token, parts, changed := s.token, slices.Clone(s.parts), false
+	rounds := 0
 	for more := true; more; {
 		words := []string{"FILTER.NEWS", s.config.Filter}
 		if token != "" {
@@ -245,6 +273,9 @@ func (s *server) ask(ctx context.Context, block time.Duration) (parts [][]byte, 
 			return nil, err
 		}
 		n, err := parseNews(s.config.Filter, reply)
+		if rounds++; err == nil && n.more && (n.token == token || rounds > fewRounds+4*n.parts) {
+			err = fmt.Errorf("%w: it has ever more, and comes to no end", bloomery.ErrCorrupt)
+		}
 		if err == nil {
 			parts, err = s.apply(parts, n)
 		}
@@ -263,6 +294,10 @@ func (s *server) ask(ctx context.Context, block time.Duration) (parts [][]byte, 
 	}
 	return parts, nil
 }
+
+// fewRounds and four for each part are the most answers that news come in: a server sends a
+// part at least with each, and again what was overwritten meanwhile.
+const fewRounds = 64
 
 // answered is an answer of FILTER.NEWS.
 type answered struct {
@@ -286,6 +321,9 @@ func parseNews(key string, r *resp.Reply) (n answered, err error) {
 		if p.Type != '*' || len(p.Array) != 3 || p.Array[0].Type != ':' || p.Array[1].Type != '$' || p.Array[2].Type != '$' || p.Array[0].Int < 0 || p.Array[0].Int > maxParts {
 			return n, errNews
 		}
+		if last := len(n.pieces) - 1; last >= 0 && n.pieces[last].Part >= int(p.Array[0].Int) {
+			return n, errNews // a part comes once
+		}
 		n.pieces = append(n.pieces, news.Piece{Part: int(p.Array[0].Int), Form: string(p.Array[1].Text), Data: p.Array[2].Text})
 	}
 	if int64(news.Check(key, n.token, n.more, n.pieces)) != r.Array[3].Int {
@@ -308,6 +346,9 @@ func (s *server) apply(parts [][]byte, n answered) ([][]byte, error) {
 	if len(parts) != n.parts {
 		parts = make([][]byte, n.parts)
 	}
+	if err := s.allow(parts, n.pieces); err != nil {
+		return nil, err
+	}
 	for _, p := range n.pieces {
 		if p.Part >= len(parts) || p.Form != news.Whole && parts[p.Part] == nil {
 			return nil, fmt.Errorf("%w: news of part %d, which is not there", bloomery.ErrCorrupt, p.Part)
@@ -317,13 +358,9 @@ func (s *server) apply(parts [][]byte, n answered) ([][]byte, error) {
 			return nil, err
 		}
 		parts[p.Part] = data
-		if limit := s.config.Limits.Bytes; limit > 0 {
-			sum := uint64(0)
-			for _, p := range parts {
-				sum += uint64(len(p))
-			}
-			if sum > limit {
-				return nil, fmt.Errorf("%w: the filter takes more than %d bytes, the limit", bloomery.ErrTooLarge, limit)
+		if p.Form == news.Steps { // a filter that grows has grown
+			if err := s.allow(parts, nil); err != nil {
+				return nil, err
 			}
 		}
 	}
@@ -333,15 +370,45 @@ func (s *server) apply(parts [][]byte, n answered) ([][]byte, error) {
 	return parts, nil
 }
 
+// allow refuses parts that are larger than the limit, or the memory, with the pieces that
+// replace some: by what their headers say, before one of them is unpacked.
+func (s *server) allow(parts [][]byte, pieces []news.Piece) error {
+	sizes := make([]uint64, len(parts))
+	for i, p := range parts {
+		sizes[i] = uint64(len(p))
+	}
+	for _, p := range pieces {
+		if p.Form != news.Whole || p.Part >= len(parts) {
+			continue
+		}
+		head := make([]byte, envelope.HeaderSize)
+		if _, err := io.ReadFull(codec.NewReader(bytes.NewReader(p.Data)), head); err != nil {
+			return err
+		}
+		h, err := envelope.ParseHeader(head)
+		if err != nil {
+			return err
+		}
+		sizes[p.Part] = h.EncodedSize()
+	}
+	sum, limit := uint64(0), s.mostBytes()
+	for _, n := range sizes {
+		if n > limit-sum {
+			return fmt.Errorf("%w: the filter takes more than %d bytes, the limit", bloomery.ErrTooLarge, limit)
+		}
+		sum += n
+	}
+	if len(parts) > 1 { // they are joined, and are there twice then
+		return memory.Fits(2 * sum)
+	}
+	return nil
+}
+
 // applied returns what a piece makes of the encoding of its part.
 func (s *server) applied(old []byte, p news.Piece) ([]byte, error) {
 	switch p.Form {
 	case news.Whole:
-		r := io.Reader(codec.NewReader(bytes.NewReader(p.Data)))
-		if limit := s.config.Limits.Bytes; limit > 0 {
-			r = io.LimitReader(r, int64(limit)+1)
-		}
-		return io.ReadAll(r)
+		return io.ReadAll(codec.NewReader(bytes.NewReader(p.Data))) // as many bytes as the header says
 	case news.Bits:
 		return setBits(old, p.Data)
 	case news.Steps:

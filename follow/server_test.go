@@ -358,6 +358,11 @@ func TestServerFaults(t *testing.T) {
 
 // liar is a server that answers everything alike.
 func liar(t testing.TB, answer []byte) string {
+	return lying(t, func() []byte { return answer })
+}
+
+// lying is a server that answers whatever it likes.
+func lying(t testing.TB, answer func() []byte) string {
 	l := must(net.Listen("tcp", "127.0.0.1:0"))
 	t.Cleanup(func() { _ = l.Close() })
 	go func() {
@@ -373,7 +378,7 @@ func liar(t testing.TB, answer []byte) string {
 					if _, err := nc.Read(buf); err != nil {
 						return
 					}
-					if _, err := nc.Write(answer); err != nil {
+					if _, err := nc.Write(answer()); err != nil {
 						return
 					}
 				}

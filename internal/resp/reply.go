@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"strconv"
 )
 
@@ -35,9 +36,32 @@ type Reply struct {
 // Read reads the next reply from r in place of what p holds. Memory grows with
 // what has arrived. Errors wrap ErrReply, or are those of r; io.EOF comes only
 // if there is no reply at all.
-func (p *Reply) Read(r *bufio.Reader) error { return p.read(r, 0) }
+func (p *Reply) Read(r *bufio.Reader) error { return p.ReadWithin(r, math.MaxInt, math.MaxInt64) }
 
-func (p *Reply) read(r *bufio.Reader, depth int) error {
+// ReadWithin is Read for a reply of at most so many replies, with those in arrays, and so
+// many bytes of text, all together. It ends with ErrReply when there are more.
+func (p *Reply) ReadWithin(r *bufio.Reader, replies int, text int64) error {
+	return p.read(r, 0, &room{replies, text})
+}
+
+// room is what may come yet of a reply.
+type room struct {
+	replies int
+	text    int64
+}
+
+// take takes the room for so many bytes of text.
+func (m *room) take(n int) error {
+	if m.text -= int64(n); m.text < 0 {
+		return fmt.Errorf("%w: more text than it may have", ErrReply)
+	}
+	return nil
+}
+
+func (p *Reply) read(r *bufio.Reader, depth int, m *room) error {
+	if m.replies--; m.replies < 0 {
+		return fmt.Errorf("%w: more parts than it may have", ErrReply)
+	}
 	line, err := replyLine(r)
 	if err != nil {
 		if depth > 0 {
@@ -49,7 +73,7 @@ func (p *Reply) read(r *bufio.Reader, depth int) error {
 	line = line[1:]
 	if p.Type == '+' || p.Type == '-' {
 		p.Text = append(p.Text, line...)
-		return nil
+		return m.take(len(line))
 	}
 	n, err := strconv.ParseInt(string(line), 10, 64)
 	if err != nil {
@@ -67,9 +91,14 @@ func (p *Reply) read(r *bufio.Reader, depth int) error {
 	case n < 0 || n > maxBulk:
 		return fmt.Errorf("%w: length %d", ErrReply, n)
 	case p.Type == '$':
+		if err := m.take(int(n)); err != nil {
+			return err
+		}
 		return p.readText(r, int(n))
+	case n > int64(m.replies):
+		return fmt.Errorf("%w: %d parts, more than it may have", ErrReply, n)
 	}
-	return p.readArray(r, int(n), depth)
+	return p.readArray(r, int(n), depth, m)
 }
 
 // readText reads a string of n bytes and its line end.
@@ -87,7 +116,7 @@ func (p *Reply) readText(r *bufio.Reader, n int) error {
 }
 
 // readArray reads n replies, into those that were there before.
-func (p *Reply) readArray(r *bufio.Reader, n, depth int) error {
+func (p *Reply) readArray(r *bufio.Reader, n, depth int, m *room) error {
 	if depth == maxDepth {
 		return fmt.Errorf("%w: more than %d arrays in each other", ErrReply, maxDepth)
 	}
@@ -97,7 +126,7 @@ func (p *Reply) readArray(r *bufio.Reader, n, depth int) error {
 		} else {
 			p.Array = append(p.Array, Reply{})
 		}
-		if err := p.Array[i].read(r, depth+1); err != nil {
+		if err := p.Array[i].read(r, depth+1, m); err != nil {
 			return err
 		}
 	}

@@ -75,6 +75,29 @@ func TestReplyErrors(t *testing.T) {
 	}
 }
 
+// TestReplyWithin reads replies that have as much as they may have, and those that have more:
+// before more of them comes.
+func TestReplyWithin(t *testing.T) {
+	for _, c := range []struct {
+		in      string
+		replies int
+		text    int64
+		ok      bool
+	}{
+		{"*3\r\n:1\r\n-no\r\n$2\r\nhi\r\n", 4, 4, true},
+		{"*3\r\n:1\r\n-no\r\n$2\r\nhi\r\n", 3, 4, false},
+		{"*3\r\n:1\r\n-no\r\n$2\r\nhi\r\n", 4, 3, false},
+		{"*2\r\n*1\r\n:7\r\n*0\r\n", 4, 0, true},
+		{"*2\r\n*1\r\n:7\r\n*0\r\n", 3, 0, false},
+		{"*500000000\r\n", 100, 100, false},
+		{"$500000000\r\n", 100, 100, false},
+	} {
+		if err := new(resp.Reply).ReadWithin(reader(c.in), c.replies, c.text); c.ok != (err == nil) || err != nil && !errors.Is(err, resp.ErrReply) {
+			t.Errorf("%q within %d and %d: %v", c.in, c.replies, c.text, err)
+		}
+	}
+}
+
 func TestAppendCommand(t *testing.T) {
 	if got, want := string(resp.AppendCommand(nil, "BF.ADD", "k", "")), "*3\r\n$6\r\nBF.ADD\r\n$1\r\nk\r\n$0\r\n\r\n"; got != want {
 		t.Errorf("got %q, want %q", got, want)
