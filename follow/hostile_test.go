@@ -8,8 +8,10 @@ import (
 	"testing"
 
 	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/bloom"
 	"github.com/bloomery/bloomery/codec"
 	"github.com/bloomery/bloomery/follow"
+	"github.com/bloomery/bloomery/hashing"
 	"github.com/bloomery/bloomery/internal/memory"
 	"github.com/bloomery/bloomery/internal/news"
 	"github.com/bloomery/bloomery/internal/resp"
@@ -103,5 +105,18 @@ func TestEverMore(t *testing.T) {
 		if f, err := follow.Open(t.Context(), follow.Config{Address: "redis://" + lying(t, answer), Filter: "f"}); !errors.Is(err, bloomery.ErrCorrupt) {
 			t.Errorf("%s: %v, %v; want ErrCorrupt", name, f, err)
 		}
+	}
+}
+
+// TestClonePartsWithKey clones a copy of several parts that were made with a secret key.
+func TestClonePartsWithKey(t *testing.T) {
+	h := hashing.Keyed([16]byte{1, 2, 3})
+	f := must(bloom.Config{Capacity: 100, ErrorRate: 0.01, Hasher: h}.New())
+	f.AddString("key")
+	packed := must(codec.Compress(nil, must(f.MarshalBinary())))
+	followed := opened(t, follow.Config{Address: "redis://" + liar(t, wholes(packed, 4, 1, false)), Filter: "f", Hasher: h})
+	clone, err := followed.View().Clone()
+	if err != nil || !clone.Contains([]byte("key")) {
+		t.Errorf("the clone: %v", err)
 	}
 }

@@ -25,6 +25,7 @@ type parted struct {
 	hasher hashing.Hasher
 	views  []bloomery.View
 	data   []byte
+	given  hashing.Hasher // what the parts were opened with
 }
 
 var _ bloomery.View = (*parted)(nil)
@@ -84,7 +85,7 @@ func view(c codec.Config, data []byte) (bloomery.View, error) {
 	if len(parts) == 1 {
 		return c.View(data)
 	}
-	v := &parted{bits: uint(bits.TrailingZeros(uint(len(parts)))), data: data}
+	v := &parted{bits: uint(bits.TrailingZeros(uint(len(parts)))), data: data, given: c.Hasher}
 	for i, p := range parts {
 		part, err := c.View(p)
 		if err != nil {
@@ -160,7 +161,9 @@ func (v *parted) Verify() error {
 }
 
 // Clone returns a compose.Striped.
-func (v *parted) Clone() (bloomery.Hashed, error) { return codec.Open(v.data) }
+func (v *parted) Clone() (bloomery.Hashed, error) {
+	return codec.Config{Hasher: v.given}.Open(v.data)
+}
 
 func (v *parted) WriteTo(w io.Writer) (int64, error) {
 	n, err := w.Write(v.data)
