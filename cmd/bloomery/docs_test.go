@@ -120,7 +120,7 @@ func TestProductionRuns(t *testing.T) {
 	}
 	dir, bin := t.TempDir(), programFolder(t)
 	keys := filepath.Join(dir, "keys")
-	write(t, keys, []byte("users ~users = 000102030405060708090a0b0c0d0e0f\n"))
+	write(t, keys, []byte("users ~users:* ~staff = 000102030405060708090a0b0c0d0e0f\n"))
 	s := startChild(t, "--dir", filepath.Join(dir, "bloomery-data"), "--http", "", "--keys", keys)
 	t.Cleanup(s.kill)
 	_, port, err := net.SplitHostPort(s.addr)

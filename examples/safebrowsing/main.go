@@ -199,7 +199,7 @@ func (f figures) Table() demo.Table {
 	t.Count("clean pages", f.clean)
 	t.Count("clean pages blocked", f.blocked)
 	t.Number("second-stage calls per 1,000 clean pages", 1000*float64(f.calls)/float64(f.clean), 2)
-	t.Number("expressions a page", float64(f.lookups)/float64(f.clean), 1)
+	t.Number("expressions per page", float64(f.lookups)/float64(f.clean), 1)
 	t.Percent("false positive rate asked, of an expression", rate)
 	t.Percent("measured", float64(f.wrong)/float64(f.lookups))
 	t.Bytes("first download", f.whole)

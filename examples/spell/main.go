@@ -208,7 +208,7 @@ func (f figures) Table() demo.Table {
 	t.Percent("false positive rate asked", rate)
 	t.Percent("measured", float64(f.missed)/float64(f.missed+f.found))
 	t.Percent("right correction suggested", float64(f.fixed)/float64(f.found))
-	t.Number("suggestions an error", float64(f.suggested)/float64(f.found), 2)
+	t.Number("suggestions per error", float64(f.suggested)/float64(f.found), 2)
 	t.Percent("of them no words", float64(f.wrong)/float64(max(1, f.suggested)))
 	t.Count("unwanted words found", f.unwanted)
 	t.Count("other words blocked", f.wordsBlocked)
