@@ -184,6 +184,9 @@ func (s *server) mostText() int64 {
 // errRefused is an answer that is an error.
 var errRefused = errors.New("the server refuses")
 
+// errDown is errRefused of a node of a cluster that cannot answer now, as others may.
+var errDown = fmt.Errorf("%w for now", errRefused)
+
 // call sends a command and returns the answer. The server may take its time before it begins.
 func (s *server) call(ctx context.Context, patience time.Duration, words ...string) (*resp.Reply, error) {
 	nc := s.nc
@@ -205,6 +208,11 @@ func (s *server) call(ctx context.Context, patience time.Duration, words ...stri
 	if err != nil {
 		s.hangUp()
 		return nil, err
+	}
+	if text := string(reply.Text); reply.Type == '-' && (strings.HasPrefix(text, "CLUSTERDOWN ") || strings.HasPrefix(text, "LOADING ")) {
+		s.hangUp()
+		s.at = (s.at + 1) % len(s.addresses)
+		return nil, fmt.Errorf("%w: %s", errDown, text)
 	}
 	if reply.Type == '-' {
 		return nil, fmt.Errorf("%w: %s", errRefused, reply.Text)
@@ -243,8 +251,19 @@ func (c *steady) Read(p []byte) (int, error) {
 }
 
 // ask asks for news, waits for them if there are none, and returns the copy that they make: nil
-// if nothing has changed. What s knows of the copy changes when the answer is complete.
+// if nothing has changed. What s knows of the copy changes when the answer is complete. Each
+// address is asked once if nodes are down.
 func (s *server) ask(ctx context.Context, block time.Duration) (parts [][]byte, err error) {
+	for range s.addresses {
+		if parts, err = s.askOne(ctx, block); !errors.Is(err, errDown) {
+			break
+		}
+	}
+	return parts, err
+}
+
+// askOne is ask of the present address.
+func (s *server) askOne(ctx context.Context, block time.Duration) (parts [][]byte, err error) {
 	if s.nc != nil && block == 0 { // it may have been cut since the last update
 		if _, err := s.call(ctx, 0, "PING"); err != nil && s.nc != nil {
 			return nil, err

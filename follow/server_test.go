@@ -405,3 +405,37 @@ func TestLiars(t *testing.T) {
 		}
 	}
 }
+
+// A node that is down for now is passed over for the next address, whenever it happens.
+func TestFollowPassesNodesThatAreDown(t *testing.T) {
+	s := serving(t, server.Config{})
+	s.line("FILTER.CREATE f bloom CAPACITY 500")
+	for _, text := range []string{"-CLUSTERDOWN no majority\r\n", "-LOADING it was paused\r\n"} {
+		down := must(net.Listen("tcp", "127.0.0.1:0"))
+		var asked atomic.Int64
+		var all sync.WaitGroup
+		all.Go(func() {
+			for {
+				nc, err := down.Accept()
+				if err != nil {
+					return
+				}
+				if _, err := nc.Read(make([]byte, 4096)); err == nil {
+					asked.Add(1)
+					_, _ = io.WriteString(nc, text)
+				}
+				_ = nc.Close()
+			}
+		})
+		f := opened(t, follow.Config{Address: "redis://" + down.Addr().String() + "," + s.addr, Filter: "f", Every: -1})
+		if s.copied(f, "f"); asked.Load() != 1 {
+			t.Errorf("%q was asked %d times", text, asked.Load())
+		}
+		_, err := follow.Open(t.Context(), follow.Config{Address: "redis://" + down.Addr().String(), Filter: "f", Every: -1})
+		if err == nil || !strings.Contains(err.Error(), strings.TrimSpace(text[1:])) {
+			t.Errorf("no other address: %v", err)
+		}
+		_ = down.Close()
+		all.Wait()
+	}
+}

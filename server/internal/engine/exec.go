@@ -26,7 +26,7 @@ func (e *Engine) Exec(s *Session, w *Workspace, first int) int {
 	calls := w.Calls[first:]
 	if e.shared != nil {
 		calls = stretch(calls)
-		if s.stale = e.shared.Current(); s.stale == nil && s.owner {
+		if s.stale = e.shared.Current(); s.stale == nil && (s.owner || s.asksNews(calls)) {
 			e.freshen(s, calls)
 		}
 	}
@@ -284,6 +284,9 @@ func (e *Engine) allow(s *Session, c *Call, cmd *Command) bool {
 		return e.reject(s, c, answer.Fail(answer.TextOOM))
 	}
 	if s.stale != nil && cmd.gated && !cmd.writes() {
+		if isNews(c.Args) {
+			return e.reject(s, c, refusal.News(e.shared, s.stale))
+		}
 		return e.reject(s, c, refusal.Read(e.shared, s.stale))
 	}
 	if cmd.writes() {

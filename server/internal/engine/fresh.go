@@ -4,6 +4,7 @@ package engine
 
 import (
 	"errors"
+	"slices"
 	"sync"
 
 	"github.com/bloomery/bloomery/server/internal/answer"
@@ -22,11 +23,28 @@ func (x *Context) SetOwner(on bool) { x.s.owner = on }
 // known before calls are run what they wait for, so the next ones are run separately.
 func stretch(calls []Call) []Call {
 	for i := range calls {
+		if isNews(calls[i].Args) {
+			return calls[:max(1, i)] // they wait for more than what stands before them
+		}
 		if name := calls[i].Args[0]; answer.Is(name, "filter.read") || answer.Is(name, "rename") || answer.Is(name, "renamenx") {
 			return calls[:i+1]
 		}
 	}
 	return calls
+}
+
+// isNews reports whether a call asks what a copy of a filter lacks. It must not be told that
+// this is nothing by a machine which does not know: so it waits as the reads of owners do.
+func isNews(args [][]byte) bool { return answer.Is(args[0], "filter.news") }
+
+// asksNews reports whether news are among calls, or in a transaction that they run.
+func (s *Session) asksNews(calls []Call) bool {
+	for i := range calls {
+		if !s.multi && isNews(calls[i].Args) || s.multi && answer.Is(calls[i].Args[0], "exec") && slices.ContainsFunc(s.queue, isNews) {
+			return true
+		}
+	}
+	return false
 }
 
 // freshen waits, before calls are run, until this machine has what any machine has

@@ -87,6 +87,28 @@ func TestOwnerReads(t *testing.T) {
 	}
 }
 
+// TestNewsAreFresh asks that news wait for what any machine has acknowledged, whatever the
+// client has asked for, alone and in a transaction; and that without a majority they are
+// refused, and other reads are not.
+func TestNewsAreFresh(t *testing.T) {
+	b, d := newShared(t, 1<<30)
+	b.lines(setupLines...)
+	want := []string{"names", fmt.Sprint(b.state.Names.Lookup([]byte("f"), 0).ID, "/0")}
+	for _, lines := range [][]string{{"FILTER.NEWS f"}, {"PING", "BF.EXISTS b i", "filter.news f", "BF.EXISTS b i"}, {"MULTI", "FILTER.NEWS f", "EXEC"}} {
+		d.fresh, d.stale = nil, nil
+		if got := b.lines(lines...); strings.Contains(fmt.Sprint(got), "CLUSTERDOWN") || !slices.Equal(d.fresh, want) {
+			t.Errorf("%q wait for %v, want %v: %.200q", lines, d.fresh, want, got)
+		}
+		d.stale = fmt.Errorf("%w: test", door.ErrDown)
+		if got := b.lines(lines...); !strings.Contains(fmt.Sprint(got), "-CLUSTERDOWN This node cannot tell whether a copy lacks something: ask another one (test)") {
+			t.Errorf("%q without a majority = %.200q", lines, got)
+		}
+	}
+	if got := b.lines("BF.EXISTS b i", "FILTER.NEWS f", "BF.EXISTS b i"); got[0] != ":1" || got[2] != ":1" {
+		t.Errorf("other reads without a majority: %q", got)
+	}
+}
+
 // TestReplicas asks that a filter knows how many nodes hold it. There are three nodes, one
 // has left, and all of them hold every filter: fewer cannot be asked for.
 func TestReplicas(t *testing.T) {

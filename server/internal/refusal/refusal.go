@@ -47,6 +47,14 @@ func Read(shared door.Shared, err error) answer.Reply {
 	return answer.Fail("CLUSTERDOWN The read cannot be brought up to date; FILTER.READ LOCAL reads what is here (" + Cause(err) + ")")
 }
 
+// News is Read for news of a filter: they are never answered from what is here alone.
+func News(shared door.Shared, err error) answer.Reply {
+	if errors.Is(err, door.ErrBehind) || shared.Current() != nil {
+		return Read(shared, err)
+	}
+	return answer.Fail("CLUSTERDOWN This node cannot tell whether a copy lacks something: ask another one (" + Cause(err) + ")")
+}
+
 // Record is the one place that answers a record that was not kept, or of
 // which nobody knows.
 func Record(shared door.Shared, err error) answer.Reply {

@@ -62,6 +62,24 @@ func TestRead(t *testing.T) {
 	}
 }
 
+// TestNews asks for the code of news that nobody can bring up to date.
+func TestNews(t *testing.T) {
+	down, behind := fmt.Errorf("%w: no leader", door.ErrDown), fmt.Errorf("%w: it starts", door.ErrBehind)
+	for _, tt := range []struct {
+		shared node
+		err    error
+		want   string
+	}{
+		{node{}, down, "CLUSTERDOWN This node cannot tell whether a copy lacks something: ask another one (no leader)"},
+		{node{lacks: down}, down, "CLUSTERDOWN This node no longer serves (no leader)"},
+		{node{lacks: behind}, behind, "LOADING it starts"},
+	} {
+		if got := refusal.News(tt.shared, tt.err).Text; got != tt.want {
+			t.Errorf("news: %s, want %s", got, tt.want)
+		}
+	}
+}
+
 // TestNoRoom tells a want of memory from other errors.
 func TestNoRoom(t *testing.T) {
 	for err, want := range map[error]bool{
