@@ -112,6 +112,10 @@ func TestNewsWaitEnds(t *testing.T) {
 	answered(nothing)
 	other := dial(t, addr)
 	send(wait)
+	other.expect("+OK\r\n", "RENAME", "f", "g")
+	answered("-ERR not found\r\n")
+	other.expect("+OK\r\n", "RENAME", "g", "f")
+	send(wait)
 	other.expect(":1\r\n", "DEL", "f")
 	answered("-ERR not found\r\n")
 }

@@ -280,6 +280,16 @@ func (r *ring) after(s *State, body Body, res *Result) {
 	}
 }
 
+// renamed has whoever waits for news of an entry look again, which has another name now.
+func (s *State) renamed(e *catalog.Entry) {
+	if e.Kind != catalog.Filter {
+		return
+	}
+	if n, f := s.News(e), s.onNews.Load(); n != nil && f != nil {
+		(*f)(n)
+	}
+}
+
 // current forgets everything if something has got past the ring. The caller holds the lock of
 // the part.
 func (r *ring) current() {
