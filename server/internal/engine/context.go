@@ -173,6 +173,9 @@ func (x *Context) Unhold(n int) {
 	x.e.Hold(x.s, -n)
 }
 
+// Held returns how many bytes Hold has counted.
+func (x *Context) Held() int { return x.s.replyBytes }
+
 // Alone reports whether this runs inside a transaction: nobody else runs, and
 // nothing may wait.
 func (x *Context) Alone() bool { return x.s.alone }

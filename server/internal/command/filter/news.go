@@ -55,7 +55,6 @@ const (
 
 // parseNews reads the arguments. It returns the error text, or "".
 func parseNews(args [][]byte) (v newsCall, text string) {
-	v.most = usualNews
 	for args = args[2:]; len(args) > 0; args = args[2:] {
 		if len(args) == 1 {
 			return v, answer.TextSyntax
@@ -76,7 +75,7 @@ func parseNews(args [][]byte) (v newsCall, text string) {
 		case answer.Is(args[0], "block") && v.block == 0:
 			text = number(args[1], &n, 1, maxBlock, "BLOCK")
 			v.block = time.Duration(n) * time.Millisecond
-		case answer.Is(args[0], "max") && v.most == usualNews:
+		case answer.Is(args[0], "max") && v.most == 0:
 			text = number(args[1], &n, 64, usualNews, "MAX")
 			v.most = int(n)
 		default:
@@ -85,6 +84,9 @@ func parseNews(args [][]byte) (v newsCall, text string) {
 		if text != "" {
 			return v, text
 		}
+	}
+	if v.most == 0 {
+		v.most = usualNews
 	}
 	return v, ""
 }
@@ -137,11 +139,18 @@ func runNews(x *engine.Context, c *engine.Call) {
 	if !g.gather() {
 		return
 	}
-	if waits && len(g.pieces) == 0 {
-		x.Contents().Park()
-		return
+	now := entry
+	if waits && len(g.pieces) == 0 { // whoever took the name away before the call waited has woken nobody
+		x.Look(func() { now = x.Names().Read(c.Args[1]) })
 	}
-	c.Answer(g.reply(string(c.Args[1])))
+	switch {
+	case now == nil:
+		c.Fail(answer.TextNotFound)
+	case waits && len(g.pieces) == 0 && now == entry:
+		x.Contents().Park()
+	default:
+		c.Answer(g.reply(string(c.Args[1])))
+	}
 }
 
 // gathering is news that are put together.
@@ -149,7 +158,7 @@ type gathering struct {
 	x      *engine.Context
 	c      *engine.Call
 	news   *store.News
-	left   int // bytes
+	left   int // bytes, also of what is compressed
 	token  news.Token
 	more   bool
 	pieces []news.Piece
@@ -179,8 +188,12 @@ func (g *gathering) gather() bool {
 		}
 		switch {
 		case !known:
-			data, next, ok := g.whole(i)
-			if !ok {
+			data, next, err := g.whole(i, packing)
+			if errors.Is(err, store.ErrMemory) && len(g.pieces) > 0 {
+				g.more = true // there is memory again when this answer is written
+				return true
+			}
+			if g.failed(err) {
 				return false
 			}
 			packed, err := codec.Compress(nil, data)
@@ -189,6 +202,7 @@ func (g *gathering) gather() bool {
 				return false
 			}
 			g.put(i, news.Whole, packed, next)
+			g.left -= max(0, len(data)-len(packed)) // it was the work, however little is left of it
 		case len(changes.Values) == 0:
 		case !g.x.Hold(9 * len(changes.Values)):
 			g.c.Fail(answer.TextOOM)
@@ -210,13 +224,16 @@ func (g *gathering) put(part int, form string, data []byte, next uint64) {
 	g.token.Numbers[part] = next
 }
 
-// whole returns the encoding of a part, and the number of the next change. It reports false if
-// it has answered.
-func (g *gathering) whole(part int) (data []byte, next uint64, ok bool) {
-	size := 0
-	next, err := g.news.Whole(part, func(f bloomery.Hashed) error {
-		size = int(f.Stats().Bytes)
-		if !g.x.Hold(3*size + size>>3 + 8192) {
+// packing is how many times the size of a part is held while it is compressed for an answer:
+// its encoding, what that becomes, and the answer.
+const packing = 3
+
+// whole returns the encoding of a part, and the number of the next change. It holds times the
+// size of the part, and a little.
+func (g *gathering) whole(part, times int) (data []byte, next uint64, err error) {
+	next, err = g.news.Whole(part, func(f bloomery.Hashed) error {
+		size := int(f.Stats().Bytes)
+		if !g.x.Hold(times*size + size>>3 + 8192) {
 			return store.ErrMemory
 		}
 		w, ok := f.(io.WriterTo)
@@ -228,29 +245,39 @@ func (g *gathering) whole(part int) (data []byte, next uint64, ok bool) {
 		data = b.Bytes()
 		return err
 	})
+	return data, next, err
+}
+
+// failed reports whether a part could not be read, or the client has left. It has answered then.
+func (g *gathering) failed(err error) bool {
 	switch {
 	case errors.Is(err, store.ErrRetry): // it was removed meanwhile
 		g.c.Fail(answer.TextNotFound)
-		return nil, 0, false
+		return true
 	case err != nil:
 		g.c.Fail(failure(err))
-		return nil, 0, false
+		return true
 	}
-	return data, next, !g.x.GaveUp(g.c)
+	return g.x.GaveUp(g.c)
 }
 
-// same makes the token that of a copy with a sum if the filter has the same sum now. It
-// reports false if it has answered.
+// same makes the token that of a copy with a sum if the filter has the same sum now. Without
+// memory to find that out, it has not. It reports false if it has answered.
 func (g *gathering) same(sum string) bool {
 	numbers := make([]uint64, len(g.token.Numbers))
 	h := sha256.New()
 	for i := range numbers {
-		data, next, ok := g.whole(i)
-		if !ok {
+		held := g.x.Held()
+		data, next, err := g.whole(i, 1)
+		if errors.Is(err, store.ErrMemory) {
+			return true
+		}
+		if g.failed(err) {
 			return false
 		}
 		h.Write(data)
 		numbers[i] = next
+		g.x.Unhold(g.x.Held() - held)
 	}
 	if hex.EncodeToString(h.Sum(nil)) == sum {
 		g.token.Numbers = numbers

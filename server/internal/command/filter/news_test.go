@@ -301,6 +301,8 @@ func TestNewsRefuses(t *testing.T) {
 		"FILTER.NEWS f MAX 1e9":                     "-ERR MAX",
 		"FILTER.NEWS f MORE 1":                      "-ERR syntax error",
 		"FILTER.NEWS f SINCE " + token + " SINCE x": "-ERR syntax error",
+		"FILTER.NEWS f MAX 16777216 MAX 64":         "-ERR syntax error",
+		"FILTER.NEWS f BLOCK 1 BLOCK 1":             "-ERR syntax error",
 	} {
 		if got := b.Line(line); !strings.HasPrefix(got, want) {
 			t.Errorf("%s = %s, want %s", line, got, want)
@@ -395,4 +397,39 @@ func TestNewsAreShort(t *testing.T) {
 		t.Errorf("1,000 keys more take %d bytes of %s, want at most 6,500 of bits", f.bytes, f.forms)
 	}
 	f.equal(t, b, "f", "with 1,000 keys more")
+}
+
+// The sum of a copy is found part by part, with little memory; without that the answer is all.
+func TestNewsSumInLittleMemory(t *testing.T) {
+	for _, tt := range []struct {
+		memory int64
+		parts  int
+		forms  string
+	}{{32 << 20, 8, ""}, {14 << 20, 8, ""}, {32 << 20, 1, ""}} {
+		b := commandtest.New(t, tt.memory)
+		b.OK(t, fmt.Sprintf("FILTER.CREATE f bloom CAPACITY 4000000 ERROR 0.01 PARTS %d", tt.parts)) // 5 MB
+		b.Line("FILTER.ADD f a b c")
+		var f follower
+		f.ask(t, b, "f")
+		f.token = news.New(7, tt.parts).String() // as after a start
+		if f.ask(t, b, "f", "SUM", f.sum()); f.forms != tt.forms {
+			t.Errorf("%d bytes, %d parts: an equal copy gets %q", tt.memory, tt.parts, f.forms)
+		}
+		b.Line("PING") // what was held for the last answer is given back
+		if held := b.Engine.Budget.Clients(); held != 0 {
+			t.Errorf("%d bytes stay held", held)
+		}
+	}
+}
+
+// One answer has parts up to MAX by their sizes, not by what is left of them when compressed.
+func TestNewsMaxBoundsTheWork(t *testing.T) {
+	b := commandtest.New(t, 1<<30)
+	b.OK(t, "FILTER.CREATE f bloom CAPACITY 400000 ERROR 0.01 PARTS 4") // of 128 KB each, and empty
+	for most, want := range map[int]int{64: 1, 100_000: 1, 200_000: 2, 10_000_000: 4} {
+		r := b.Exec(commandtest.Bytes([]string{"FILTER.NEWS", "f", "MAX", fmt.Sprint(most)}))[0]
+		if got := len(r.Elems[2].Elems); got != want || (r.Elems[1].N == 1) != (want < 4) {
+			t.Errorf("MAX %d: %d parts, want %d, more is %d", most, got, want, r.Elems[1].N)
+		}
+	}
 }
