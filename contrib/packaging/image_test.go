@@ -158,3 +158,19 @@ func TestVerifyRelease(t *testing.T) {
 		}
 	}
 }
+
+func TestVerifyReleaseArguments(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("there may be no sh")
+	}
+	for want, args := range map[string][]string{
+		"usage: ":                            nil,
+		"usage: verify-release":              {"key.pub", ".", "more"},
+		"the key file none.pub is not there": {"none.pub", t.TempDir()},
+	} {
+		out, err := exec.CommandContext(t.Context(), "sh", append([]string{"../../scripts/verify-release"}, args...)...).CombinedOutput()
+		if err == nil || !strings.Contains(string(out), want) {
+			t.Errorf("%q: %v, %s, want %q", args, err, out, want)
+		}
+	}
+}
