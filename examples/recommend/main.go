@@ -182,7 +182,7 @@ func (f figures) Table() demo.Table {
 	t.Percent("false positive rate asked, of a full filter", rate)
 	t.Percent("measured", float64(f.wrong)/float64(f.users*items))
 	t.Count("round trips", f.trips)
-	t.Varying("bytes a user", demo.Count(f.bytes/f.users)) // less where pointers are short
+	t.Varying("bytes per user", demo.Count(f.bytes/f.users)) // less where pointers are short
 	t.Count("in one filter of all pairs", f.large/f.users)
 	t.Varying("in sets of a Go program", demo.Count(f.sets/f.users))
 	return t

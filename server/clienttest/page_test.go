@@ -85,16 +85,16 @@ func goOfPage(ctx context.Context, addr string) ([]bool, error) {
 	c := redis.NewClient(&redis.Options{Addr: addr, MaxRetries: 3})
 	defer c.Close()
 	_, err := c.Pipelined(ctx, func(p redis.Pipeliner) error { // one round trip
-		p.BFReserve(ctx, "users", 0.01, 1_000_000)
-		p.BFMAdd(ctx, "users", "alice", "bob")
-		p.BFAdd(ctx, "users", "dave")
-		p.Do(ctx, "FILTER.CREATE", "visitors", "window", "SPAN", "24h")
+		p.BFReserve(ctx, "users:go", 0.01, 1_000_000)
+		p.BFMAdd(ctx, "users:go", "alice", "bob")
+		p.BFAdd(ctx, "users:go", "dave")
+		p.Do(ctx, "FILTER.CREATE", "visitors:go", "window", "SPAN", "24h")
 		return nil
 	})
 	if err != nil {
 		return nil, err // that of the first command that failed
 	}
-	return c.BFMExists(ctx, "users", "alice", "dave", "nobody").Result() // true, true, false
+	return c.BFMExists(ctx, "users:go", "alice", "dave", "nobody").Result() // true, true, false
 }
 
 func TestPageGo(t *testing.T) {
