@@ -112,7 +112,7 @@ func (a asked) close() {
 }
 
 // mapFilter maps the filter in a file, and verifies it if asked to: what is
-// damaged would forget keys. A transport form is read into memory.
+// damaged would forget keys. A transport form, and stripes, are read into memory.
 func mapFilter(ctx context.Context, name string, h hashing.Hasher, verify bool) (asked, error) {
 	info, err := headOf(name)
 	if err != nil {
@@ -123,6 +123,10 @@ func mapFilter(ctx context.Context, name string, h hashing.Hasher, verify bool) 
 		return asked{Hashed: f}, err
 	}
 	m, err := file.Map(name, codec.Config{Hasher: hasherFor(info, h)})
+	if errors.Is(err, bloomery.ErrIncompatible) { // it has no view
+		f, err := openFilter(ctx, name, h)
+		return asked{Hashed: f}, err
+	}
 	if err != nil {
 		return asked{}, about(name, err)
 	}

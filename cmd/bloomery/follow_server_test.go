@@ -52,6 +52,17 @@ func TestFollowServer(t *testing.T) {
 	if code, _, errOut := cli(t.Context(), "check", name, "second"); code != 0 {
 		t.Errorf("the copy lacks what was added: %d, %q", code, errOut)
 	}
+	ask("FILTER.CREATE parts cuckoo CAPACITY 1000 PARTS 4", "FILTER.ADD parts first second")
+	parts := filepath.Join(t.TempDir(), "parts.bf")
+	if code, _, errOut := cli(t.Context(), "follow", "--once", "-o", parts, at, "parts"); code != 0 {
+		t.Fatalf("follow --once of four parts = %d, %q", code, errOut)
+	}
+	if code, out, errOut := cli(t.Context(), "check", parts, "first", "third", "second"); code != 0 || out != "first\nsecond\n" {
+		t.Errorf("check of a copy of four parts = %d, %q, %q", code, out, errOut)
+	}
+	if code, out, errOut := cli(t.Context(), "inspect", parts); code != 0 || !strings.Contains(out, "2 of 1,") || !strings.Contains(out, "sound\n") {
+		t.Errorf("inspect of a copy of four parts = %d, %q, %q", code, out, errOut)
+	}
 	for _, bad := range []struct {
 		args []string
 		code int

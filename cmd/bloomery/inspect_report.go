@@ -83,9 +83,10 @@ func (r *inspected) print(s *shell) error {
 		}
 		row("hash", "%s, fingerprint %016x", name, i.Check)
 	}
-	if r.filter.Hashed == nil {
+	if r.filter.Hashed == nil && i.Capacity > 0 { // the header of stripes does not say it
 		row("made for", "%s keys at %s", grouped(i.Capacity), rateText(i.Rate))
-	} else {
+	}
+	if r.filter.Hashed != nil {
 		r.printStats(s, row)
 	}
 	row("checksum", "%016x", i.Identity)
