@@ -48,7 +48,7 @@ func (t *table) mostRun(counts bool) int {
 	case t.ragged:
 		return raggedRun
 	}
-	return min(countedKeys, 1<<t.width) * t.longestEntry()
+	return min(countedKeys, 1<<min(t.width, 30)) * t.longestEntry() // an int may have 32 bits
 }
 
 // mostStretch returns how many blocks may run over in a row with so many slots in use, with counts or

@@ -2,6 +2,7 @@ package main
 
 import (
 	"math"
+	"strconv"
 	"testing"
 
 	"github.com/bloomery/bloomery/examples/internal/demo"
@@ -21,7 +22,7 @@ func TestAdcap(t *testing.T) {
 	if f.known == 0 || f.late == 0 || f.shown == 0 || f.offers != f.shown+f.known+f.late+f.wrong {
 		t.Errorf("figures %+v", f)
 	}
-	if 5*f.window > f.exactMap {
+	if strconv.IntSize == 64 && 5*f.window > f.exactMap { // maps are smaller on 32 bits
 		t.Errorf("the window takes %d bytes, the map %d: want a fifth at most", f.window, f.exactMap)
 	}
 	f.Table().Documented(t)

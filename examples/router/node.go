@@ -40,8 +40,8 @@ func fill(s size, rows int) []*node {
 			if c == 1 && i%100 == 1 {
 				continue
 			}
-			n := nodes[(int(h%uint64(s.nodes))+c*(1+int(h>>40)%(s.nodes-1)))%s.nodes]
-			n.tables[int(h>>20)%s.tables].rows[key] = "value of " + key
+			n := nodes[(int(h%uint64(s.nodes))+c*(1+int((h>>40)%uint64(s.nodes-1))))%s.nodes]
+			n.tables[int((h>>20)%uint64(s.tables))].rows[key] = "value of " + key
 		}
 	}
 	return nodes
