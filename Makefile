@@ -143,6 +143,7 @@ clients: ## the server under four Go clients and a cluster under redis-py; the p
 	@scripts/need-redis-py
 	@scripts/need-redis redis-cli
 	@scripts/need-node-redis
+	go test -vet=off -run TestProductionRuns ./cmd/bloomery
 	go test -vet=off -run Python ./contrib/readers
 	cd server/clienttest && go test -vet=off ./...
 

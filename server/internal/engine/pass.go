@@ -45,7 +45,7 @@ const (
 	textAnswer  = "ERR the answer has %d bytes, and nodes pass on %d at most: ask a node that holds the contents: %s"
 	textDone    = "ERR the command was done, and its answer of %d bytes is not passed on between nodes: they pass on %d at most"
 	textMoving  = "CLUSTERDOWN contents of this key are being moved between nodes: send it again"
-	// mostLooks is how often a call is passed on because of a move.
+	// mostLooks is how often a call is passed on because of a move, or of nodes that are silent.
 	mostLooks = 16
 )
 
@@ -143,8 +143,9 @@ func (e *Engine) askOne(q *question) bool {
 	q.Brief = !q.only && !q.Writes
 	a, err := e.router.Ask(q.nodes, &q.Question)
 	if err != nil && !q.only && (!q.Writes || errors.Is(err, door.ErrDown)) {
-		for _, p := range q.of {
+		for i, p := range q.of {
 			p.avoid = q.nodes // others hold some of it
+			q.calls[i].looks++
 		}
 		return false
 	}
