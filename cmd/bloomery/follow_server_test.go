@@ -17,8 +17,8 @@ func TestFollowServer(t *testing.T) {
 	r := bufio.NewReader(nc)
 	ask := func(commands ...string) {
 		t.Helper()
-		if _, err := talk(nc, r, commands...); err != nil {
-			t.Fatal(err)
+		if replies, err := talk(nc, r, commands...); err != nil || strings.Contains(strings.Join(replies, ""), "-") {
+			t.Fatal(replies, err)
 		}
 	}
 	ask("FILTER.CREATE seen cuckoo CAPACITY 1000", "FILTER.ADD seen first")

@@ -145,22 +145,42 @@ func talk(nc net.Conn, r *bufio.Reader, commands ...string) ([]string, error) {
 	}
 	var replies []string
 	for range commands {
-		line, err := r.ReadString('\n')
+		line, err := reply(r)
 		if err != nil {
 			return replies, err
 		}
-		if n, bulk := strings.CutPrefix(line, "$"); bulk {
-			if size, _ := strconv.Atoi(strings.TrimSpace(n)); size >= 0 {
-				data := make([]byte, size+2)
-				if _, err := io.ReadFull(r, data); err != nil {
-					return replies, err
-				}
-				line = string(data)
-			}
-		}
-		replies = append(replies, strings.TrimSpace(line))
+		replies = append(replies, line)
 	}
 	return replies, nil
+}
+
+// reply reads one reply: a line or a bulk string without its end, or the elements of an array
+// with spaces between them.
+func reply(r *bufio.Reader) (string, error) {
+	line, err := r.ReadString('\n')
+	if err != nil {
+		return "", err
+	}
+	line = strings.TrimSpace(line)
+	size, err := strconv.Atoi(line[1:])
+	switch {
+	case err != nil || size < 0:
+	case line[0] == '$':
+		data := make([]byte, size+2)
+		if _, err := io.ReadFull(r, data); err != nil {
+			return "", err
+		}
+		line = strings.TrimSpace(string(data))
+	case line[0] == '*':
+		parts := make([]string, size)
+		for i := range parts {
+			if parts[i], err = reply(r); err != nil {
+				return "", err
+			}
+		}
+		line = strings.Join(parts, " ")
+	}
+	return line, nil
 }
 
 // writer adds numbers to filters and remembers when each was answered.
