@@ -54,10 +54,10 @@ const (
 // exclusion.
 type Corrected struct {
 	corrected
-	blocked *bloom.Filter   // the filter, if it is one
-	inserts []atomic.Uint64 // nil if the filter takes no keys
-	life    uint64          // random, never 0: moments of others are refused
-	most    int             // reports
+	bare    atomic.Pointer[bloom.Filter] // the filter, if it is one and there are no reports
+	inserts []atomic.Uint64              // nil if the filter takes no keys
+	life    uint64                       // random, never 0: moments of others are refused
+	most    int                          // reports
 
 	reporting atomic.Bool // a report is being taken
 	mu        sync.Mutex  // guards what follows and every change of reports
@@ -107,7 +107,7 @@ func newCorrected(reports int, f bloomery.Hashed) (*Corrected, error) {
 		return nil, err
 	}
 	c := &Corrected{corrected: corrected{filter: f, hasher: hasher}, life: rand.Uint64() | 1, most: reports}
-	c.blocked, _ = f.(*bloom.Filter)
+	c.publish(nil)
 	if writable(0, f) == nil {
 		c.inserts = make([]atomic.Uint64, counters)
 	}
@@ -143,18 +143,24 @@ func (c *corrected) ContainsHash(h uint64) bool {
 	return c.filter != nil && c.filter.ContainsHash(h) && !c.denies(h)
 }
 
-// ContainsHash is Contains for a key whose hash is h. It is not that of corrected by way of
-// embedding, which would be a call more; and the filter that is corrected most is called by
-// its type, so that the compiler puts it here.
+// ContainsHash is Contains for a key whose hash is h. Before the first report the filter that is
+// corrected most is called by its type, so that the compiler puts it here: a load and a branch
+// are all that is there besides.
 func (c *Corrected) ContainsHash(h uint64) bool {
-	if c.blocked == nil {
-		return c.corrected.ContainsHash(h)
+	if f := c.bare.Load(); f != nil {
+		return f.ContainsHash(h)
 	}
-	if !c.blocked.ContainsHash(h) {
-		return false
+	return c.corrected.ContainsHash(h)
+}
+
+// publish replaces the reports. The lock is held, or there is no other user.
+func (c *Corrected) publish(r *reportSet) {
+	c.reports.Store(r)
+	var bare *bloom.Filter
+	if r == nil {
+		bare, _ = c.filter.(*bloom.Filter)
 	}
-	r := c.reports.Load()
-	return r == nil || !r.has(h)
+	c.bare.Store(bare)
 }
 
 // denies reports whether h was reported.
@@ -258,7 +264,7 @@ func (c *Corrected) hold(h uint64) {
 	r := c.reports.Load()
 	if r == nil {
 		r = &reportSet{newTable(leastSlots), newTable(leastSlots)}
-		c.reports.Store(r)
+		c.publish(r)
 	}
 	if r.has(h) { // two have reported it at once
 		return
@@ -268,12 +274,12 @@ func (c *Corrected) hold(h uint64) {
 		c.dropped += uint64(r.old.len())
 		r = &reportSet{newTable(leastSlots), young}
 		young = r.young.(*table)
-		c.reports.Store(r)
+		c.publish(r)
 	}
 	if young.full() {
 		young = young.grown()
 		young.put(h)
-		c.reports.Store(&reportSet{young, r.old})
+		c.publish(&reportSet{young, r.old})
 		return
 	}
 	young.put(h)

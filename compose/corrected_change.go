@@ -143,7 +143,7 @@ func (c *Corrected) Clear() {
 	}
 	f.Clear()
 	c.outdate()
-	c.reports.Store(nil)
+	c.publish(nil)
 }
 
 // outdate makes all moments before now outdated.

@@ -133,7 +133,7 @@ func (p *correctedParts) corrected(what string) (*Corrected, error) {
 		return nil, fmt.Errorf("compose: %s corrected: %w: %w", what, bloomery.ErrCorrupt, err)
 	}
 	if len(p.old)+len(p.young) > 0 {
-		c.reports.Store(&reportSet{tableOf(p.young.appendTo(nil)), tableOf(p.old.appendTo(nil))})
+		c.publish(&reportSet{tableOf(p.young.appendTo(nil)), tableOf(p.old.appendTo(nil))})
 	}
 	return c, nil
 }

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/bloomery/bloomery/bench/internal/timing"
 	"github.com/bloomery/bloomery/codec/file"
 	"github.com/bloomery/bloomery/exact"
 	"github.com/bloomery/bloomery/hashing"
@@ -116,11 +117,11 @@ func exactMozilla(ctx context.Context, b *bench) error {
 		return err
 	}
 	there := spread(in)
-	lookups(b, exact128, single, b.pass(), there, out, each(f.ContainsHash))
-	lookups(b, firstStage, single, b.pass(), there, out, each(first.ContainsHash))
-	lookups(b, exact128, batch, b.pass(), there, out, f.ContainsHashes)
-	lookups(b, firstStage, batch, b.pass(), there, out, first.ContainsHashes)
-	b.turns(b.rounds)
+	lookups(b, exact128, single, timing.Batch, there, out, each(f.ContainsHash))
+	lookups(b, firstStage, single, timing.Batch, there, out, each(first.ContainsHash))
+	lookups(b, exact128, batch, timing.Batch, there, out, f.ContainsHashes)
+	lookups(b, firstStage, batch, timing.Batch, there, out, first.ContainsHashes)
+	b.turns(100 * b.rounds) // short passes, and many: a tenth is at stake
 	return nil
 }
 
@@ -164,15 +165,15 @@ func mapTimes(ctx context.Context, b *bench) error {
 		}
 	}
 	b.note(valueMap, wrongValues, float64(wrong))
-	there, got := spread(hs), make([]uint32, b.pass())
-	lookups(b, valueMap, single, b.pass(), there, others, each(func(h uint64) bool {
+	there, got := spread(hs), make([]uint32, timing.Batch)
+	lookups(b, valueMap, single, timing.Batch, there, others, each(func(h uint64) bool {
 		_, ok := m.GetHash(h)
 		return ok
 	}))
-	lookups(b, columns16, single, b.pass(), there, others, each(f.ContainsHash))
-	lookups(b, valueMap, batch, b.pass(), there, others, func(dst []bool, hs []uint64) { m.GetHashes(got[:len(hs)], dst, hs) })
-	lookups(b, columns16, batch, b.pass(), there, others, f.ContainsHashes)
-	b.turns(b.rounds)
+	lookups(b, columns16, single, timing.Batch, there, others, each(f.ContainsHash))
+	lookups(b, valueMap, batch, timing.Batch, there, others, func(dst []bool, hs []uint64) { m.GetHashes(got[:len(hs)], dst, hs) })
+	lookups(b, columns16, batch, timing.Batch, there, others, f.ContainsHashes)
+	b.turns(100 * b.rounds) // short passes, and many: a tenth is at stake
 	return nil
 }
 
