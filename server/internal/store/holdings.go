@@ -87,6 +87,12 @@ func (h *Holdings) Everything() bool {
 	return !slices.ContainsFunc(h.copies, func(c ownCopy) bool { return c.phase != Holds || !c.whole })
 }
 
+// Lacks reports whether something is not here of a shard that the node holds, as the table says.
+// Without holdings nothing is.
+func (h *Holdings) Lacks() bool {
+	return h != nil && slices.ContainsFunc(h.copies, func(c ownCopy) bool { return c.phase == Holds && !c.whole })
+}
+
 // Learns returns the number of the copy that the node is to learn, 0 if it is to learn none
 // or has learned it.
 func (h *Holdings) Learns(shard int) (since uint64) {

@@ -228,3 +228,61 @@ func FuzzLoan(f *testing.F) {
 		}
 	})
 }
+
+// TestFetchedFromBefore asks that a node which has lost contents that it had learned, and fetches a
+// snapshot from before contents were spread, does not go on to hold what it lacks: nobody else would
+// learn it, and nobody retire.
+func TestFetchedFromBefore(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		log, peers := memlog.New(1, memlog.Faults{}), &memlog.Peers{}
+		var nodes [3]*Door
+		for i := range nodes {
+			nodes[i] = openShards(t, log, Config{Lanes: 2, Peers: peers, Name: fmt.Sprint("n", i)}, true)
+		}
+		names(t, nodes[0], &store.Level{Level: store.LevelShards})
+		made := &door.Op{Record: store.Record{Body: &store.MakeCuckoo{Name: []byte("c"), Params: cuckooOf}}}
+		if err := do(nodes[0], made); err != nil {
+			t.Fatal(err)
+		}
+		id, shard := made.Result.Entry.ID, store.PartOf(made.Result.Entry).Shard()
+		time.Sleep(time.Second) // all know it
+		if err := errors.Join(nodes[0].Snapshot(), nodes[1].Snapshot()); err != nil {
+			t.Fatal(err)
+		}
+		names(t, nodes[0], &store.ShardCopies{Copies: 2})
+		names(t, nodes[0], &store.ShardRetire{Node: 3, Shard: uint64(shard), Version: nodes[0].state.Roster().Shards.Places[shard].Version})
+		time.Sleep(time.Second)
+		nodes[2].retireShards(t.Context())
+		time.Sleep(time.Second)
+		toLearn(t, nodes, shard)
+		time.Sleep(time.Second)
+		if nodes[2].learnShards(t.Context()); phaseOf(nodes[2], shard) != store.Holds {
+			t.Fatal("the shard is not learned")
+		}
+		insert(t, nodes[0], id, 7)
+
+		files := folderOf(nodes[2])
+		nodes[2].config.Log.(*memlog.Node).Kill()
+		_ = nodes[2].Close()
+		list, _ := files.List()
+		for _, name := range list {
+			if _, part := folder.ParsePartName(name); part {
+				_ = files.Remove(name)
+			}
+		}
+		c := openShards(t, log, Config{Peers: peers, Name: "n2", Files: files}, true)
+		if h := c.state.Holdings(); h.Answers(shard) || phaseOf(c, shard) != 0 {
+			t.Errorf("it holds a shard that it has lost: phase %d", phaseOf(c, shard))
+		}
+		time.Sleep(time.Second)
+		if h := c.state.Holdings(); len(h.Held()) > 0 || phaseOf(nodes[0], shard) != store.Holds {
+			t.Errorf("it has %d shards, and others phase %d", len(h.Held()), phaseOf(nodes[0], shard))
+		}
+		nodes[2] = c
+		toLearn(t, nodes, shard)
+		time.Sleep(time.Second)
+		if c.learnShards(t.Context()); !c.state.Holdings().Answers(shard) || store.PartOf(c.state.Names.ByID(id)).Cuckoo().Items() != 1 {
+			t.Error("it does not learn the shard again")
+		}
+	})
+}

@@ -168,7 +168,7 @@ func (s *sim) laws(lane int, below uint64) {
 		has := !isSnapshot(m)
 		if isSnapshot(m) {
 			known, _, _, err := laneStates(m)
-			has = err != nil || m.Lanes[0].Seq >= seq || !known.Spread()
+			has = err != nil || m.Lanes[0].High >= seq || !known.Spread() // a node that is dead may have known more than those that live
 		}
 		for shard := range placement.Shards {
 			c := r.Shards.Places[shard].Copy(m.Node)

@@ -321,9 +321,23 @@ func (d *Door) join(ctx context.Context) error {
 	return nil
 }
 
-// begin gets a session. From then on what earlier processes of this node have sent to
-// the catalogue counts no more.
+// begin gets a session. A node that had to fetch what it has says so with it: the contents of
+// shards are not here, whatever the table says. What it has fetched may be older than that table.
+// Only behind its session is it known what the table says of it, since up to there an earlier
+// process may have said that it holds a shard.
 func (d *Door) begin(ctx context.Context) error {
+	fetched := d.keep.found != nil && d.keep.found.Fetched
+	if err := d.beginSession(ctx, fetched); err != nil || !d.state.Holdings().Lacks() {
+		return err
+	}
+	d.config.Slog.Warn("this node lacks contents that it has held; it learns its shards again")
+	d.session.Store(0) // no process has superseded this one
+	return d.beginSession(ctx, true)
+}
+
+// beginSession gets a session. From then on what earlier processes of this node have sent to
+// the catalogue counts no more.
+func (d *Door) beginSession(ctx context.Context, empty bool) error {
 	nonce, number := int64(random()), d.number.Load()
 	nonces, err := readSessions(d.config.Files)
 	if err == nil {
@@ -333,7 +347,6 @@ func (d *Door) begin(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("session: %w", err)
 	}
-	empty := d.keep.found != nil && d.keep.found.Fetched
 	err = d.request(ctx, func() store.Record {
 		last := d.state.Roster().Member(number).Session
 		return store.Record{Body: &store.Session{Node: uint64(number), Nonce: nonce, Last: last, Empty: empty}}
