@@ -87,8 +87,9 @@ certificates for TLS between nodes are derived from it.`,
 
 func newClusterStatus() *cobra.Command {
 	var o connectFlags
+	var key string
 	cmd := &cobra.Command{
-		Use:   "status [--addr HOST:PORT]",
+		Use:   "status [--why KEY] [--addr HOST:PORT]",
 		Short: "Show the nodes and lanes of a cluster",
 		Long: `status asks a node how its cluster is doing and prints the nodes and the
 lanes, which are the streams that carry the writes: CAT has the names, D1 and
@@ -114,14 +115,28 @@ Where contents are spread over nodes (cluster copies), SHARDS is how many of
 1,024 shards of them a node holds, and LEARNS how many it is getting from
 others.
 
+--why KEY prints where a key lies in place of that, as the node sees it: the
+nodes that hold its parts, learn them or let go of them, the lane in which its
+writes come and how far the node is in it, how far a rebuild is, and, on lines
+that begin with "waits", who waits for what. It needs the right to run CLUSTER
+WHY (category admin) and to read all keys.
+
 Exit codes: 0 all is well, 1 something is not: the node or its cluster takes
-no writes, a node is down or not heard from yet, or the node reports a problem;
-2 the node does not answer, is starting, or is not in a cluster.`,
+no writes, a node is down or not heard from yet, or the node reports a problem,
+or the key waits for something; 2 the node does not answer, is starting, or is
+not in a cluster, or there is no such key.`,
 		Example: `  bloomery cluster status
-  bloomery cluster status --addr 10.0.0.2:6379 --json`,
+  bloomery cluster status --addr 10.0.0.2:6379 --json
+  bloomery cluster status --why users`,
 		Args: noArguments,
 	}
-	newShell(cmd, func(ctx context.Context, s *shell, _ []string) error { return runClusterStatus(ctx, s, &o) })
+	newShell(cmd, func(ctx context.Context, s *shell, _ []string) error {
+		if cmd.Flags().Changed("why") {
+			return runClusterWhy(ctx, s, &o, key)
+		}
+		return runClusterStatus(ctx, s, &o)
+	})
+	cmd.Flags().StringVar(&key, "why", "", "print where this `KEY` lies and what it waits for")
 	o.bind(cmd.Flags(), "127.0.0.1:6379", "`ADDRESS` of a node: HOST:PORT, tls:HOST:PORT or unix:PATH")
 	return cmd
 }

@@ -56,6 +56,27 @@ func (s *scripted) reply(command string) string {
 	return list[0]
 }
 
+// whyReply is a reply to CLUSTER WHY, and whyPrinted what is printed of it.
+var whyReply = func() string {
+	text := "node:1\r\nkind:bloomery-fl\r\nid:7\r\nrebuild:open\r\n" +
+		"part_0:shard=7,lane=D1,applied=5,head=5,here=1,holds=1 2,learns=,retires=\r\n" +
+		"part_1:shard=8,lane=D1,applied=5,head=5,here=1,holds=1 2,learns=,retires=\r\n" +
+		"part_2:shard=9,lane=D2,applied=5,head=6,here=0,holds=2 3,learns=4,retires=\r\n" +
+		"part_3:shard=10,lane=W,applied=5,head=6,here=1,holds=,learns=,retires=\r\n" +
+		"wait_0:part 2: node 4 learns it\r\n"
+	return fmt.Sprintf("$%d\r\n%s\r\n", len(text), text)
+}()
+
+const whyPrinted = `k: bloomery-fl, id 7, 4 parts; asked at node 1, rebuild open
+
+PARTS  SHARDS  LANE  APPLIED  HEAD  HOLD IT      LEARN IT  LET GO
+0,1    7,8     D1    5        5     1, 2         -         -
+2      9       D2    5        6     2, 3 (down)  4         -
+3      10      W     5        6     every node   -         -
+
+waits: part 2: node 4 learns it
+`
+
 // TestClusterChanges asks what the commands send, and what they print of the answers.
 func TestClusterChanges(t *testing.T) {
 	step := func(done int, text string) string {
@@ -93,6 +114,11 @@ func TestClusterChanges(t *testing.T) {
 		"dry run":         {"rebalance --dry-run --json", map[string][]string{"CLUSTER REBALANCE DRYRUN": {"*1\r\n*5\r\n:4\r\n:256\r\n:3145728\r\n:7\r\n:1\r\n"}}, 0, `"bytes":3145728`, "CLUSTER REBALANCE DRYRUN"},
 		"balanced":        {"rebalance", map[string][]string{"CLUSTER REBALANCE": {"*0\r\n"}}, 0, "nothing has to move", "CLUSTER REBALANCE"},
 		"no moves":        {"rebalance", map[string][]string{"CLUSTER REBALANCE": {"*1\r\n:5\r\n"}}, 2, "not a list of moves", "CLUSTER REBALANCE"},
+		"why":             {"status --why k", map[string][]string{"CLUSTER WHY k": {whyReply}}, 1, whyPrinted, "CLUSTER WHY k"},
+		"why as JSON":     {"status --why k --json", map[string][]string{"CLUSTER WHY k": {whyReply}}, 1, `{"part":2,"shard":9,"lane":"D2","applied":5,"head":6,"here":false,"holds":[2,3],"learns":[4]}`, "CLUSTER WHY k"},
+		"why a string":    {"status --why k", map[string][]string{"CLUSTER WHY k": {"$27\r\nnode:1\r\nkind:string\r\nid:7\r\n\r\n"}}, 0, "k: string, id 7, 0 parts; asked at node 1\nnames and strings are on every node\nit waits for nothing\n", "CLUSTER WHY k"},
+		"why nothing":     {"status --why k", map[string][]string{"CLUSTER WHY k": {"-ERR no such key\r\n"}}, 2, "no such key", "CLUSTER WHY k"},
+		"why no reply":    {"status --why k", map[string][]string{"CLUSTER WHY k": {"+OK\r\n"}}, 2, "invalid reply", "CLUSTER WHY k"},
 		"status":          {"status", nil, 0, "CAT   7        7     node 2\n", ""},
 		"who keeps it":    {"status", nil, 0, "4     10.0.0.4:6379  up         231 µs      no         node-z\n", ""},
 	} {

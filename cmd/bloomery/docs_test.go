@@ -369,6 +369,7 @@ var jsonObjects = map[string]any{
 	"build --kind sliced":     slicedJSON{},
 	"remove":                  removedJSON{},
 	"cluster rebalance":       moveJSON{},
+	"cluster status --why":    keyJSON{},
 	"correct":                 correctedJSON{},
 	"count":                   tallyJSON{},
 	"which":                   placesJSON{},

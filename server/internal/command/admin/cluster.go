@@ -42,6 +42,7 @@ var cluster = engine.Command{
 		aboutCluster("keyslot", "key", "Returns the slot of a key.", 3, runKeySlot),
 		aboutCluster("countkeysinslot", "slot", "Returns how many keys are in a slot.", 3, runCountKeys),
 		clusterBackup,
+		clusterWhy,
 	}, clusterMembers),
 }
 

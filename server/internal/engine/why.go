@@ -1,0 +1,44 @@
+package engine
+
+// Where the contents of a key lie in a cluster.
+
+import (
+	"github.com/bloomery/bloomery/server/internal/status"
+	"github.com/bloomery/bloomery/server/internal/store"
+)
+
+// Where returns where the contents of a key lie. It reports false if there is no such key, or no
+// cluster.
+func (x Server) Where(name []byte) (k status.Key, ok bool) {
+	e := x.e.state.Names.Lookup(name, x.Milliseconds())
+	if e == nil || x.e.shared == nil {
+		return k, false
+	}
+	k = status.Key{Kind: store.TypeName(e.Kind), ID: e.ID}
+	if sh := x.e.state.ShadowOf(e.ID); sh != nil {
+		k.Rebuild = "open"
+		switch {
+		case sh.Broken():
+			k.Rebuild = "broken: it lacks items, and cannot be committed"
+		case sh.Closed():
+			k.Rebuild = "committing: adds wait"
+		}
+	}
+	for i, p := range store.Parts(e) {
+		v := status.KeyPart{Index: i, Shard: p.Shard(), Lane: x.e.shared.LaneOf(e.ID, uint32(i)), Here: x.e.state.Answers(p)}
+		if place := x.e.state.PlaceOf(p); place != nil {
+			for _, c := range place.Copies {
+				switch c.Phase {
+				case store.Holds:
+					v.Holds = append(v.Holds, c.Node)
+				case store.Learns:
+					v.Learns = append(v.Learns, c.Node)
+				case store.Retires:
+					v.Retires = append(v.Retires, c.Node)
+				}
+			}
+		}
+		k.Parts = append(k.Parts, v)
+	}
+	return k, true
+}
