@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/internal/ports"
 	"github.com/bloomery/bloomery/server"
 	"github.com/bloomery/bloomery/server/internal/answer"
 )
@@ -154,12 +155,7 @@ func TestNewLeavesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = taken.Close() }()
-	free, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	first := free.Addr().String()
-	_ = free.Close()
+	first := ports.Free(t, 1)[0]
 	dir := t.TempDir()
 	if _, err := server.New(t.Context(), server.Config{Dir: dir, Addr: []string{first, taken.Addr().String()}}); err == nil {
 		t.Fatal("New on a taken port succeeded")

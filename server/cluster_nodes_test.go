@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
-	"net"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -13,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bloomery/bloomery/internal/ports"
 	"github.com/bloomery/bloomery/server"
 )
 
@@ -23,7 +22,7 @@ const clusterPatience = 2 * time.Minute
 // their addresses.
 func startCluster(t *testing.T, change func(*server.Config)) []string {
 	t.Helper()
-	join := freePorts(t, 3)
+	join := ports.Free(t, 3)
 	dir := t.TempDir()
 	ctx, cancel := context.WithTimeout(t.Context(), clusterPatience)
 	defer cancel()
@@ -59,24 +58,6 @@ func startCluster(t *testing.T, change func(*server.Config)) []string {
 	}
 	if err := errors.Join(errs...); err != nil {
 		t.Fatal(err)
-	}
-	return addrs
-}
-
-// freePorts returns addresses on this machine that nobody listens on. They are below
-// the ports that systems give to connections, and so are those of questions, 10000 above them.
-func freePorts(t *testing.T, n int) (addrs []string) {
-	t.Helper()
-	for len(addrs) < n {
-		addr := fmt.Sprintf("127.0.0.1:%d", 15000+rand.IntN(7000))
-		l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", addr)
-		if err != nil || slices.Contains(addrs, addr) {
-			continue
-		}
-		if err := l.Close(); err != nil {
-			t.Fatal(err)
-		}
-		addrs = append(addrs, addr)
 	}
 	return addrs
 }

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bloomery/bloomery/internal/ports"
 	"github.com/bloomery/bloomery/server"
 )
 
@@ -20,7 +21,7 @@ import (
 // are told to come back, and probes that it is not ready. It can be ended.
 func TestNodeStarts(t *testing.T) {
 	t.Parallel()
-	addrs := freePorts(t, 5)
+	addrs := ports.Free(t, 5)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	ended := make(chan error, 1)

@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -16,6 +17,14 @@ func silent(t *testing.T, c *client, what string) {
 		t.Errorf("%s is answered during a pause: %q", what, b)
 	}
 	_ = c.nc.SetReadDeadline(time.Now().Add(30 * time.Second))
+}
+
+// held waits until so many clients wait for the end of a pause.
+func held(t *testing.T, operator *client, n int) {
+	t.Helper()
+	waitFor(t, func() bool {
+		return strings.Contains(operator.do("INFO", "clients"), fmt.Sprintf("blocked_clients:%d\r\n", n))
+	}, "too few clients are held back")
 }
 
 func send(t *testing.T, c *client, lines ...string) {
@@ -92,9 +101,7 @@ func TestPauseOfWrites(t *testing.T) {
 		t.Error(got)
 	}
 	silent(t, b, "INCR")
-	if got := operator.do("INFO", "clients"); !strings.Contains(got, "blocked_clients:2\r\n") {
-		t.Errorf("INFO = %s", got)
-	}
+	held(t, operator, 2)
 	operator.expect("+OK\r\n", "CLIENT", "UNPAUSE")
 	if got := a.reply() + a.reply(); got != ":1\r\n$1\r\n1\r\n" {
 		t.Errorf("after the pause: %q", got)
@@ -117,15 +124,15 @@ func TestPauseOfWrites(t *testing.T) {
 // TestShutdownDuringPause asks that a pause does not keep the server from ending:
 // what waits is answered.
 func TestShutdownDuringPause(t *testing.T) {
-	addr, stop := startStop(t, server.Config{ShutdownTimeout: 20 * time.Second})
+	addr, stop := startStop(t, server.Config{ShutdownTimeout: time.Minute})
 	operator, a := dial(t, addr), dial(t, addr)
-	operator.expect("+OK\r\n", "CLIENT", "PAUSE", "600000")
-	send(t, a, "PING")
-	silent(t, a, "PING")
+	operator.expect("+OK\r\n", "CLIENT", "PAUSE", "600000", "WRITE")
+	send(t, a, "INCR k")
+	held(t, operator, 1)
 	done := make(chan string, 1)
 	go func() { done <- a.reply() }()
-	endsWithin(t, 10*time.Second, stop)
-	if got := <-done; got != "+PONG\r\n" {
-		t.Errorf("PING = %q", got)
+	endsWithin(t, 30*time.Second, stop)
+	if got := <-done; got != ":1\r\n" {
+		t.Errorf("INCR = %q", got)
 	}
 }

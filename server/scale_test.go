@@ -83,7 +83,7 @@ func idleConnections(t *testing.T, what string, n, most int, config server.Confi
 	}
 	// What serving them took is given back when they rest, on a busy machine later.
 	each := math.MaxInt
-	for deadline := time.Now().Add(10 * time.Second); each > most && time.Now().Before(deadline); {
+	for deadline := time.Now().Add(time.Minute); each > most && time.Now().Before(deadline); {
 		time.Sleep(200 * time.Millisecond)
 		each = (int(live()) - int(before)) / n
 	}

@@ -41,7 +41,7 @@ func firstFlight(t *testing.T, config *tls.Config) []byte {
 // others are served meanwhile, and nothing is left of them.
 func TestHostileHandshakes(t *testing.T) {
 	t.Parallel()
-	config, _, trusted := secured(t, server.Config{WriteTimeout: 2 * time.Second, MaxClients: 1000})
+	config, _, trusted := secured(t, server.Config{WriteTimeout: 5 * time.Second, MaxClients: 1000})
 	addr := start(t, config)
 	steady := dialTLS(t, addr, trusted)
 	steady.expect("+PONG\r\n", "PING")
@@ -111,6 +111,7 @@ func TestHandshakesLeaveRoom(t *testing.T) {
 	steady := dialTLS(t, addr, trusted)
 	lines := strings.Split(steady.do("CONFIG", "GET", "port"), "\r\n")
 	plain := "127.0.0.1:" + lines[4]
+	came := time.Now()
 	for range share {
 		dial(t, addr)
 	}
@@ -119,14 +120,15 @@ func TestHandshakesLeaveRoom(t *testing.T) {
 	// next one is refused. Others are served. On a machine that is late they have
 	// come long ago, and give way: then as many come again.
 	waitFor(t, func() bool {
-		began := time.Now()
+		before := came
+		came = time.Now()
 		for range share {
 			dial(t, addr)
 		}
 		c := dialTLS(t, addr, trusted)
 		defer func() { _ = c.nc.Close() }()
 		err := c.tlsConn().Handshake()
-		if err == nil && time.Since(began) < time.Second {
+		if err == nil && time.Since(before) < time.Second {
 			t.Error("there is no limit on handshakes")
 		}
 		return err != nil || t.Failed()
@@ -142,9 +144,8 @@ func TestHandshakesLeaveRoom(t *testing.T) {
 	for range 2 * share {
 		dial(t, addr)
 	}
-	if n := strings.Count(steady.do("CLIENT", "LIST"), "id="); n > share+20 {
-		t.Errorf("%d clients, want at most %d in handshakes", n, share)
-	}
+	// Two have ended their handshakes and stay; that the others have left takes a moment.
+	waitFor(t, func() bool { return strings.Count(steady.do("CLIENT", "LIST"), "id=") <= share+2 }, "more handshakes than there is room for")
 	for i := range most - share - 5 {
 		c := dial(t, plain)
 		if got := c.do("PING"); got != "+PONG\r\n" {

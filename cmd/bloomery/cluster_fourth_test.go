@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bloomery/bloomery/internal/ports"
 	"github.com/bloomery/bloomery/internal/resp"
 )
 
@@ -23,8 +24,8 @@ import (
 func (n *nodes) fourth(t *testing.T, loads []*load) {
 	t.Helper()
 	four := &nodes{
-		dir: n.dir, join: n.join, peers: append(slices.Clone(n.join), freePorts(t, 1)...),
-		addrs: append(slices.Clone(n.addrs), freePorts(t, 1)...), cmds: append(slices.Clone(n.cmds), (*exec.Cmd)(nil)),
+		dir: n.dir, join: n.join, peers: append(slices.Clone(n.join), ports.Free(t, 1)...),
+		addrs: append(slices.Clone(n.addrs), ports.Free(t, 1)...), cmds: append(slices.Clone(n.cmds), (*exec.Cmd)(nil)),
 	}
 	defer func() { four.kill(3) }()
 	began := time.Now()

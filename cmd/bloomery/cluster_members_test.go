@@ -19,6 +19,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/bloomery/bloomery/internal/ports"
 )
 
 var memberNodes = flag.Bool("cluster-members", false, "run TestClusterNodesComeAndGo")
@@ -243,8 +245,8 @@ func TestClusterNodesComeAndGo(t *testing.T) {
 		t.Skip("moving streams takes a minute: -cluster-members runs it")
 	}
 	n := newNodes(t)
-	n.peers = append(n.join[:3:3], freePorts(t, 2)...)
-	n.addrs = append(n.addrs, freePorts(t, 2)...)
+	n.peers = append(n.join[:3:3], ports.Free(t, 2)...)
+	n.addrs = append(n.addrs, ports.Free(t, 2)...)
 	n.cmds = append(n.cmds, nil, nil)
 	n.start(t, 0, 1, 2)
 	secret := filepath.Join(n.dir, "secret")

@@ -23,6 +23,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bloomery/bloomery/internal/ports"
 	"github.com/bloomery/bloomery/internal/resp"
 )
 
@@ -42,7 +43,7 @@ type nodes struct {
 
 func newNodes(t *testing.T) *nodes {
 	t.Helper()
-	n := &nodes{dir: t.TempDir(), join: freePorts(t, 3), addrs: freePorts(t, 3), cmds: make([]*exec.Cmd, 3)}
+	n := &nodes{dir: t.TempDir(), join: ports.Free(t, 3), addrs: ports.Free(t, 3), cmds: make([]*exec.Cmd, 3)}
 	n.peers = n.join
 	if err := os.WriteFile(filepath.Join(n.dir, "secret"), []byte("a secret of the tests, long enough\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -53,24 +54,6 @@ func newNodes(t *testing.T) *nodes {
 		}
 	})
 	return n
-}
-
-// freePorts returns addresses on this machine that nobody listens on. They are below
-// the ports that systems give to connections, and so are those of questions, 10000 above them.
-func freePorts(t *testing.T, n int) (addrs []string) {
-	t.Helper()
-	for len(addrs) < n {
-		addr := fmt.Sprintf("127.0.0.1:%d", 15000+rand.IntN(7000))
-		l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", addr)
-		if err != nil || slices.Contains(addrs, addr) {
-			continue
-		}
-		if err := l.Close(); err != nil {
-			t.Fatal(err)
-		}
-		addrs = append(addrs, addr)
-	}
-	return addrs
 }
 
 // start starts nodes and returns when all of them serve.

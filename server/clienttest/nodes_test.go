@@ -7,16 +7,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math/rand/v2"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/bloomery/bloomery/internal/ports"
 	"github.com/bloomery/bloomery/server"
 )
 
@@ -75,7 +73,7 @@ const clusterPatience = 4 * time.Minute
 // startNodes starts a new cluster of three, which ends with the test.
 func startNodes(t *testing.T) *nodes {
 	t.Helper()
-	n := &nodes{dir: t.TempDir(), join: freePorts(t, 3), addrs: freePorts(t, 3), cmds: make([]*exec.Cmd, 3)}
+	n := &nodes{dir: t.TempDir(), join: ports.Free(t, 3), addrs: ports.Free(t, 3), cmds: make([]*exec.Cmd, 3)}
 	t.Cleanup(func() {
 		for i := range n.cmds {
 			n.kill(i)
@@ -128,22 +126,6 @@ func (n *nodes) kill(i int) {
 		_ = cmd.Wait()
 		n.cmds[i] = nil
 	}
-}
-
-// freePorts returns addresses on this machine that nobody listens on. They are below
-// the ports that systems give to connections, and so are those of questions, 10000 above them.
-func freePorts(t *testing.T, n int) (addrs []string) {
-	t.Helper()
-	for len(addrs) < n {
-		addr := fmt.Sprintf("127.0.0.1:%d", 15000+rand.IntN(7000))
-		l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", addr)
-		if err != nil || slices.Contains(addrs, addr) {
-			continue
-		}
-		check(t, l.Close())
-		addrs = append(addrs, addr)
-	}
-	return addrs
 }
 
 // until tries something until it works: a machine under load has moments in which most

@@ -16,6 +16,7 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/internal/ports"
 	"github.com/bloomery/bloomery/server/internal/door/cluster"
 )
 
@@ -105,7 +106,7 @@ func TestNodeFile(t *testing.T) {
 	if err := keep(dir, want); err != nil {
 		t.Fatal(err)
 	}
-	addrs := freeAddrs(t, 3)
+	addrs := ports.Free(t, 3)
 	if _, err := Open(t.Context(), Config{Cluster: "other", Addr: addrs[0], Join: addrs, Dir: dir}); err == nil || !strings.Contains(err.Error(), "belongs to the cluster c") {
 		t.Errorf("the folder of another cluster: error %v", err)
 	}
@@ -142,7 +143,7 @@ func TestPortInUse(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = l.Close() }()
-	addrs := append(freeAddrs(t, 2), l.Addr().String())
+	addrs := append(ports.Free(t, 2), l.Addr().String())
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	if _, err := Open(ctx, Config{Cluster: "c", Addr: addrs[2], Join: addrs, Dir: t.TempDir()}); err == nil || ctx.Err() != nil {

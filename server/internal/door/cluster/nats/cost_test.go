@@ -7,13 +7,13 @@ import (
 	"context"
 	"flag"
 	"fmt"
-	"net"
 	"slices"
 	"sync"
 	"syscall"
 	"testing"
 	"time"
 
+	"github.com/bloomery/bloomery/internal/ports"
 	"github.com/bloomery/bloomery/server/internal/peers"
 )
 
@@ -143,15 +143,7 @@ func reached(t testing.TB, n *peers.Node, node uint32) {
 }
 
 func logPair(t *testing.T) []*Log {
-	var join []string
-	for range 3 {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		join = append(join, l.Addr().String())
-		_ = l.Close()
-	}
+	join := ports.Free(t, 3)
 	logs := make([]*Log, 3)
 	var all sync.WaitGroup
 	for i := range logs {

@@ -5,8 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
-	"net"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -16,6 +14,7 @@ import (
 
 	"github.com/nats-io/nats.go"
 
+	"github.com/bloomery/bloomery/internal/ports"
 	"github.com/bloomery/bloomery/server/internal/door/cluster"
 )
 
@@ -23,26 +22,6 @@ const secret = "a secret of the tests, long enough"
 
 // patience bounds what takes seconds on a quiet machine.
 const patience = 90 * time.Second
-
-// freeAddrs returns addresses on this machine that nobody listens on. They are
-// below the ports that systems give to connections.
-func freeAddrs(t *testing.T, n int) []string {
-	var addrs []string
-	for len(addrs) < n {
-		addr := fmt.Sprintf("127.0.0.1:%d", 15000+rand.IntN(7000))
-		l, err := net.Listen("tcp", addr)
-		if err != nil {
-			continue
-		}
-		if err := l.Close(); err != nil {
-			t.Fatal(err)
-		}
-		if !slices.Contains(addrs, addr) {
-			addrs = append(addrs, addr)
-		}
-	}
-	return addrs
-}
 
 func openAll(t *testing.T, configs []Config) []*Log {
 	t.Helper()
@@ -143,7 +122,7 @@ func TestThreeServers(t *testing.T) {
 		t.Skip("takes 20 seconds, most of them waiting for elections")
 	}
 	dir := t.TempDir()
-	addrs := freeAddrs(t, 3)
+	addrs := ports.Free(t, 3)
 	configs := make([]Config, 3)
 	for i := range configs {
 		configs[i] = Config{Cluster: "test", Addr: addrs[i], Join: addrs, Secret: secret, Dir: filepath.Join(dir, addrs[i]), LaneBytes: 8 << 20}
@@ -341,8 +320,8 @@ func testReplace(t *testing.T, others []*Log, fresh *Log, old string, returning 
 	for _, l := range append(others, fresh) {
 		l.Judge(func(server string) (bool, bool) { return server == old, true })
 	}
-	returning.Addr = freeAddrs(t, 1)[0] // the new node has the old address
-	for range 2 {                       // the second time it knows by itself
+	returning.Addr = ports.Free(t, 1)[0] // the new node has the old address
+	for range 2 {                        // the second time it knows by itself
 		if l, err := Open(t.Context(), returning); !errors.Is(err, cluster.ErrRemoved) {
 			t.Fatalf("a node that was removed starts: %v, %v", l, err)
 		}

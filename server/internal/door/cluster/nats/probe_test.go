@@ -14,6 +14,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/bloomery/bloomery/internal/ports"
 )
 
 // authority signs certificates.
@@ -80,7 +82,7 @@ func (a *authority) node(t *testing.T, change func(*x509.Certificate)) *tls.Conf
 // serverOf starts a server without streams and returns its configuration.
 func serverOf(t *testing.T, secret string, security *tls.Config) Config {
 	t.Helper()
-	addrs := freeAddrs(t, 3)
+	addrs := ports.Free(t, 3)
 	c := Config{Cluster: "test", Addr: addrs[0], Join: addrs, Secret: secret, TLS: security, Log: slog.New(slog.DiscardHandler)}
 	e, err := start(&c, "server", false)
 	if err != nil {
@@ -141,7 +143,7 @@ func TestRefused(t *testing.T) {
 		})
 	}
 	// One log node that refuses is logged; most of them are the end.
-	silent := freeAddrs(t, 1)[0]
+	silent := ports.Free(t, 1)[0]
 	for _, tt := range []struct {
 		join []string
 		ends bool
