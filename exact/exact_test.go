@@ -240,6 +240,7 @@ func TestGroups(t *testing.T) {
 			ContainsIn(group int, h uint64) bool
 			Groups() int
 			RateIn(group int) float64
+			Empty(group int) bool
 		})
 		if asked.Groups() != len(groups) {
 			t.Fatalf("%s: %d groups, want %d", name, asked.Groups(), len(groups))
@@ -256,6 +257,9 @@ func TestGroups(t *testing.T) {
 					errs++
 				}
 			}
+			if asked.Empty(g) != (len(groups[g].In) == 0) {
+				t.Errorf("%s: group %d of %d keys: Empty = %v", name, g, len(groups[g].In), asked.Empty(g))
+			}
 			if p := asked.RateIn(g); c.ErrorRate > 0 && p > c.ErrorRate || p < 0 || p > 1 {
 				t.Errorf("%s: group %d has rate %v", name, g, p)
 			}
@@ -266,7 +270,7 @@ func TestGroups(t *testing.T) {
 		if got := wrong(f, want, true); got > 0 {
 			t.Errorf("%s: %d keys are in no group", name, got)
 		}
-		if f.ContainsIn(-1, 1) || f.ContainsIn(len(groups), 1) || f.RateIn(-1) != 0 {
+		if f.ContainsIn(-1, 1) || f.ContainsIn(len(groups), 1) || f.RateIn(-1) != 0 || !f.Empty(-1) || !f.Empty(len(groups)) {
 			t.Errorf("%s: a group that is not there has a key", name)
 		}
 		if got := f.Stats().Items; got != uint64(len(want)) {

@@ -57,6 +57,11 @@ func (f *table) RateIn(group int) float64 {
 	return f.rateOf(f.classes[group])
 }
 
+// Empty reports whether no key is in in a group, as in one that is not there.
+func (f *table) Empty(group int) bool {
+	return group < 0 || group >= len(f.classes) || f.classes[group] == noneIn
+}
+
 // rateOf is RateIn for a class. A bit of the second stage is 1 for half of the keys
 // that nobody put there, but for those that a list has, which are nobody else's.
 func (f *table) rateOf(class byte) float64 {

@@ -64,6 +64,38 @@ func TestHTTPFilters(t *testing.T) {
 	wantNames(t, b.get("/api/v1/filters"), "gone", "like", "sketch")
 }
 
+// TestHTTPLayers creates layers over filters, asks them, describes and deletes them.
+func TestHTTPLayers(t *testing.T) {
+	b, _ := surf(t, server.Config{HTTPAdmin: true})
+	for _, body := range []string{
+		`{"name": "front", "kind": "bloom", "capacity": 1000, "seed": 1}`, `{"name": {"base64": "/w=="}, "kind": "cuckoo", "capacity": 1000}`,
+		`{"name": "both", "kind": "layers", "over": ["front", {"base64": "/w=="}]}`,
+	} {
+		b.expect(201, "", "POST", "/api/v1/filters", body)
+	}
+	for _, body := range []string{
+		`{"name": "x", "kind": "layers"}`, `{"name": "x", "kind": "layers", "over": []}`, `{"name": "x", "kind": "layers", "over": ["x"]}`,
+		`{"name": "x", "kind": "layers", "over": ["a", "a"]}`, `{"name": "x", "kind": "layers", "over": ["a"], "capacity": 5}`,
+		`{"name": "x", "kind": "layers", "over": "a"}`, `{"name": "x", "kind": "bloom", "over": ["a"]}`,
+	} {
+		b.expect(400, "invalid", "POST", "/api/v1/filters", body)
+	}
+	b.post("/api/v1/filters/front/add", `{"items": ["a", "b"]}`)
+	b.post("/api/v1/filters/~_w/add", `{"items": ["a"]}`)
+	if got := b.post("/api/v1/filters/both/has", `{"items": ["a", "b", "c"]}`); fmt.Sprint(got["results"]) != "[true false false]" {
+		t.Errorf("has = %v", got)
+	}
+	b.expect(409, "unsupported", "POST", "/api/v1/filters/both/add", `{"items": ["a"]}`)
+	v := b.get("/api/v1/filters/both")
+	want := "[map[layer:0 name:front ref:front stopped:1] map[layer:1 name:\ufffd name_base64:/w== ref:~_w stopped:1]]"
+	if v["kind"] != "layers" || v["verdict"] != nil || fmt.Sprint(v["over"]) != want {
+		t.Errorf("both = %v", v)
+	}
+	wantNames(t, b.get("/api/v1/filters"), "both", "front", "\ufffd")
+	b.expect(200, "", "DELETE", "/api/v1/filters/both", "")
+	wantNames(t, b.get("/api/v1/filters"), "front", "\ufffd")
+}
+
 // TestHTTPCreateRefused asks that what makes no sense is refused with a sentence, and
 // that nothing is created.
 func TestHTTPCreateRefused(t *testing.T) {

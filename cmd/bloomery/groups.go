@@ -18,9 +18,9 @@ import (
 
 // groupBits says how many groups there are: a group is known by so many bits of a hash of its
 // name, so that no list of names is needed. Two names of one number are one group, which takes
-// some space and is no error. Numbers begin at firstGroup, so that files with groups of another
-// origin, which are few as a rule, are not taken for ours. All are part of the files that build
-// makes.
+// some space and is no error. Numbers begin at firstGroup and those below it are empty, so that
+// files with groups of another origin, which begin at 0, are not taken for ours. All are part of
+// the files that build makes.
 const (
 	groupBits  = 10
 	groupSeed  = 0x67726f757073
@@ -42,6 +42,7 @@ type inGroup struct {
 // inGroups is a filter that is asked by group.
 type inGroups interface {
 	Groups() int
+	Empty(group int) bool
 	ContainsIn(group int, h uint64) bool
 }
 
@@ -107,7 +108,7 @@ func (u *universe) eachInGroup(ctx context.Context, set int, h hashing.Hasher, t
 // askGroups returns the function that looks up keys in their groups.
 func askGroups(name string, f bloomery.Hashed, hashes hashFunc) (asker, error) {
 	x, ok := f.(inGroups)
-	if !ok || x.Groups() <= firstGroup || x.Groups() > 2*firstGroup {
+	if !ok || !builtHere(x) {
 		return nil, hinted{
 			fmt.Errorf("%s: %w: it was built without --group", name, bloomery.ErrIncompatible),
 			"leave --group out",
@@ -122,4 +123,17 @@ func askGroups(name string, f bloomery.Hashed, hashes hashFunc) (asker, error) {
 		}
 		return nil
 	}, nil
+}
+
+// builtHere reports whether the groups are those of groupOf.
+func builtHere(x inGroups) bool {
+	if x.Groups() <= firstGroup || x.Groups() > 2*firstGroup {
+		return false
+	}
+	for group := range firstGroup {
+		if !x.Empty(group) {
+			return false
+		}
+	}
+	return true
 }

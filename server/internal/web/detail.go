@@ -25,20 +25,33 @@ func (c *call) detail() error {
 	return c.json(http.StatusOK, o)
 }
 
+// kindLayers is the kind of layers over filters.
+const kindLayers = "layers"
+
 // describeAll describes a filter or a sketch: what FILTER.INFO shows and, of a filter,
-// its layers, where its history leads, and how full the pieces of its array are.
+// its layers, where its history leads, and how full the pieces of its array are; of
+// layers over filters, what each has stopped.
 func (c *call) describeAll(name string) (object, error) {
 	o, err := c.describe(name)
 	if err != nil {
 		return nil, err
 	}
 	putName(o, name)
-	if o["verdict"] == nil {
+	over := o["kind"] == kindLayers
+	if o["verdict"] == nil && !over {
 		return o, nil // a sketch
 	}
 	layers, err := c.do("FILTER.LAYERS", name)
 	if err != nil {
 		return nil, err
+	}
+	if over {
+		rows := make([]object, len(layers.Elems))
+		for i := range layers.Elems {
+			rows[i] = rowOf(&layers.Elems[i])
+		}
+		o["over"] = rows
+		return o, nil
 	}
 	density, err := c.do("FILTER.DENSITY", name, cells)
 	if err != nil {

@@ -98,7 +98,7 @@ func rowOf(r *answer.Reply) object {
 	delete(o, "key")
 	name := at(r, "key").Text
 	putName(o, name)
-	if len(name) > longName {
+	if len(name) > longName && o["command"] != nil {
 		o["command"] = "" // it has the name in it
 	}
 	return o
@@ -136,24 +136,25 @@ func (c *call) health() error {
 
 // creation is what POST /filters takes. The fields are the options of FILTER.CREATE.
 type creation struct {
-	Name        *bytesOf `json:"name"`
-	Kind        string   `json:"kind"`
-	Capacity    *uint64  `json:"capacity"`
-	ErrorRate   *float64 `json:"error_rate"`
-	BitsPerKey  *float64 `json:"bits_per_key"`
-	Headroom    *uint64  `json:"headroom"`
-	Seed        *uint64  `json:"seed"`
-	Random      bool     `json:"random"`
-	Keyed       string   `json:"keyed"`
-	Like        *bytesOf `json:"like"`
-	Parts       *uint64  `json:"parts"`
-	Span        string   `json:"span"`
-	Generations *uint64  `json:"generations"`
-	Burst       *float64 `json:"burst"`
-	Members     *uint64  `json:"members"`
-	Need        *uint64  `json:"need"`
-	SLA         *uint64  `json:"sla"`
-	Budget      *uint64  `json:"budget"`
+	Name        *bytesOf  `json:"name"`
+	Kind        string    `json:"kind"`
+	Capacity    *uint64   `json:"capacity"`
+	ErrorRate   *float64  `json:"error_rate"`
+	BitsPerKey  *float64  `json:"bits_per_key"`
+	Headroom    *uint64   `json:"headroom"`
+	Seed        *uint64   `json:"seed"`
+	Random      bool      `json:"random"`
+	Keyed       string    `json:"keyed"`
+	Like        *bytesOf  `json:"like"`
+	Parts       *uint64   `json:"parts"`
+	Span        string    `json:"span"`
+	Generations *uint64   `json:"generations"`
+	Burst       *float64  `json:"burst"`
+	Members     *uint64   `json:"members"`
+	Need        *uint64   `json:"need"`
+	SLA         *uint64   `json:"sla"`
+	Budget      *uint64   `json:"budget"`
+	Over        []bytesOf `json:"over"`
 }
 
 // args returns the options as FILTER.CREATE takes them.
@@ -187,6 +188,12 @@ func (v *creation) args() (args []string) {
 	}
 	if v.Random {
 		args = append(args, "RANDOM")
+	}
+	if len(v.Over) > 0 { // the last option: names follow to the end
+		args = append(args, "OVER")
+		for _, name := range v.Over {
+			args = append(args, string(name))
+		}
 	}
 	return args
 }

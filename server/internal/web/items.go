@@ -21,6 +21,7 @@ const (
 	typeFilter = "bloomery-"
 	typeBloom  = "MBbloom--"
 	typeCuckoo = "MBbloomCF"
+	typeLayers = "bloomlyrs"
 )
 
 // itemCommand is how items of a filter are worked on: the word of the command, what
@@ -38,10 +39,16 @@ var itemCommands = map[string]map[string]itemCommand{
 		typeBloom:  {word: "BF.INSERT", before: []string{"NOCREATE", "ITEMS"}},
 		typeCuckoo: {word: "CF.INSERT", before: []string{"NOCREATE", "ITEMS"}},
 	},
-	"has":   {typeFilter: {word: "FILTER.HAS"}, typeBloom: {word: "BF.MEXISTS"}, typeCuckoo: {word: "CF.MEXISTS"}},
+	"has": {
+		typeFilter: {word: "FILTER.HAS"}, typeLayers: {word: "FILTER.HAS"},
+		typeBloom: {word: "BF.MEXISTS"}, typeCuckoo: {word: "CF.MEXISTS"},
+	},
 	"count": {typeFilter: {word: "FILTER.COUNT"}, typeCuckoo: {word: "CF.COUNT", single: true}},
 	"del":   {typeFilter: {word: "FILTER.DEL"}, typeCuckoo: {word: "CF.DEL", single: true}},
 }
+
+// cannot begins the sentence about a type that lacks an operation.
+var cannot = map[string]string{typeBloom: "a filter of BF cannot ", typeLayers: "layers hold no items, and cannot "}
 
 // filterType returns the type of a key, or that there is no such filter.
 func (c *call) filterType(name string) (string, error) {
@@ -50,7 +57,7 @@ func (c *call) filterType(name string) (string, error) {
 		return "", err
 	}
 	switch reply.Text {
-	case typeFilter, typeBloom, typeCuckoo:
+	case typeFilter, typeBloom, typeCuckoo, typeLayers:
 		return reply.Text, nil
 	case "none":
 		return "", notFound
@@ -75,7 +82,7 @@ func itemHandler(operation string) func(*call) error {
 		}
 		command, ok := itemCommands[operation][kind]
 		if !ok {
-			return problem{http.StatusConflict, "unsupported", "a filter of BF cannot " + operation + " items"}
+			return problem{http.StatusConflict, "unsupported", cannot[kind] + operation + " items"}
 		}
 		o := outcome{Results: make([]any, 0, len(items))}
 		for some := range slices.Chunk(items, command.most(len(items))) {

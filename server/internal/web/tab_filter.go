@@ -63,6 +63,9 @@ func (r filterRow) SketchFigures() (lines []figure) {
 		{"merged_nodes", "Merged nodes", ofWhole(grouped), true},
 		{"unmerged_nodes", "Unmerged nodes", ofWhole(grouped), true},
 		{"compressions", "Compressions", ofWhole(grouped), false},
+		{"queries", "Items asked for", ofWhole(grouped), true},
+		{"stopped", "Stopped by a filter", ofWhole(grouped), true},
+		{"found", "Let pass by all", ofWhole(grouped), true},
 	} {
 		if v := r[f.field]; v != nil {
 			lines = append(lines, figure{f.name, f.write(v), f.live})

@@ -106,6 +106,8 @@ func (r filterRow) Figures() string {
 	case r["compression"] != nil:
 		return fmt.Sprintf("compression %s, %s of %s nodes",
 			grouped(r.whole("compression")), grouped(r.whole("merged_nodes")+r.whole("unmerged_nodes")), grouped(r.whole("capacity_nodes")))
+	case r["stopped"] != nil:
+		return fmt.Sprintf("over %s filters, %s of %s items stopped", grouped(r.whole("layers")), grouped(r.whole("stopped")), grouped(r.whole("queries")))
 	}
 	return ""
 }

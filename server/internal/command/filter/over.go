@@ -50,8 +50,11 @@ func layersOf(x *engine.Context, c *engine.Call) (*creation, string) {
 	}
 	names, length := make([]string, len(args)), 0
 	for i, name := range args {
-		if slices.Contains(names[:i], string(name)) {
+		switch {
+		case slices.Contains(names[:i], string(name)):
 			return nil, "ERR OVER names '" + clip(name) + "' twice"
+		case string(name) == string(c.Args[1]):
+			return nil, "ERR OVER names '" + clip(name) + "' itself: layers stand over other filters"
 		}
 		names[i] = string(name)
 		length += len(name)
