@@ -22,10 +22,10 @@ func newClusterCopies() *cobra.Command {
 		return s.said(fmt.Sprintf("%s nodes are to hold the contents of each filter; cluster status shows how far they are", args[0]))
 	})
 	cmd.Use, cmd.Short = "copies NUMBER [--addr HOST:PORT]", "Set how many nodes hold the contents of each filter"
-	cmd.Long = `copies sets how many nodes hold the contents of each filter: 2 to 5. With fewer
-copies than nodes the cluster holds more than one machine does: each node gets
-its share by its --max-memory. The names of filters, strings, and filters with
-REPLICAS ALL stay on all nodes.
+	cmd.Long = `copies sets how many nodes hold the contents of each filter: 2 to 5, and no more
+than there are nodes. With fewer copies than nodes the cluster holds more than
+one machine does: each node gets its share by its --max-memory. The names of
+filters, strings, and filters with REPLICAS ALL stay on all nodes.
 
 Contents move in the background, at --cluster-move-rate, and clients notice
 nothing of it. Up to copies - 1 nodes can be lost at the same time without

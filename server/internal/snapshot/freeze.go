@@ -82,7 +82,7 @@ func (s *Saver) contents(src Source, w *partsWriter, m *Manifest, it *Item, v va
 	begin := func(lane int, position uint64) {
 		it.Lane, it.Position, it.Version = lane, position, v.part.Changes()
 		if v.part.Moved() {
-			it.leave(v.part)
+			it.Leave(v.part)
 			return
 		}
 		if it.Gone = v.part.Gone(); it.Gone || had && old.version == it.Version {
@@ -126,12 +126,12 @@ func (s *Saver) away(m *Manifest, it *Item, v value) bool {
 	if v.part.Void() || v.part.Gone() && !v.part.Moved() || whole && !v.part.Elsewhere() {
 		return false
 	}
-	it.leave(v.part)
+	it.Leave(v.part)
 	return true
 }
 
-// leave makes it the item of a part that other nodes hold. The caller holds a lock of p.
-func (it *Item) leave(p *store.Part) {
+// Leave makes it the item of a part that other nodes hold. The caller holds a lock of p.
+func (it *Item) Leave(p *store.Part) {
 	*it = Item{ID: it.ID, Kind: it.Kind, Deadline: it.Deadline, Name: it.Name, Shard: it.Shard, Elsewhere: true, About: p.AppendAbout(nil)}
 }
 
@@ -144,7 +144,7 @@ func (s *Saver) large(w *partsWriter, it *Item, z *freeze, size int64) error {
 		w.discard(it)
 	}
 	if z.part.Moved() {
-		it.leave(z.part)
+		it.Leave(z.part)
 	}
 	z.part.Unlock()
 	s.frozen.Store(nil)

@@ -32,15 +32,13 @@ const (
 
 // deciding is what a node knows that decides. It belongs to decideMoves.
 type deciding struct {
-	said   placement.Weight // of this node, the last that it has sent or found
-	seen   string           // which nodes there are
-	since  time.Duration    // when that has changed, as Door.tick counts
-	target [][]uint32       // nil if it is not known
+	seen   string        // which nodes there are
+	since  time.Duration // when that has changed, as Door.tick counts
+	target [][]uint32    // nil if it is not known
 }
 
 // decideMoves begins what is due.
 func (d *Door) decideMoves(ctx context.Context) {
-	d.sayWeight()
 	m := &d.moves.deciding
 	if !d.Decides() {
 		m.seen = ""
@@ -93,9 +91,9 @@ func atTarget(r *store.Roster, target [][]uint32) bool {
 	return true
 }
 
-// sayWeight says how much this node is to hold. An operator may have said otherwise since this
-// process began: then that stays.
-func (d *Door) sayWeight() {
+// sayWeight says how much this node is to hold, before contents are spread too, so that this is known
+// when they are. An operator may have said otherwise since this process began: then that stays.
+func (d *Door) sayWeight(context.Context) {
 	bytes := uint64(usualCapacity)
 	if d.config.Capacity != nil {
 		bytes = d.config.Capacity()
@@ -105,7 +103,7 @@ func (d *Door) sayWeight() {
 		return
 	}
 	if r.Member(own).Weight != weight {
-		d.propose([]store.Body{&store.Weight{Node: uint64(own), Weight: uint8(weight), Settings: r.Shards.Settings}})
+		d.propose([]store.Body{&store.Weight{Node: uint64(own), Weight: uint8(weight), Settings: settingsOf(r)}})
 	}
 	if d.state.Roster().Member(own).Weight == weight {
 		d.moves.said = weight

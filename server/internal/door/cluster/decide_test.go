@@ -88,6 +88,9 @@ func TestNodesComeAndGo(t *testing.T) {
 			t.Errorf("moves where every node holds everything: %v", err)
 		}
 		names(t, nodes[0], &store.Level{Level: store.LevelShards})
+		if err := nodes[0].SetCopies(4); err == nil || !strings.Contains(err.Error(), "4 copies need as many nodes, and there are 3") {
+			t.Errorf("more copies than nodes: %v", err)
+		}
 		time.Sleep(time.Second)
 		var filters []uint64
 		for i := range 12 {
@@ -109,6 +112,17 @@ func TestNodesComeAndGo(t *testing.T) {
 		if err := errors.Join(nodes[0].SetCopies(2), nodes[0].SetCopies(2)); err != nil || nodes[0].SetCopies(6) == nil {
 			t.Fatalf("copies: %v", err)
 		}
+		moves, err := nodes[0].Rebalance(true)
+		retires := 0
+		for _, v := range moves {
+			retires += v.Retires
+			if v.Learns > 0 {
+				t.Errorf("node %d has everything, and is to learn %d shards", v.Node, v.Learns)
+			}
+		}
+		if err != nil || retires != placement.Shards {
+			t.Errorf("of three copies of each shard %d go: %v", retires, err)
+		}
 		settles(t, nodes[0])
 		fill()
 		holds(t, nodes, filters)
@@ -120,7 +134,7 @@ func TestNodesComeAndGo(t *testing.T) {
 		}
 		fill()
 		time.Sleep(2 * calmFor)
-		moves, err := nodes[1].Rebalance(false)
+		moves, err = nodes[1].Rebalance(false)
 		if last := len(moves) - 1; err != nil || last < 0 || moves[last].Node != 4 || moves[last].Learns != placement.Shards/2 || moves[last].Bytes == 0 || moves[last].Takes == 0 || nodes[0].Cluster().Shards.Learning > 0 {
 			t.Errorf("while moves are paused, %+v are to come: %v", moves, err)
 		}

@@ -99,9 +99,7 @@ func TestSpreadNodesCanBeAsked(t *testing.T) {
 		t.Errorf("contents are spread over a node that cannot be asked: %v", err)
 	}
 	d.config.Direct = nil
-	if err := d.SetCopies(2); err != nil {
-		t.Fatal(err)
-	}
+	names(t, d, &store.ShardCopies{Copies: 2})
 	node := log.Node(ErrFull)
 	other, err := Open(Config{State: store.New(), Files: &folder.Memory{}, Log: node, Direct: deaf})
 	if err != nil {

@@ -142,6 +142,15 @@ func (d *Door) openHold() ([]byte, error) {
 	if len(held.Manifest.Lanes) != len(d.all()) {
 		return nil, errors.Join(errNotYet, held.Close())
 	}
+	if err := d.bare(held); err != nil {
+		return nil, errors.Join(err, held.Close())
+	}
+	return d.giveHold(held), nil
+}
+
+// giveHold makes files that are held open a hold, and returns what another node is told of it. The
+// caller holds keep.mu.
+func (d *Door) giveHold(held *snapshot.Held) []byte {
 	number := d.addHold(&hold{held: held})
 	d.noteKept()
 	b := binary.AppendUvarint([]byte{answerGiven}, number)
@@ -150,7 +159,7 @@ func (d *Door) openHold() ([]byte, error) {
 		b = append(b, name...)
 		b = binary.AppendUvarint(b, uint64(held.Readers[i].Size()))
 	}
-	return b, nil
+	return b
 }
 
 // addHold gives a hold its number. The caller holds keep.mu.

@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -229,60 +230,91 @@ func FuzzLoan(f *testing.F) {
 	})
 }
 
-// TestFetchedFromBefore asks that a node which has lost contents that it had learned, and fetches a
-// snapshot from before contents were spread, does not go on to hold what it lacks: nobody else would
-// learn it, and nobody retire.
-func TestFetchedFromBefore(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		log, peers := memlog.New(1, memlog.Faults{}), &memlog.Peers{}
-		var nodes [3]*Door
-		for i := range nodes {
-			nodes[i] = openShards(t, log, Config{Lanes: 2, Peers: peers, Name: fmt.Sprint("n", i)}, true)
-		}
-		names(t, nodes[0], &store.Level{Level: store.LevelShards})
-		made := &door.Op{Record: store.Record{Body: &store.MakeCuckoo{Name: []byte("c"), Params: cuckooOf}}}
-		if err := do(nodes[0], made); err != nil {
-			t.Fatal(err)
-		}
-		id, shard := made.Result.Entry.ID, store.PartOf(made.Result.Entry).Shard()
-		time.Sleep(time.Second) // all know it
-		if err := errors.Join(nodes[0].Snapshot(), nodes[1].Snapshot()); err != nil {
-			t.Fatal(err)
-		}
-		names(t, nodes[0], &store.ShardCopies{Copies: 2})
-		names(t, nodes[0], &store.ShardRetire{Node: 3, Shard: uint64(shard), Version: nodes[0].state.Roster().Shards.Places[shard].Version})
-		time.Sleep(time.Second)
-		nodes[2].retireShards(t.Context())
-		time.Sleep(time.Second)
-		toLearn(t, nodes, shard)
-		time.Sleep(time.Second)
-		if nodes[2].learnShards(t.Context()); phaseOf(nodes[2], shard) != store.Holds {
-			t.Fatal("the shard is not learned")
-		}
-		insert(t, nodes[0], id, 7)
+// askedOld answers who fetches a snapshot as a node does that has not heard yet that contents are
+// spread, if it is old.
+type askedOld struct {
+	*memlog.Peers
+	d   *Door
+	old bool
+}
 
-		files := folderOf(nodes[2])
-		nodes[2].config.Log.(*memlog.Node).Kill()
-		_ = nodes[2].Close()
-		list, _ := files.List()
-		for _, name := range list {
-			if _, part := folder.ParsePartName(name); part {
-				_ = files.Remove(name)
+// Ask implements Peers.
+func (p askedOld) Ask(ctx context.Context, node uint32, question []byte) ([]byte, error) {
+	if question[0] != askHold || !p.old {
+		return p.Peers.Ask(ctx, node, question)
+	}
+	if node != p.d.number.Load() {
+		return []byte{answerRefused}, nil
+	}
+	held, err := snapshot.Hold(p.d.config.Files, nil)
+	if err != nil {
+		return nil, err
+	}
+	p.d.keep.mu.Lock()
+	defer p.d.keep.mu.Unlock()
+	return p.d.giveHold(held), nil
+}
+
+// TestLostContents asks that a node which has lost contents that it had learned, and fetches the
+// snapshot of another one, does not go on to hold what it lacks: nobody else would learn it, and nobody
+// retire. The snapshot has no contents of shards, or is an old one, from before they were spread.
+func TestLostContents(t *testing.T) {
+	for _, old := range []bool{false, true} {
+		bubble(t, func(t *testing.T) {
+			log, peers := memlog.New(1, memlog.Faults{}), &memlog.Peers{}
+			var nodes [3]*Door
+			for i := range nodes {
+				nodes[i] = openShards(t, log, Config{Lanes: 2, Peers: peers, Name: fmt.Sprint("n", i)}, true)
 			}
-		}
-		c := openShards(t, log, Config{Peers: peers, Name: "n2", Files: files}, true)
-		if h := c.state.Holdings(); h.Answers(shard) || phaseOf(c, shard) != 0 {
-			t.Errorf("it holds a shard that it has lost: phase %d", phaseOf(c, shard))
-		}
-		time.Sleep(time.Second)
-		if h := c.state.Holdings(); len(h.Held()) > 0 || phaseOf(nodes[0], shard) != store.Holds {
-			t.Errorf("it has %d shards, and others phase %d", len(h.Held()), phaseOf(nodes[0], shard))
-		}
-		nodes[2] = c
-		toLearn(t, nodes, shard)
-		time.Sleep(time.Second)
-		if c.learnShards(t.Context()); !c.state.Holdings().Answers(shard) || store.PartOf(c.state.Names.ByID(id)).Cuckoo().Items() != 1 {
-			t.Error("it does not learn the shard again")
-		}
-	})
+			names(t, nodes[0], &store.Level{Level: store.LevelShards})
+			made := &door.Op{Record: store.Record{Body: &store.MakeCuckoo{Name: []byte("c"), Params: cuckooOf}}}
+			if err := errors.Join(do(nodes[0], made), do(nodes[0], set("s"))); err != nil {
+				t.Fatal(err)
+			}
+			id, shard := made.Result.Entry.ID, store.PartOf(made.Result.Entry).Shard()
+			time.Sleep(time.Second) // all know it
+			if err := errors.Join(nodes[0].Snapshot(), nodes[1].Snapshot()); err != nil {
+				t.Fatal(err)
+			}
+			names(t, nodes[0], &store.ShardCopies{Copies: 2})
+			names(t, nodes[0], &store.ShardRetire{Node: 3, Shard: uint64(shard), Version: nodes[0].state.Roster().Shards.Places[shard].Version})
+			time.Sleep(time.Second)
+			nodes[2].retireShards(t.Context())
+			time.Sleep(time.Second)
+			toLearn(t, nodes, shard)
+			time.Sleep(time.Second)
+			if nodes[2].learnShards(t.Context()); phaseOf(nodes[2], shard) != store.Holds {
+				t.Fatal("the shard is not learned")
+			}
+			insert(t, nodes[0], id, 7)
+
+			files := folderOf(nodes[2])
+			nodes[2].config.Log.(*memlog.Node).Kill()
+			_ = nodes[2].Close()
+			list, _ := files.List()
+			for _, name := range list {
+				if _, part := folder.ParsePartName(name); part {
+					_ = files.Remove(name)
+				}
+			}
+			c := openShards(t, log, Config{Peers: askedOld{peers, nodes[0], old}, Name: "n2", Files: files}, true)
+			if c.state.Names.Get([]byte("s")) == nil || c.number.Load() != 3 {
+				t.Errorf("node %d has no names", c.number.Load())
+			}
+			m, err := snapshot.Read(files)
+			if err != nil || m.Find(id) == nil || !old && (m.Find(id).InFile() || len(m.Files()) != 1 || !m.Fetched) {
+				t.Errorf("what it has fetched: %+v, %v", m, err)
+			}
+			time.Sleep(time.Second)
+			if h := c.state.Holdings(); len(h.Held()) > 0 || phaseOf(c, shard) != 0 || phaseOf(nodes[0], shard) != store.Holds {
+				t.Errorf("it has %d shards, and phase %d of the one that is lost", len(h.Held()), phaseOf(c, shard))
+			}
+			nodes[2] = c
+			toLearn(t, nodes, shard)
+			time.Sleep(time.Second)
+			if c.learnShards(t.Context()); !c.state.Holdings().Answers(shard) || store.PartOf(c.state.Names.ByID(id)).Cuckoo().Items() != 1 {
+				t.Error("it does not learn the shard again")
+			}
+		})
+	}
 }

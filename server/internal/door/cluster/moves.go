@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery/server/internal/door"
+	"github.com/bloomery/bloomery/server/internal/placement"
 	"github.com/bloomery/bloomery/server/internal/status"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
@@ -30,6 +31,7 @@ type moves struct {
 	next    time.Duration          // when the next bytes may come, as Door.tick counts; belongs to learnOn
 	learned atomic.Int64           // bytes
 	parts   atomic.Int64           // that were learned
+	said    placement.Weight       // of this node, the last that it has sent or found; belongs to sayWeight
 	failed  atomic.Pointer[string] // why something could not be learned, "" if nothing is wrong
 	deciding
 }
@@ -41,14 +43,18 @@ func (d *Door) moveOn() {
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	d.later(stop)
-	for _, task := range []func(context.Context){d.learnShards, d.retireShards, d.decideMoves} {
+	again := func(due func(*store.Roster) bool, task func(context.Context)) {
 		d.tasks.Go(func() {
 			for d.pause(ctx, moveEvery) == nil {
-				if d.state.Roster().Spread() && d.Current() == nil {
+				if due(d.state.Roster()) && d.Current() == nil {
 					task(ctx)
 				}
 			}
 		})
+	}
+	again(func(r *store.Roster) bool { return r.Level >= store.LevelShards }, d.sayWeight)
+	for _, task := range []func(context.Context){d.learnShards, d.retireShards, d.decideMoves} {
+		again((*store.Roster).Spread, task)
 	}
 }
 

@@ -41,7 +41,37 @@ func (d *Door) SetCopies(n int) error {
 			return fmt.Errorf("cluster: copies: other nodes cannot ask node %d: set its cluster-peer-addr to a free address first", v.node)
 		}
 	}
-	return d.change(store.Record{Body: &store.ShardCopies{Copies: uint64(n), Settings: settingsOf(r)}})
+	if uint64(n) > r.Nodes() {
+		return fmt.Errorf("cluster: copies: %d copies need as many nodes, and there are %d: add nodes first", n, r.Nodes())
+	}
+	if err := d.weighed(); err != nil {
+		return err
+	}
+	for end := d.tick() + changeIn; ; {
+		err := d.change(store.Record{Body: &store.ShardCopies{Copies: uint64(n), Settings: settingsOf(d.state.Roster())}})
+		if !errors.Is(err, store.ErrCondition) || d.tick() > end { // else a node has said its weight meanwhile
+			return err
+		}
+	}
+}
+
+// weighed returns when all nodes that are live have said how much they are to hold: one that has not
+// would be to hold nothing, and what it holds would move away, and back.
+func (d *Door) weighed() error {
+	if d.state.Roster().Spread() {
+		return nil // an operator may have one hold nothing
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), changeIn)
+	defer cancel()
+	silent := func(node uint32) bool {
+		m := d.state.Roster().Member(node)
+		return m == nil || m.Weight == 0
+	}
+	err := d.until(ctx, d.catalogue(), func() bool { return !slices.ContainsFunc(d.liveNodes(), silent) })
+	if err != nil {
+		return fmt.Errorf("cluster: copies: not all nodes have said how much memory they may take: try again: %w", err)
+	}
+	return nil
 }
 
 // settingsOf returns the number of the settings that a record about them names.

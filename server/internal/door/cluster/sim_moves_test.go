@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -50,10 +51,12 @@ func (s *sim) slower() time.Duration {
 // spreadOut has nodes hold different contents.
 func (s *sim) spreadOut() {
 	d, _ := s.door(0)
-	for _, b := range []store.Body{&store.Level{Level: store.LevelShards}, &store.ShardCopies{Copies: 2}} {
-		if err := d.change(store.Record{Body: b}); err != nil {
-			s.errorf("%T: %v", b, err)
-		}
+	err := d.change(store.Record{Body: &store.Level{Level: store.LevelShards}})
+	for tries := 0; tries == 0 || errors.Is(err, store.ErrCondition) && tries < 10; tries++ { // nodes say their weights meanwhile
+		err = d.change(store.Record{Body: &store.ShardCopies{Copies: 2, Settings: settingsOf(d.state.Roster())}})
+	}
+	if err != nil {
+		s.errorf("contents are not spread: %v", err)
 	}
 }
 
