@@ -167,6 +167,7 @@ func (w *writer) check(c *conn, f *findings, all bool) error {
 	}{
 		{"BF.EXISTS " + w.key("bf") + " item%d", recent(w.added)},
 		{"FILTER.HAS " + w.key("wide") + " item%d", recent(w.wide)},
+		{"FILTER.HAS " + w.key("many") + " item%d", recent(w.many)},
 		{"CF.EXISTS " + w.key("cf") + " item%d", recent(w.there)},
 		{fmt.Sprintf("EXISTS lasting%d-%%d", w.id), recent(w.lasting)},
 	} {

@@ -18,32 +18,35 @@ import (
 	"sync"
 )
 
-// logNodes is how many nodes keep the log. The last node of a cluster is a spare one:
-// it joins when a fault asks for it, and keeps no log.
+// logNodes is how many nodes keep the log. Others hold contents alone. The last node of a cluster is a
+// spare one: it joins when a fault asks for it.
 const logNodes = 3
 
 // cluster is the nodes under test.
 type cluster struct {
-	base  string
-	nodes []*node
-	wires *wires // nil without namespaces
-	disks bool
+	base   string
+	nodes  []*node
+	size   int    // how many of them belong to it from the beginning
+	copies int    // how many nodes hold the contents of each filter, 0 for all
+	wires  *wires // nil without namespaces
+	disks  bool
 }
 
 // newCluster makes the machines of a cluster in a folder. What this system does not
 // allow is left out, with a notice.
-func newCluster(base, bin string, jailed bool, say func(format string, args ...any)) (*cluster, error) {
-	c := &cluster{base: base}
+func newCluster(o *options, jailed bool, say func(format string, args ...any)) (*cluster, error) {
+	base, bin := o.dir, o.bin
+	c := &cluster{base: base, size: o.nodes, copies: o.copies}
 	secret := filepath.Join(base, "secret")
 	if err := os.WriteFile(secret, []byte(strings.Repeat("a secret of the torture chamber ", 2)+"\n"), 0o600); err != nil {
 		return nil, err
 	}
-	rooms, err := newRooms()
+	rooms, err := newRooms(c.size + 1)
 	if err != nil {
 		say("no network namespaces (%v): nodes share the loopback interface, and faults of the network are left out", err)
 	}
 	var join []string
-	for i := range logNodes + 1 {
+	for i := range c.size + 1 {
 		n := &node{i: i, name: fmt.Sprintf("n%d", i+1), base: base, bin: bin, folder: filepath.Join(base, fmt.Sprintf("n%d", i+1))}
 		n.addr, n.peer = "127.0.0.1:6379", net.JoinHostPort(roomAddr(i).String(), "6380")
 		if rooms != nil {
@@ -93,8 +96,8 @@ func newCluster(base, bin string, jailed bool, say func(format string, args ...a
 	return c, nil
 }
 
-func newRooms() (rooms []*room, err error) {
-	for i := range logNodes + 1 {
+func newRooms(count int) (rooms []*room, err error) {
+	for i := range count {
 		r, err := newRoom(i)
 		if err != nil {
 			return nil, err
@@ -118,9 +121,9 @@ func freePorts(n int) (addrs []string) {
 }
 
 // members are the nodes that make up the cluster, without the spare one.
-func (c *cluster) members() []*node { return c.nodes[:logNodes] }
+func (c *cluster) members() []*node { return c.nodes[:c.size] }
 
-func (c *cluster) spare() *node { return c.nodes[logNodes] }
+func (c *cluster) spare() *node { return c.nodes[c.size] }
 
 // up are the nodes that run.
 func (c *cluster) up() []*node {

@@ -22,7 +22,7 @@ import (
 // over and every node serves that should.
 type fault struct {
 	name  string
-	needs string // "wires", "disks" or nothing
+	needs string // "wires", "disks", "copies" or nothing
 	about string
 	make  func(ctx context.Context, t *trial) error
 }
@@ -75,6 +75,9 @@ var faults = []fault{
 	{"lose-log", "", "a node loses all it has, and takes its own place under a new number", loseLog},
 	{"crash-loop", "", "a node is killed while it starts, several times", crashLoop},
 	{"old-data", "", "a node gets its data of some time ago back, not its log, as from a copy", oldData},
+	{"move-kill", "copies", "kill -9 of a node while contents move", moveKill},
+	{"move-pause", "copies", "a node stops for 1 to 20 s (SIGSTOP) while contents move, and moves are paused and resumed", movePause},
+	{"move-join", "copies", "a node joins, gets its share, and leaves again; a node is killed during both", moveJoin},
 	{"wipe", "", "a node loses its data, not its log: it returns under a new number", wipe},
 }
 
@@ -94,7 +97,7 @@ func choose(names string, c *cluster) (list []fault, skipped []string, err error
 			return nil, nil, fmt.Errorf("no fault is called %q", name)
 		}
 		switch f := faults[at]; {
-		case f.needs == "wires" && c.wires == nil, f.needs == "disks" && !c.disks:
+		case f.needs == "wires" && c.wires == nil, f.needs == "disks" && !c.disks, f.needs == "copies" && c.copies == 0:
 			skipped = append(skipped, name)
 		default:
 			list = append(list, f)
@@ -107,7 +110,7 @@ func choose(names string, c *cluster) (list []fault, skipped []string, err error
 }
 
 // victim returns one of the nodes.
-func (t *trial) victim() *node { return t.members()[t.rng.IntN(logNodes)] }
+func (t *trial) victim() *node { return t.members()[t.rng.IntN(t.size)] }
 
 // seconds returns a time between two numbers of seconds.
 func (t *trial) seconds(least, most float64) time.Duration {
@@ -116,7 +119,7 @@ func (t *trial) seconds(least, most float64) time.Duration {
 
 func (t *trial) killSome(ctx context.Context, count int) error {
 	var victims []*node
-	for _, i := range t.rng.Perm(logNodes)[:count] {
+	for _, i := range t.rng.Perm(t.size)[:count] {
 		victims = append(victims, t.nodes[i])
 	}
 	for _, n := range victims {
@@ -133,7 +136,7 @@ func (t *trial) killSome(ctx context.Context, count int) error {
 	if err := t.start(ctx, victims...); err != nil {
 		return err
 	}
-	t.note("%d of %d served again after %v", count, logNodes, time.Since(began).Round(100*time.Millisecond))
+	t.note("%d of %d served again after %v", count, t.size, time.Since(began).Round(100*time.Millisecond))
 	return nil
 }
 
@@ -155,9 +158,9 @@ func pauseNode(ctx context.Context, t *trial) error {
 
 // sever cuts wires for a while: those that cuts names, for a node that is picked.
 func (t *trial) sever(ctx context.Context, cuts func(from, to, victim int) bool) error {
-	victim := t.rng.IntN(logNodes)
-	for from := range logNodes {
-		for to := range logNodes {
+	victim := t.rng.IntN(t.size)
+	for from := range t.size {
+		for to := range t.size {
 			if from != to && cuts(from, to, victim) {
 				t.wires.set(from, to, wire{Cut: true})
 			}
@@ -171,11 +174,11 @@ func (t *trial) sever(ctx context.Context, cuts func(from, to, victim int) bool)
 }
 
 func flap(ctx context.Context, t *trial) error {
-	victim := t.rng.IntN(logNodes)
+	victim := t.rng.IntN(t.size)
 	cut := false
 	for end := time.Now().Add(t.seconds(10, 25)); time.Now().Before(end) && ctx.Err() == nil; {
 		cut = !cut
-		for other := range logNodes {
+		for other := range t.size {
 			if other != victim {
 				t.wires.set(victim, other, wire{Cut: cut})
 				t.wires.set(other, victim, wire{Cut: cut})
@@ -189,10 +192,10 @@ func flap(ctx context.Context, t *trial) error {
 
 // disturb makes the wires of one node bad for a while, or those of all.
 func (t *trial) disturb(ctx context.Context, rule wire) error {
-	victim := t.rng.IntN(logNodes + 1) // the last means all
-	for from := range logNodes {
-		for to := range logNodes {
-			if from != to && (victim == logNodes || from == victim || to == victim) {
+	victim := t.rng.IntN(t.size + 1) // the last means all
+	for from := range t.size {
+		for to := range t.size {
+			if from != to && (victim == t.size || from == victim || to == victim) {
 				t.wires.set(from, to, rule)
 			}
 		}
@@ -259,7 +262,7 @@ func fullDisk(ctx context.Context, t *trial) error {
 // again.
 func (t *trial) cutPower(ctx context.Context, count int) error {
 	var victims []*node
-	for _, i := range t.rng.Perm(logNodes)[:count] {
+	for _, i := range t.rng.Perm(t.size)[:count] {
 		victims = append(victims, t.nodes[i])
 	}
 	for _, n := range victims {
@@ -296,7 +299,7 @@ func clock(ctx context.Context, t *trial) error {
 }
 
 func rolling(ctx context.Context, t *trial) error {
-	for _, i := range t.rng.Perm(logNodes) {
+	for _, i := range t.rng.Perm(t.size) {
 		n := t.nodes[i]
 		if err := n.stop(); err != nil {
 			return err
@@ -461,5 +464,5 @@ func wipe(ctx context.Context, t *trial) error {
 	if err := t.start(ctx, n); err != nil {
 		return err
 	}
-	return t.members()[(n.i+1)%logNodes].command(ctx, "cluster", "leave", strconv.Itoa(old), "--yes")
+	return t.members()[(n.i+1)%t.size].command(ctx, "cluster", "leave", strconv.Itoa(old), "--yes")
 }

@@ -30,6 +30,8 @@ type options struct {
 	during time.Duration
 	faults string
 	seed   uint64
+	nodes  int
+	copies int
 	keep   bool
 }
 
@@ -41,6 +43,8 @@ func main() {
 	flag.DurationVar(&o.during, "for", 0, "begin rounds for so long, whatever -rounds says")
 	flag.StringVar(&o.faults, "faults", "all", "faults by `name`, with commas; they are made in this order, again and again")
 	flag.Uint64Var(&o.seed, "seed", 0, "of all random numbers, 0 for a random one")
+	flag.IntVar(&o.nodes, "nodes", logNodes, "how many nodes, 3 of which keep the log")
+	flag.IntVar(&o.copies, "copies", 0, "how many nodes hold the contents of each filter, 0 for all")
 	flag.BoolVar(&o.keep, "keep", false, "keep data and logs if all is well, too")
 	list := flag.Bool("list", false, "list the faults and exit")
 	flag.Parse()
@@ -77,6 +81,9 @@ func run(ctx context.Context, o *options) (err error) {
 	if o.bin == "" {
 		return errors.New("-bin is missing")
 	}
+	if o.nodes < logNodes || o.nodes > 20 {
+		return fmt.Errorf("-nodes %d: %d to 20", o.nodes, logNodes)
+	}
 	if o.bin, err = filepath.Abs(o.bin); err != nil {
 		return err
 	}
@@ -91,7 +98,7 @@ func run(ctx context.Context, o *options) (err error) {
 		return err
 	}
 	say("seed %d, data and logs in %s", o.seed, o.dir)
-	c, err := newCluster(o.dir, o.bin, inside(), say)
+	c, err := newCluster(o, inside(), say)
 	if err != nil {
 		return err
 	}
@@ -119,6 +126,9 @@ func run(ctx context.Context, o *options) (err error) {
 		return err
 	}
 	say("all nodes serve after %s", seconds(time.Since(began)))
+	if err := c.spread(ctx); err != nil {
+		return err
+	}
 	s, err := newSession(ctx, c, o.seed)
 	if err != nil {
 		return err

@@ -21,6 +21,7 @@ type reader struct {
 	nodes   []*node
 	stays   bool
 	owner   bool
+	spread  bool // other nodes may have to answer: then a refusal counts as a read that failed
 	writers int
 	rng     *rand.Rand
 	ledger  *ledger
@@ -30,6 +31,7 @@ type reader struct {
 	reads, failed int
 	slowest       time.Duration // answer of one that stays
 	where         string        // it was
+	refusal       string        // the last read that others have not answered
 }
 
 // readPatience is how long a read may take before its client gives up; one that moves
@@ -83,6 +85,10 @@ func (r *reader) missed(ctx context.Context, n *node, token int64, tried int, er
 	case r.stays:
 		if _, live := n.live(); live && n.same(token) {
 			r.failed++
+			if r.spread && judge(err.Error()) == refused {
+				r.refusal = fmt.Sprintf("%s at %s: %v", n.name, time.Now().Format(time.TimeOnly), err)
+				return
+			}
 			r.wrong("a read at %s failed at %s, though it was up: %v", n.name, time.Now().Format(time.TimeOnly), err)
 		}
 	case !r.owner && tried%len(r.nodes) == 0:

@@ -27,20 +27,20 @@ type session struct {
 	began   time.Time
 }
 
-// newSession makes the clients. For each node there is a writer that stays with it and
+// newSession makes the clients. For each node of three there is a writer that stays with it and
 // one that moves on, a reader that stays and, of readers that move on, one of what
-// nodes have and one of all that was acknowledged.
+// nodes have and one of all that was acknowledged. As many share a larger cluster.
 func newSession(ctx context.Context, c *cluster, seed uint64) (*session, error) {
 	s := &session{cluster: c, rng: rand.New(rand.NewPCG(seed, 1)), ledger: &ledger{}, kinds: map[string]*tally{}, began: time.Now()}
 	source := uint64(2)
 	rng := func() *rand.Rand { source++; return rand.New(rand.NewPCG(seed, source)) }
 	for i := range 2 * logNodes {
-		s.writers = append(s.writers, &writer{id: i, nodes: s.from(i % logNodes), stays: i >= logNodes, rng: rng(), ledger: s.ledger, next: 1})
+		s.writers = append(s.writers, &writer{id: i, nodes: s.from(i % s.size), stays: i >= logNodes, rng: rng(), ledger: s.ledger, next: 1})
 	}
 	for i := range logNodes {
-		nodes := s.from(i)
+		nodes := s.from(i * s.size / logNodes)
 		s.readers = append(s.readers,
-			&reader{nodes: nodes[:1], stays: true, writers: len(s.writers), rng: rng(), ledger: s.ledger},
+			&reader{nodes: nodes[:1], stays: true, spread: c.copies > 0, writers: len(s.writers), rng: rng(), ledger: s.ledger},
 			&reader{nodes: nodes, writers: len(s.writers), rng: rng(), ledger: s.ledger},
 			&reader{nodes: nodes, owner: true, writers: len(s.writers), rng: rng(), ledger: s.ledger})
 	}
@@ -250,6 +250,10 @@ func (s *session) count(t *tally, f fault) (found []string) {
 		t.failed += r.failed
 		if t.readStop = max(t.readStop, r.slowest); r.slowest > longRead {
 			say("a read took %s, %s", seconds(r.slowest), r.where)
+		}
+		if r.refusal != "" {
+			say("a read failed, %s", r.refusal)
+			r.refusal = ""
 		}
 		if !r.stays {
 			t.readStop = max(t.readStop, r.end())

@@ -14,7 +14,7 @@ import (
 )
 
 // writer is a client with keys of its own: a Bloom filter, a cuckoo filter that it also
-// deletes from, a count-min sketch, a filter that every node holds, a number, and two
+// deletes from, a count-min sketch, a filter that every node holds, one of many parts, a number, and two
 // numbers that only a transaction changes. It remembers of each write whether it was
 // acknowledged, was refused, or may have been kept or not.
 type writer struct {
@@ -27,7 +27,7 @@ type writer struct {
 	watch
 
 	next                      int
-	added, wide               []int // acknowledged
+	added, wide, many         []int // acknowledged
 	inserted, deleted         bounds
 	there                     []int // inserted, acknowledged, and not deleted
 	counted, numbered, paired bounds
@@ -80,7 +80,7 @@ func (w *writer) keys() (list []string) {
 func (w *writer) prepare() []string {
 	return []string{
 		"CF.RESERVE " + w.key("cf") + " 100000", "CMS.INITBYDIM " + w.key("cms") + " 2000 4",
-		"FILTER.CREATE " + w.key("wide") + " bloom CAPACITY 100000 REPLICAS ALL",
+		"FILTER.CREATE " + w.key("wide") + " bloom CAPACITY 100000 REPLICAS ALL", "FILTER.CREATE " + w.key("many") + " bloom CAPACITY 100000 PARTS 64",
 	}
 }
 
@@ -237,6 +237,11 @@ func (w *writer) add() []step {
 		{commands: []string{"FILTER.ADD " + w.key("wide") + " " + name}, settle: func(_ string, how outcome) {
 			if how == acknowledged {
 				w.wide = append(w.wide, n)
+			}
+		}},
+		{commands: []string{"FILTER.ADD " + w.key("many") + " " + name}, settle: func(_ string, how outcome) {
+			if how == acknowledged {
+				w.many = append(w.many, n)
 			}
 		}},
 	}
