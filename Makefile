@@ -325,16 +325,19 @@ soak: ## rates measured exactly; power cuts, kills, chaos, memory and replays at
 
 # Of `make torture`: FAULTS are their names, all or some with commas between them; FOR=1h goes
 # on for so long, ROUNDS=50 makes so many, and neither makes each fault once; SEED makes the
-# same choices again. docs/evidence/torture.md has the rest.
+# same choices again; COPIES=2 NODES=6 spreads contents over nodes, for the faults of moves.
+# docs/evidence/torture.md has the rest.
+NODES ?= 3
+COPIES ?= 0
 ROUNDS ?= 0
 FAULTS ?= all
 FOR ?= 0
 SEED ?= 0
 
-torture: ## faults in a cluster under load: kills, partitions, power cuts; ROUNDS=50 FOR=1h FAULTS=kill,mute SEED=1 (long)
+torture: ## faults in a cluster under load: kills, partitions, power cuts; ROUNDS=50 FOR=1h FAULTS=kill,mute SEED=1 NODES=6 COPIES=2 (long)
 	go build -tags torture -o bin/bloomery-torture ./cmd/bloomery
 	cd bench && go build -o ../bin/torture ./cmd/torture
-	bin/torture -bin bin/bloomery-torture -rounds $(ROUNDS) -for $(FOR) -faults $(FAULTS) -seed $(SEED)
+	bin/torture -bin bin/bloomery-torture -rounds $(ROUNDS) -for $(FOR) -faults $(FAULTS) -seed $(SEED) -nodes $(NODES) -copies $(COPIES)
 
 bench-door: ## measure log, snapshots, start and replay, writes docs/evidence/benchmarks-durability.md
 	cd bench && go run ./cmd/server -durability -rounds 5 -out ../docs/evidence/benchmarks-durability.md
