@@ -51,7 +51,7 @@ func run(ctx context.Context, o demo.Options) (figures, error) {
 	if o.Full {
 		s = full
 	}
-	names, draw, err := popularity(ctx, o)
+	names, draw, err := demo.Requested(ctx, o)
 	if err != nil {
 		return figures{}, err
 	}
@@ -115,31 +115,6 @@ func (s size) edges(admit, exchange bool) ([]*edge, error) {
 		}
 	}
 	return edges, nil
-}
-
-// popularity returns the names of objects, and a function that draws one of them: as often as npm
-// packages were downloaded in a month, or by Zipf's law, with half of the requests for objects that
-// are asked for once.
-func popularity(ctx context.Context, o demo.Options) ([]string, func(*rand.Rand) int, error) {
-	if o.Full {
-		return downloads(ctx)
-	}
-	const popular, once = 100_000, 200_000
-	names := make([]string, popular+once)
-	for i := range names {
-		names[i] = "/object/" + demo.Count(i)
-	}
-	var zipf *rand.Zipf
-	var last *rand.Rand
-	return names, func(rng *rand.Rand) int {
-		if rng != last { // a Zipf belongs to its source
-			zipf, last = rand.NewZipf(rng, 1.05, 2, popular-1), rng
-		}
-		if rng.IntN(2) == 0 {
-			return popular + rng.IntN(once)
-		}
-		return int(zipf.Uint64())
-	}, nil
 }
 
 func (f figures) Table() demo.Table {

@@ -9,6 +9,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strconv"
@@ -82,12 +83,7 @@ func run(ctx context.Context, o demo.Options) (figures, error) {
 	var clock atomic.Int64 // days, for the windows of the server
 	clock.Store(20_000)
 	now := func() time.Time { return time.Unix(clock.Load()*86400+1, 0) }
-	server, err := served.StartClock(ctx, o.Addr, now)
-	if err != nil {
-		return figures{}, err
-	}
-	defer server.Close()
-	client, err := server.Client(ctx)
+	client, err := served.Connect(ctx, o.Addr, now)
 	if err != nil {
 		return figures{}, err
 	}
@@ -105,6 +101,24 @@ func run(ctx context.Context, o demo.Options) (figures, error) {
 		}
 	}
 	return c.finish()
+}
+
+// load returns addresses: paths of Debian's packages, whose first folders stand for the domain,
+// or made-up ones.
+func load(ctx context.Context, o demo.Options, n int) (urls []string, err error) {
+	if !o.Full {
+		for i := range n {
+			urls = append(urls, fmt.Sprintf("https://site-%d.example/%d.html", i%997, i))
+		}
+		return urls, nil
+	}
+	urls, err = demo.Paths(ctx, n)
+	for i, path := range urls {
+		folders := strings.SplitN(path, "/", 5)
+		urls[i] = "https://" + strings.Join(folders[:len(folders)-1], ".") + "/" + path
+	}
+	rand.New(rand.NewPCG(13, 14)).Shuffle(len(urls), func(i, j int) { urls[i], urls[j] = urls[j], urls[i] })
+	return urls, err
 }
 
 // create makes the filters. What a server has under the name is replaced.
@@ -235,13 +249,7 @@ func (c *crawler) finish() (figures, error) {
 		c.f.localBytes += int(w.seen.Stats().Bytes)
 	}
 	c.f.pages = len(c.store)
-	c.f.exactBytes = demo.Heap(func() any {
-		exact := map[string]int{}
-		for url, day := range c.store {
-			exact[strings.Clone(url)] = day
-		}
-		return exact
-	})
+	c.f.exactBytes = demo.Set(slices.Collect(maps.Keys(c.store)))
 	return c.f, nil
 }
 
@@ -264,6 +272,6 @@ func (f figures) Table() demo.Table {
 	t.Count("links skipped too long, after the crash", f.late)
 	t.Bytes("filters of all workers", f.localBytes)
 	t.Bytes("filter on the server", f.sharedBytes)
-	t.Varying("exact map of the pages", demo.Bytes(f.exactBytes))
+	t.Varying("exact set of the pages", demo.Bytes(f.exactBytes))
 	return t
 }

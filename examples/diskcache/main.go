@@ -6,11 +6,9 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"os"
 
 	"github.com/bloomery/bloomery/bloom"
 	"github.com/bloomery/bloomery/examples/internal/demo"
@@ -86,7 +84,7 @@ func run(ctx context.Context, o demo.Options) (figures, error) {
 	var objects []string
 	if o.Full {
 		var err error
-		if objects, err = paths(ctx); err != nil {
+		if objects, err = demo.Paths(ctx, 1_000_000); err != nil {
 			return figures{}, err
 		}
 	} else {
@@ -115,13 +113,7 @@ func run(ctx context.Context, o demo.Options) (figures, error) {
 		}
 		f.ask(c, object)
 	}
-	f.exactBytes = demo.Heap(func() any {
-		index := map[string]uint8{}
-		for i, object := range stored {
-			index[string([]byte(object))] = uint8(i % disks)
-		}
-		return index
-	})
+	f.exactBytes = demo.Set(stored)
 	return f, nil
 }
 
@@ -182,27 +174,6 @@ func (f *figures) ask(c *cache, object string) {
 	}
 }
 
-// paths returns a million paths of files of Debian.
-func paths(ctx context.Context) ([]string, error) {
-	name, err := demo.Paths(ctx)
-	if err != nil {
-		return nil, err
-	}
-	file, err := os.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = file.Close() }()
-	var found []string
-	lines := bufio.NewScanner(file)
-	for i := 0; lines.Scan() && len(found) < 1_000_000; i++ {
-		if i%7 == 0 {
-			found = append(found, lines.Text())
-		}
-	}
-	return found, lines.Err()
-}
-
 func (f figures) saved(lookups int) float64 { return 1 - float64(lookups)/float64(f.byDisks) }
 
 func (f figures) Table() demo.Table {
@@ -219,6 +190,6 @@ func (f figures) Table() demo.Table {
 	t.Percent("absent objects that the map sends to a disk", float64(f.vain)/float64(f.absent))
 	t.Bytes("filters", f.filterBytes)
 	t.Bytes("map", f.mapBytes)
-	t.Varying("exact index", demo.Bytes(f.exactBytes))
+	t.Varying("exact set", demo.Bytes(f.exactBytes))
 	return t
 }

@@ -6,10 +6,8 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"strings"
 
 	"github.com/bloomery/bloomery/cuckoo"
@@ -77,7 +75,7 @@ func run(ctx context.Context, o demo.Options) (figures, error) {
 	}
 	if o.Full {
 		var err error
-		if domains, err = disposable(ctx); err != nil {
+		if domains, err = demo.MailDomains(ctx); err != nil {
 			return figures{}, err
 		}
 		f.senders, f.messages = 200_000, 5_000_000
@@ -158,19 +156,6 @@ func (f *figures) take(got, want verdict) {
 
 // contact is the address of a known sender; some share a domain.
 func contact(i int) string { return fmt.Sprintf("contact%d@office%d.example", i, i/colleagues) }
-
-// disposable returns the domains of addresses that are made for one message.
-func disposable(ctx context.Context) (domains []string, err error) {
-	file, err := demo.NPM(ctx, "disposable-email-domains@1.0.62", "index.json")
-	if err != nil {
-		return nil, err
-	}
-	data, err := os.ReadFile(file)
-	if err != nil {
-		return nil, err
-	}
-	return domains, json.Unmarshal(data, &domains)
-}
 
 func (f figures) saved() float64 { return 1 - float64(f.verdicts[check])/float64(f.messages) }
 

@@ -118,7 +118,8 @@ func run(ctx context.Context, o demo.Options) (figures, error) {
 	}
 	f.sent, f.dropped, f.lookups, f.seenBytes = d.sent, d.dropped, d.lookups, int(d.seen.Stats().Bytes)
 	f.senderBytes = t.senders * int(senders[0].Stats().Bytes)
-	return f, f.campaign(senders, stream)
+	err = f.campaign(senders, stream)
+	return f, err
 }
 
 // stream returns the messages in the order in which they come; one of five is sent once more,

@@ -2,7 +2,6 @@ package main
 
 import (
 	"encoding/json"
-	"maps"
 	"net/http"
 	"slices"
 	"sync"
@@ -23,18 +22,13 @@ type authority struct {
 
 // change adds addresses to the list and takes others off it.
 func (a *authority) change(add, remove []string) error {
-	if a.list == nil {
-		a.list = map[string]bool{}
-	}
 	for i, address := range slices.Concat(add, remove) {
 		all, err := expressions(address)
 		if err != nil {
 			return err
 		}
-		if own := all[0]; i < len(add) {
-			a.list[own] = true
-		} else {
-			delete(a.list, own)
+		if a.list[all[0]] = true; i >= len(add) {
+			delete(a.list, all[0])
 		}
 	}
 	digests := map[string][]string{}
@@ -57,11 +51,8 @@ func (a *authority) has(address string) bool {
 // publish puts a filter of the list into a folder, and a patch from the version before. Each is
 // built anew, of the same size: what was taken off the list is gone.
 func (a *authority) publish(dir string) (follow.Published, error) {
-	f, err := bloom.Config{Capacity: a.capacity, ErrorRate: rate}.New()
-	if err != nil {
-		return follow.Published{}, err
-	}
-	for e := range maps.Keys(a.list) {
+	f := bloom.New(a.capacity, rate)
+	for e := range a.list {
 		f.AddString(e)
 	}
 	data, err := f.MarshalBinary()

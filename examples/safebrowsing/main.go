@@ -10,12 +10,11 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"math/rand/v2"
-	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
-	"time"
+	"slices"
 
 	"github.com/bloomery/bloomery/examples/internal/demo"
 	"github.com/bloomery/bloomery/follow"
@@ -38,44 +37,40 @@ type browser struct {
 	wrong     int // false positives among them
 }
 
-// unsafe reports whether an address is on the list. The authority gets four bytes of a digest,
-// and returns the digests on the list that begin so.
+// unsafe reports whether an address is on the list.
 func (b *browser) unsafe(ctx context.Context, address string) (bool, error) {
 	expressions, err := expressions(address)
 	if err != nil {
 		return false, err
 	}
 	for _, e := range expressions {
-		if !b.list.ContainsString(e) {
-			b.lookups++
-			continue
-		}
-		b.calls++
-		full, err := b.digests(ctx, e)
-		if err != nil || full[digest(e)] {
-			return err == nil, err
+		if b.list.ContainsString(e) {
+			b.calls++
+			if sure, err := b.confirmed(ctx, digest(e)); sure || err != nil {
+				return sure, err
+			}
+			b.wrong++
 		}
 		b.lookups++
-		b.wrong++
 	}
 	return false, nil
 }
 
-// digests asks the authority for the digests that begin as that of an expression does.
-func (b *browser) digests(ctx context.Context, expression string) (map[string]bool, error) {
-	body, err := get(ctx, b.client, b.authority+digest(expression)[:8])
+// confirmed asks the authority: it gets four bytes of a digest, and returns the digests on the
+// list that begin so.
+func (b *browser) confirmed(ctx context.Context, digest string) (bool, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, b.authority+digest[:8], nil)
 	if err != nil {
-		return nil, err
+		return false, err
 	}
+	response, err := b.client.Do(request)
+	if err != nil {
+		return false, err
+	}
+	defer response.Body.Close()
 	var list []string
-	if err := json.Unmarshal(body, &list); err != nil {
-		return nil, err
-	}
-	all := map[string]bool{}
-	for _, d := range list {
-		all[d] = true
-	}
-	return all, nil
+	err = json.NewDecoder(response.Body).Decode(&list)
+	return slices.Contains(list, digest), err
 }
 
 type figures struct {
@@ -91,14 +86,12 @@ func run(ctx context.Context, o demo.Options) (figures, error) {
 	if err != nil {
 		return figures{}, err
 	}
-	rng := rand.New(rand.NewPCG(9, 10))
-	rng.Shuffle(len(bad), func(i, j int) { bad[i], bad[j] = bad[j], bad[i] })
+	rand.New(rand.NewPCG(9, 10)).Shuffle(len(bad), func(i, j int) { bad[i], bad[j] = bad[j], bad[i] })
 	news := len(bad) / 100 // come each day, a third as many go
-	a := &authority{capacity: len(bad)}
+	a := &authority{capacity: len(bad), list: map[string]bool{}}
 	if err := a.change(bad[days*news:], nil); err != nil {
 		return figures{}, err
 	}
-	f := figures{first: len(a.list), clean: len(clean)}
 	dir, err := os.MkdirTemp("", "safebrowsing")
 	if err != nil {
 		return figures{}, err
@@ -108,29 +101,17 @@ func run(ctx context.Context, o demo.Options) (figures, error) {
 	if err != nil {
 		return figures{}, err
 	}
-	f.whole = int(published.Whole)
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return figures{}, err
-	}
-	service := &http.Server{Handler: a.handler(dir), ReadHeaderTimeout: time.Minute}
-	ended := make(chan error, 1)
-	go func() { ended <- service.Serve(l) }()
-	defer func() {
-		_ = service.Close()
-		<-ended
-	}()
+	f := figures{first: len(a.list), clean: len(clean), whole: int(published.Whole)}
 
-	site := "http://" + l.Addr().String()
-	b := &browser{authority: site + "/digests?prefix=", client: &http.Client{}}
-	defer b.client.CloseIdleConnections()
-	if b.list, err = follow.Open(ctx, follow.Config{Address: site + "/list", Every: -1, Client: b.client}); err != nil {
+	site := httptest.NewServer(a.handler(dir))
+	defer site.Close()
+	b := &browser{authority: site.URL + "/digests?prefix=", client: site.Client()}
+	if b.list, err = follow.Open(ctx, follow.Config{Address: site.URL + "/list", Every: -1, Client: b.client}); err != nil {
 		return figures{}, err
 	}
 	defer b.list.Close()
 	for day := range days {
-		added := bad[day*news : (day+1)*news]
-		if err := a.change(added, bad[len(bad)-(day+1)*news/3:len(bad)-day*news/3]); err != nil {
+		if err := a.change(bad[day*news:(day+1)*news], bad[len(bad)-(day+1)*news/3:len(bad)-day*news/3]); err != nil {
 			return figures{}, err
 		}
 		if published, err = a.publish(dir); err != nil {
@@ -141,54 +122,65 @@ func run(ctx context.Context, o demo.Options) (figures, error) {
 			return figures{}, err
 		}
 	}
-	f.last = len(a.list)
-	return f, f.browse(ctx, b, a, bad, clean)
+	f.last, f.filter, f.digestList = len(a.list), int(b.list.Stats().Bytes), 32*len(a.list)
+	err = f.browse(ctx, b, a, bad, clean)
+	return f, err
+}
+
+// load returns addresses of pages that are unsafe and that are not: phishing sites and hosts of
+// malware, and domains of mail services, or made-up ones.
+func load(ctx context.Context, o demo.Options) (bad, clean []string, err error) {
+	if !o.Full {
+		for i := range 20_000 {
+			clean = append(clean, fmt.Sprintf("https://www.site-%d.example.org/a/page.html?q=%d", i/10, i))
+			if i < 5_000 {
+				bad = append(bad, fmt.Sprintf("http://shop-%d.example/login/%d", i/3, i))
+			}
+		}
+		return bad, clean, nil
+	}
+	hosts, err := demo.UnsafeHosts(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	known := map[string]bool{}
+	for _, host := range hosts {
+		known[host] = true
+		bad = append(bad, "http://"+host+"/")
+	}
+	domains, err := demo.MailDomains(ctx)
+	for i, domain := range domains {
+		if !known[domain] {
+			clean = append(clean, fmt.Sprintf("https://www.%s/inbox/%d.html?user=%d", domain, i%100, i))
+		}
+	}
+	return bad, clean, err
 }
 
 // browse opens every page, those on the list and the others.
 func (f *figures) browse(ctx context.Context, b *browser, a *authority, bad, clean []string) error {
-	for _, address := range bad {
-		if !a.has(address) {
-			continue
+	for _, address := range slices.DeleteFunc(bad, func(address string) bool { return !a.has(address) }) {
+		found, err := b.unsafe(ctx, address)
+		if err != nil {
+			return err
 		}
 		f.unsafe++
-		switch found, err := b.unsafe(ctx, address); {
-		case err != nil:
-			return err
-		case found:
+		if found {
 			f.found++
 		}
 	}
 	b.calls, b.lookups, b.wrong = 0, 0, 0
 	for _, address := range clean {
-		switch found, err := b.unsafe(ctx, address); {
-		case err != nil:
+		found, err := b.unsafe(ctx, address)
+		if err != nil {
 			return err
-		case found:
+		}
+		if found {
 			f.blocked++
 		}
 	}
 	f.calls, f.lookups, f.wrong = b.calls, b.lookups, b.wrong
-	f.filter, f.digestList = int(b.list.Stats().Bytes), 32*len(a.list)
 	return nil
-}
-
-// get returns the body of a page.
-func get(ctx context.Context, client *http.Client, address string) ([]byte, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
-	if err != nil {
-		return nil, err
-	}
-	response, err := client.Do(request)
-	if err != nil {
-		return nil, err
-	}
-	defer response.Body.Close()
-	body, err := io.ReadAll(response.Body)
-	if err == nil && response.StatusCode != http.StatusOK {
-		err = fmt.Errorf("%s: %s", address, response.Status)
-	}
-	return body, err
 }
 
 func (f figures) Table() demo.Table {

@@ -45,23 +45,6 @@ func NPM(ctx context.Context, name, file string) (string, error) {
 	})
 }
 
-// Paths returns the file of all paths of Debian's packages, a line each, which
-// scripts/corpora.sh makes: seven million of them.
-func Paths(ctx context.Context) (string, error) {
-	dir, err := corpora()
-	if err != nil {
-		return "", err
-	}
-	file := filepath.Join(dir, "paths.txt")
-	if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
-		fmt.Fprintln(os.Stderr, "fetching the paths of all Debian packages; this takes a minute")
-		if err := command(ctx, filepath.Dir(dir), "sh", "scripts/corpora.sh"); err != nil {
-			return "", err
-		}
-	}
-	return file, nil
-}
-
 // Lines returns the lines of a file, without empty ones and those that begin with one of the
 // given signs of a comment.
 func Lines(file string, comments ...string) ([]string, error) {

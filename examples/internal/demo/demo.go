@@ -17,6 +17,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime"
+	"strings"
 )
 
 // Options is what the flags of an example say.
@@ -105,4 +106,15 @@ func Heap(build func() any) int {
 	runtime.KeepAlive(made)
 	runtime.KeepAlive(build) // and what it was made from
 	return int(after.HeapAlloc) - int(before.HeapAlloc)
+}
+
+// Set is Heap for an exact set of keys.
+func Set(keys []string) int {
+	return Heap(func() any {
+		set := map[string]struct{}{}
+		for _, key := range keys {
+			set[strings.Clone(key)] = struct{}{}
+		}
+		return set
+	})
 }

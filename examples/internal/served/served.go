@@ -73,10 +73,31 @@ type Client struct {
 	in    *bufio.Reader
 	out   []byte
 	trips int
+	stop  func() error // ends the server, nil if that is not up to the client
+}
+
+// Connect is StartClock and Client in one: closing the client ends the server.
+func Connect(ctx context.Context, addr string, now func() time.Time) (*Client, error) {
+	s, err := StartClock(ctx, addr, now)
+	if err != nil {
+		return nil, err
+	}
+	c, err := s.Client(ctx)
+	if err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	c.stop = s.stop
+	return c, nil
 }
 
 // Close closes the connection.
-func (c *Client) Close() error { return c.conn.Close() }
+func (c *Client) Close() error {
+	err := c.conn.Close()
+	if c.stop != nil {
+		err = errors.Join(err, c.stop())
+	}
+	return err
+}
 
 // Trips returns how many round trips there were.
 func (c *Client) Trips() int { return c.trips }
