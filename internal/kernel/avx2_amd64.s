@@ -2323,3 +2323,886 @@ moreProbe:
 	JNE          moreNext
 	VZEROUPPER
 	RET
+
+// func markAllAVX2(dst *uint8, blocks *[8]uint64, n int, k int, hs *uint64, groups int)
+// Requires: AVX, AVX2, MMX+
+TEXT ·markAllAVX2(SB), $1088-48
+	MOVQ         k+24(FP), AX
+	CMPQ         AX, $0x08
+	JEQ          eight
+	JGT          more
+	VMOVDQU      lanes<>+0(SB), Y0
+	VMOVDQU      lanes<>+32(SB), Y1
+	VMOVDQU      lanes<>+64(SB), Y2
+	MOVQ         n+16(FP), CX
+	VMOVQ        CX, X3
+	VPBROADCASTQ X3, Y4
+	MOVQ         $0x00000008, CX
+	SUBQ         AX, CX
+	VMOVQ        CX, X3
+	VPBROADCASTB X3, Y3
+	MOVQ         blocks+8(FP), AX
+	MOVQ         hs+32(FP), CX
+	MOVQ         dst+0(FP), DX
+	LEAQ         63(SP), BX
+	ANDQ         $-64, BX
+	MOVQ         groups+40(FP), SI
+	MOVQ         SI, DI
+	MOVQ         $0x00000003, R8
+	XORQ         R9, R9
+	XORQ         R10, R10
+
+fewerNext:
+	TESTQ      SI, SI
+	JEQ        fewerProbe
+	LEAQ       (BX)(R9*1), R11
+	VMOVDQU    (CX), Y5
+	VPSRLQ     $0x20, Y5, Y6
+	VPMULUDQ   Y4, Y5, Y8
+	VPMULUDQ   Y4, Y6, Y7
+	VPSRLQ     $0x20, Y8, Y8
+	VPADDQ     Y8, Y7, Y7
+	VPSRLQ     $0x20, Y7, Y8
+	VPSLLQ     $0x06, Y8, Y8
+	VMOVDQU    Y8, (R11)
+	VPXOR      Y6, Y5, Y5
+	VPMULUDQ   lanes<>+128(SB), Y5, Y8
+	VPMULUDQ   lanes<>+96(SB), Y6, Y6
+	VPADDQ     Y6, Y8, Y8
+	VPSLLQ     $0x20, Y8, Y8
+	VPMULUDQ   lanes<>+96(SB), Y5, Y5
+	VPADDQ     Y8, Y5, Y5
+	VPAND      lanes<>+224(SB), Y5, Y5
+	VPSRLQ     $0x1d, Y7, Y7
+	VPSHUFB    lanes<>+320(SB), Y7, Y7
+	VPADDB     lanes<>+352(SB), Y7, Y7
+	VPAND      lanes<>+256(SB), Y7, Y7
+	VPCMPGTB   Y7, Y3, Y7
+	VPOR       Y7, Y5, Y5
+	VMOVDQU    Y5, 64(R11)
+	VMOVDQU    32(CX), Y5
+	VPSRLQ     $0x20, Y5, Y6
+	VPMULUDQ   Y4, Y5, Y8
+	VPMULUDQ   Y4, Y6, Y7
+	VPSRLQ     $0x20, Y8, Y8
+	VPADDQ     Y8, Y7, Y7
+	VPSRLQ     $0x20, Y7, Y8
+	VPSLLQ     $0x06, Y8, Y8
+	VMOVDQU    Y8, 32(R11)
+	VPXOR      Y6, Y5, Y5
+	VPMULUDQ   lanes<>+128(SB), Y5, Y8
+	VPMULUDQ   lanes<>+96(SB), Y6, Y6
+	VPADDQ     Y6, Y8, Y8
+	VPSLLQ     $0x20, Y8, Y8
+	VPMULUDQ   lanes<>+96(SB), Y5, Y5
+	VPADDQ     Y8, Y5, Y5
+	VPAND      lanes<>+224(SB), Y5, Y5
+	VPSRLQ     $0x1d, Y7, Y7
+	VPSHUFB    lanes<>+320(SB), Y7, Y7
+	VPADDB     lanes<>+352(SB), Y7, Y7
+	VPAND      lanes<>+256(SB), Y7, Y7
+	VPCMPGTB   Y7, Y3, Y7
+	VPOR       Y7, Y5, Y5
+	VMOVDQU    Y5, 96(R11)
+	MOVQ       (R11), R12
+	PREFETCHT0 (AX)(R12*1)
+	MOVQ       8(R11), R12
+	PREFETCHT0 (AX)(R12*1)
+	MOVQ       16(R11), R12
+	PREFETCHT0 (AX)(R12*1)
+	MOVQ       24(R11), R12
+	PREFETCHT0 (AX)(R12*1)
+	MOVQ       32(R11), R12
+	PREFETCHT0 (AX)(R12*1)
+	MOVQ       40(R11), R12
+	PREFETCHT0 (AX)(R12*1)
+	MOVQ       48(R11), R12
+	PREFETCHT0 (AX)(R12*1)
+	MOVQ       56(R11), R11
+	PREFETCHT0 (AX)(R11*1)
+	ADDQ       $0x40, CX
+	ADDQ       $0x00000100, R9
+	ANDQ       $0x000003ff, R9
+	DECQ       SI
+	DECQ       R8
+	JGE        fewerNext
+
+fewerProbe:
+	LEAQ         (BX)(R10*1), R11
+	MOVQ         (R11), R12
+	VPBROADCASTQ 64(R11), Y6
+	VPSHUFB      Y1, Y6, Y5
+	VPSHUFB      Y2, Y6, Y6
+	VPSLLVQ      Y5, Y0, Y5
+	VPSLLVQ      Y6, Y0, Y6
+	VMOVDQU      (AX)(R12*1), Y7
+	VMOVDQU      32(AX)(R12*1), Y8
+	VPOR         Y5, Y7, Y5
+	VMOVDQU      Y5, (AX)(R12*1)
+	VPOR         Y6, Y8, Y6
+	VMOVDQU      Y6, 32(AX)(R12*1)
+	VPCMPEQQ     Y7, Y5, Y5
+	VMOVMSKPD    Y5, R12
+	VPCMPEQQ     Y8, Y6, Y6
+	VMOVMSKPD    Y6, R13
+	SHLL         $0x04, R13
+	ORL          R13, R12
+	NOTL         R12
+	MOVB         R12, (DX)
+	MOVQ         8(R11), R12
+	VPBROADCASTQ 72(R11), Y6
+	VPSHUFB      Y1, Y6, Y5
+	VPSHUFB      Y2, Y6, Y6
+	VPSLLVQ      Y5, Y0, Y5
+	VPSLLVQ      Y6, Y0, Y6
+	VMOVDQU      (AX)(R12*1), Y7
+	VMOVDQU      32(AX)(R12*1), Y8
+	VPOR         Y5, Y7, Y5
+	VMOVDQU      Y5, (AX)(R12*1)
+	VPOR         Y6, Y8, Y6
+	VMOVDQU      Y6, 32(AX)(R12*1)
+	VPCMPEQQ     Y7, Y5, Y5
+	VMOVMSKPD    Y5, R12
+	VPCMPEQQ     Y8, Y6, Y6
+	VMOVMSKPD    Y6, R13
+	SHLL         $0x04, R13
+	ORL          R13, R12
+	NOTL         R12
+	MOVB         R12, 1(DX)
+	MOVQ         16(R11), R12
+	VPBROADCASTQ 80(R11), Y6
+	VPSHUFB      Y1, Y6, Y5
+	VPSHUFB      Y2, Y6, Y6
+	VPSLLVQ      Y5, Y0, Y5
+	VPSLLVQ      Y6, Y0, Y6
+	VMOVDQU      (AX)(R12*1), Y7
+	VMOVDQU      32(AX)(R12*1), Y8
+	VPOR         Y5, Y7, Y5
+	VMOVDQU      Y5, (AX)(R12*1)
+	VPOR         Y6, Y8, Y6
+	VMOVDQU      Y6, 32(AX)(R12*1)
+	VPCMPEQQ     Y7, Y5, Y5
+	VMOVMSKPD    Y5, R12
+	VPCMPEQQ     Y8, Y6, Y6
+	VMOVMSKPD    Y6, R13
+	SHLL         $0x04, R13
+	ORL          R13, R12
+	NOTL         R12
+	MOVB         R12, 2(DX)
+	MOVQ         24(R11), R12
+	VPBROADCASTQ 88(R11), Y6
+	VPSHUFB      Y1, Y6, Y5
+	VPSHUFB      Y2, Y6, Y6
+	VPSLLVQ      Y5, Y0, Y5
+	VPSLLVQ      Y6, Y0, Y6
+	VMOVDQU      (AX)(R12*1), Y7
+	VMOVDQU      32(AX)(R12*1), Y8
+	VPOR         Y5, Y7, Y5
+	VMOVDQU      Y5, (AX)(R12*1)
+	VPOR         Y6, Y8, Y6
+	VMOVDQU      Y6, 32(AX)(R12*1)
+	VPCMPEQQ     Y7, Y5, Y5
+	VMOVMSKPD    Y5, R12
+	VPCMPEQQ     Y8, Y6, Y6
+	VMOVMSKPD    Y6, R13
+	SHLL         $0x04, R13
+	ORL          R13, R12
+	NOTL         R12
+	MOVB         R12, 3(DX)
+	MOVQ         32(R11), R12
+	VPBROADCASTQ 96(R11), Y6
+	VPSHUFB      Y1, Y6, Y5
+	VPSHUFB      Y2, Y6, Y6
+	VPSLLVQ      Y5, Y0, Y5
+	VPSLLVQ      Y6, Y0, Y6
+	VMOVDQU      (AX)(R12*1), Y7
+	VMOVDQU      32(AX)(R12*1), Y8
+	VPOR         Y5, Y7, Y5
+	VMOVDQU      Y5, (AX)(R12*1)
+	VPOR         Y6, Y8, Y6
+	VMOVDQU      Y6, 32(AX)(R12*1)
+	VPCMPEQQ     Y7, Y5, Y5
+	VMOVMSKPD    Y5, R12
+	VPCMPEQQ     Y8, Y6, Y6
+	VMOVMSKPD    Y6, R13
+	SHLL         $0x04, R13
+	ORL          R13, R12
+	NOTL         R12
+	MOVB         R12, 4(DX)
+	MOVQ         40(R11), R12
+	VPBROADCASTQ 104(R11), Y6
+	VPSHUFB      Y1, Y6, Y5
+	VPSHUFB      Y2, Y6, Y6
+	VPSLLVQ      Y5, Y0, Y5
+	VPSLLVQ      Y6, Y0, Y6
+	VMOVDQU      (AX)(R12*1), Y7
+	VMOVDQU      32(AX)(R12*1), Y8
+	VPOR         Y5, Y7, Y5
+	VMOVDQU      Y5, (AX)(R12*1)
+	VPOR         Y6, Y8, Y6
+	VMOVDQU      Y6, 32(AX)(R12*1)
+	VPCMPEQQ     Y7, Y5, Y5
+	VMOVMSKPD    Y5, R12
+	VPCMPEQQ     Y8, Y6, Y6
+	VMOVMSKPD    Y6, R13
+	SHLL         $0x04, R13
+	ORL          R13, R12
+	NOTL         R12
+	MOVB         R12, 5(DX)
+	MOVQ         48(R11), R12
+	VPBROADCASTQ 112(R11), Y6
+	VPSHUFB      Y1, Y6, Y5
+	VPSHUFB      Y2, Y6, Y6
+	VPSLLVQ      Y5, Y0, Y5
+	VPSLLVQ      Y6, Y0, Y6
+	VMOVDQU      (AX)(R12*1), Y7
+	VMOVDQU      32(AX)(R12*1), Y8
+	VPOR         Y5, Y7, Y5
+	VMOVDQU      Y5, (AX)(R12*1)
+	VPOR         Y6, Y8, Y6
+	VMOVDQU      Y6, 32(AX)(R12*1)
+	VPCMPEQQ     Y7, Y5, Y5
+	VMOVMSKPD    Y5, R12
+	VPCMPEQQ     Y8, Y6, Y6
+	VMOVMSKPD    Y6, R13
+	SHLL         $0x04, R13
+	ORL          R13, R12
+	NOTL         R12
+	MOVB         R12, 6(DX)
+	MOVQ         56(R11), R12
+	VPBROADCASTQ 120(R11), Y6
+	VPSHUFB      Y1, Y6, Y5
+	VPSHUFB      Y2, Y6, Y6
+	VPSLLVQ      Y5, Y0, Y5
+	VPSLLVQ      Y6, Y0, Y6
+	VMOVDQU      (AX)(R12*1), Y7
+	VMOVDQU      32(AX)(R12*1), Y8
+	VPOR         Y5, Y7, Y5
+	VMOVDQU      Y5, (AX)(R12*1)
+	VPOR         Y6, Y8, Y6
+	VMOVDQU      Y6, 32(AX)(R12*1)
+	VPCMPEQQ     Y7, Y5, Y5
+	VMOVMSKPD    Y5, R11
+	VPCMPEQQ     Y8, Y6, Y6
+	VMOVMSKPD    Y6, R12
+	SHLL         $0x04, R12
+	ORL          R12, R11
+	NOTL         R11
+	MOVB         R11, 7(DX)
+	ADDQ         $0x08, DX
+	ADDQ         $0x00000100, R10
+	ANDQ         $0x000003ff, R10
+	DECQ         DI
+	JNE          fewerNext
+	VZEROUPPER
+	RET
+
+eight:
+	VMOVDQU      lanes<>+0(SB), Y0
+	VMOVDQU      lanes<>+32(SB), Y1
+	VMOVDQU      lanes<>+64(SB), Y2
+	MOVQ         n+16(FP), AX
+	VMOVQ        AX, X3
+	VPBROADCASTQ X3, Y3
+	MOVQ         blocks+8(FP), AX
+	MOVQ         hs+32(FP), CX
+	MOVQ         dst+0(FP), DX
+	LEAQ         63(SP), BX
+	ANDQ         $-64, BX
+	MOVQ         groups+40(FP), SI
+	MOVQ         SI, DI
+	MOVQ         $0x00000003, R8
+	XORQ         R9, R9
+	XORQ         R10, R10
+
+eightNext:
+	TESTQ      SI, SI
+	JEQ        eightProbe
+	LEAQ       (BX)(R9*1), R11
+	VMOVDQU    (CX), Y4
+	VPSRLQ     $0x20, Y4, Y5
+	VPMULUDQ   Y3, Y4, Y7
+	VPMULUDQ   Y3, Y5, Y6
+	VPSRLQ     $0x20, Y7, Y7
+	VPADDQ     Y7, Y6, Y6
+	VPSRLQ     $0x20, Y6, Y6
+	VPSLLQ     $0x06, Y6, Y6
+	VMOVDQU    Y6, (R11)
+	VPXOR      Y5, Y4, Y4
+	VPMULUDQ   lanes<>+128(SB), Y4, Y6
+	VPMULUDQ   lanes<>+96(SB), Y5, Y5
+	VPADDQ     Y5, Y6, Y6
+	VPSLLQ     $0x20, Y6, Y6
+	VPMULUDQ   lanes<>+96(SB), Y4, Y4
+	VPADDQ     Y6, Y4, Y4
+	VPAND      lanes<>+224(SB), Y4, Y4
+	VMOVDQU    Y4, 64(R11)
+	VMOVDQU    32(CX), Y4
+	VPSRLQ     $0x20, Y4, Y5
+	VPMULUDQ   Y3, Y4, Y7
+	VPMULUDQ   Y3, Y5, Y6
+	VPSRLQ     $0x20, Y7, Y7
+	VPADDQ     Y7, Y6, Y6
+	VPSRLQ     $0x20, Y6, Y6
+	VPSLLQ     $0x06, Y6, Y6
+	VMOVDQU    Y6, 32(R11)
+	VPXOR      Y5, Y4, Y4
+	VPMULUDQ   lanes<>+128(SB), Y4, Y6
+	VPMULUDQ   lanes<>+96(SB), Y5, Y5
+	VPADDQ     Y5, Y6, Y6
+	VPSLLQ     $0x20, Y6, Y6
+	VPMULUDQ   lanes<>+96(SB), Y4, Y4
+	VPADDQ     Y6, Y4, Y4
+	VPAND      lanes<>+224(SB), Y4, Y4
+	VMOVDQU    Y4, 96(R11)
+	MOVQ       (R11), R12
+	PREFETCHT0 (AX)(R12*1)
+	MOVQ       8(R11), R12
+	PREFETCHT0 (AX)(R12*1)
+	MOVQ       16(R11), R12
+	PREFETCHT0 (AX)(R12*1)
+	MOVQ       24(R11), R12
+	PREFETCHT0 (AX)(R12*1)
+	MOVQ       32(R11), R12
+	PREFETCHT0 (AX)(R12*1)
+	MOVQ       40(R11), R12
+	PREFETCHT0 (AX)(R12*1)
+	MOVQ       48(R11), R12
+	PREFETCHT0 (AX)(R12*1)
+	MOVQ       56(R11), R11
+	PREFETCHT0 (AX)(R11*1)
+	ADDQ       $0x40, CX
+	ADDQ       $0x00000100, R9
+	ANDQ       $0x000003ff, R9
+	DECQ       SI
+	DECQ       R8
+	JGE        eightNext
+
+eightProbe:
+	LEAQ         (BX)(R10*1), R11
+	MOVQ         (R11), R12
+	VPBROADCASTQ 64(R11), Y5
+	VPSHUFB      Y1, Y5, Y4
+	VPSHUFB      Y2, Y5, Y5
+	VPSLLVQ      Y4, Y0, Y4
+	VPSLLVQ      Y5, Y0, Y5
+	VMOVDQU      (AX)(R12*1), Y6
+	VMOVDQU      32(AX)(R12*1), Y7
+	VPOR         Y4, Y6, Y4
+	VMOVDQU      Y4, (AX)(R12*1)
+	VPOR         Y5, Y7, Y5
+	VMOVDQU      Y5, 32(AX)(R12*1)
+	VPCMPEQQ     Y6, Y4, Y4
+	VMOVMSKPD    Y4, R12
+	VPCMPEQQ     Y7, Y5, Y5
+	VMOVMSKPD    Y5, R13
+	SHLL         $0x04, R13
+	ORL          R13, R12
+	NOTL         R12
+	MOVB         R12, (DX)
+	MOVQ         8(R11), R12
+	VPBROADCASTQ 72(R11), Y5
+	VPSHUFB      Y1, Y5, Y4
+	VPSHUFB      Y2, Y5, Y5
+	VPSLLVQ      Y4, Y0, Y4
+	VPSLLVQ      Y5, Y0, Y5
+	VMOVDQU      (AX)(R12*1), Y6
+	VMOVDQU      32(AX)(R12*1), Y7
+	VPOR         Y4, Y6, Y4
+	VMOVDQU      Y4, (AX)(R12*1)
+	VPOR         Y5, Y7, Y5
+	VMOVDQU      Y5, 32(AX)(R12*1)
+	VPCMPEQQ     Y6, Y4, Y4
+	VMOVMSKPD    Y4, R12
+	VPCMPEQQ     Y7, Y5, Y5
+	VMOVMSKPD    Y5, R13
+	SHLL         $0x04, R13
+	ORL          R13, R12
+	NOTL         R12
+	MOVB         R12, 1(DX)
+	MOVQ         16(R11), R12
+	VPBROADCASTQ 80(R11), Y5
+	VPSHUFB      Y1, Y5, Y4
+	VPSHUFB      Y2, Y5, Y5
+	VPSLLVQ      Y4, Y0, Y4
+	VPSLLVQ      Y5, Y0, Y5
+	VMOVDQU      (AX)(R12*1), Y6
+	VMOVDQU      32(AX)(R12*1), Y7
+	VPOR         Y4, Y6, Y4
+	VMOVDQU      Y4, (AX)(R12*1)
+	VPOR         Y5, Y7, Y5
+	VMOVDQU      Y5, 32(AX)(R12*1)
+	VPCMPEQQ     Y6, Y4, Y4
+	VMOVMSKPD    Y4, R12
+	VPCMPEQQ     Y7, Y5, Y5
+	VMOVMSKPD    Y5, R13
+	SHLL         $0x04, R13
+	ORL          R13, R12
+	NOTL         R12
+	MOVB         R12, 2(DX)
+	MOVQ         24(R11), R12
+	VPBROADCASTQ 88(R11), Y5
+	VPSHUFB      Y1, Y5, Y4
+	VPSHUFB      Y2, Y5, Y5
+	VPSLLVQ      Y4, Y0, Y4
+	VPSLLVQ      Y5, Y0, Y5
+	VMOVDQU      (AX)(R12*1), Y6
+	VMOVDQU      32(AX)(R12*1), Y7
+	VPOR         Y4, Y6, Y4
+	VMOVDQU      Y4, (AX)(R12*1)
+	VPOR         Y5, Y7, Y5
+	VMOVDQU      Y5, 32(AX)(R12*1)
+	VPCMPEQQ     Y6, Y4, Y4
+	VMOVMSKPD    Y4, R12
+	VPCMPEQQ     Y7, Y5, Y5
+	VMOVMSKPD    Y5, R13
+	SHLL         $0x04, R13
+	ORL          R13, R12
+	NOTL         R12
+	MOVB         R12, 3(DX)
+	MOVQ         32(R11), R12
+	VPBROADCASTQ 96(R11), Y5
+	VPSHUFB      Y1, Y5, Y4
+	VPSHUFB      Y2, Y5, Y5
+	VPSLLVQ      Y4, Y0, Y4
+	VPSLLVQ      Y5, Y0, Y5
+	VMOVDQU      (AX)(R12*1), Y6
+	VMOVDQU      32(AX)(R12*1), Y7
+	VPOR         Y4, Y6, Y4
+	VMOVDQU      Y4, (AX)(R12*1)
+	VPOR         Y5, Y7, Y5
+	VMOVDQU      Y5, 32(AX)(R12*1)
+	VPCMPEQQ     Y6, Y4, Y4
+	VMOVMSKPD    Y4, R12
+	VPCMPEQQ     Y7, Y5, Y5
+	VMOVMSKPD    Y5, R13
+	SHLL         $0x04, R13
+	ORL          R13, R12
+	NOTL         R12
+	MOVB         R12, 4(DX)
+	MOVQ         40(R11), R12
+	VPBROADCASTQ 104(R11), Y5
+	VPSHUFB      Y1, Y5, Y4
+	VPSHUFB      Y2, Y5, Y5
+	VPSLLVQ      Y4, Y0, Y4
+	VPSLLVQ      Y5, Y0, Y5
+	VMOVDQU      (AX)(R12*1), Y6
+	VMOVDQU      32(AX)(R12*1), Y7
+	VPOR         Y4, Y6, Y4
+	VMOVDQU      Y4, (AX)(R12*1)
+	VPOR         Y5, Y7, Y5
+	VMOVDQU      Y5, 32(AX)(R12*1)
+	VPCMPEQQ     Y6, Y4, Y4
+	VMOVMSKPD    Y4, R12
+	VPCMPEQQ     Y7, Y5, Y5
+	VMOVMSKPD    Y5, R13
+	SHLL         $0x04, R13
+	ORL          R13, R12
+	NOTL         R12
+	MOVB         R12, 5(DX)
+	MOVQ         48(R11), R12
+	VPBROADCASTQ 112(R11), Y5
+	VPSHUFB      Y1, Y5, Y4
+	VPSHUFB      Y2, Y5, Y5
+	VPSLLVQ      Y4, Y0, Y4
+	VPSLLVQ      Y5, Y0, Y5
+	VMOVDQU      (AX)(R12*1), Y6
+	VMOVDQU      32(AX)(R12*1), Y7
+	VPOR         Y4, Y6, Y4
+	VMOVDQU      Y4, (AX)(R12*1)
+	VPOR         Y5, Y7, Y5
+	VMOVDQU      Y5, 32(AX)(R12*1)
+	VPCMPEQQ     Y6, Y4, Y4
+	VMOVMSKPD    Y4, R12
+	VPCMPEQQ     Y7, Y5, Y5
+	VMOVMSKPD    Y5, R13
+	SHLL         $0x04, R13
+	ORL          R13, R12
+	NOTL         R12
+	MOVB         R12, 6(DX)
+	MOVQ         56(R11), R12
+	VPBROADCASTQ 120(R11), Y5
+	VPSHUFB      Y1, Y5, Y4
+	VPSHUFB      Y2, Y5, Y5
+	VPSLLVQ      Y4, Y0, Y4
+	VPSLLVQ      Y5, Y0, Y5
+	VMOVDQU      (AX)(R12*1), Y6
+	VMOVDQU      32(AX)(R12*1), Y7
+	VPOR         Y4, Y6, Y4
+	VMOVDQU      Y4, (AX)(R12*1)
+	VPOR         Y5, Y7, Y5
+	VMOVDQU      Y5, 32(AX)(R12*1)
+	VPCMPEQQ     Y6, Y4, Y4
+	VMOVMSKPD    Y4, R11
+	VPCMPEQQ     Y7, Y5, Y5
+	VMOVMSKPD    Y5, R12
+	SHLL         $0x04, R12
+	ORL          R12, R11
+	NOTL         R11
+	MOVB         R11, 7(DX)
+	ADDQ         $0x08, DX
+	ADDQ         $0x00000100, R10
+	ANDQ         $0x000003ff, R10
+	DECQ         DI
+	JNE          eightNext
+	VZEROUPPER
+	RET
+
+more:
+	VMOVDQU      lanes<>+0(SB), Y0
+	VMOVDQU      lanes<>+32(SB), Y1
+	VMOVDQU      lanes<>+64(SB), Y2
+	MOVQ         n+16(FP), CX
+	VMOVQ        CX, X3
+	VPBROADCASTQ X3, Y4
+	MOVQ         $0x00000010, CX
+	SUBQ         AX, CX
+	VMOVQ        CX, X3
+	VPBROADCASTB X3, Y3
+	MOVQ         blocks+8(FP), AX
+	MOVQ         hs+32(FP), CX
+	MOVQ         dst+0(FP), DX
+	LEAQ         63(SP), BX
+	ANDQ         $-64, BX
+	MOVQ         groups+40(FP), SI
+	MOVQ         SI, DI
+	MOVQ         $0x00000003, R8
+	XORQ         R9, R9
+	XORQ         R10, R10
+
+moreNext:
+	TESTQ      SI, SI
+	JEQ        moreProbe
+	LEAQ       (BX)(R9*1), R11
+	VMOVDQU    (CX), Y5
+	VPSRLQ     $0x20, Y5, Y6
+	VPMULUDQ   Y4, Y5, Y8
+	VPMULUDQ   Y4, Y6, Y7
+	VPSRLQ     $0x20, Y8, Y8
+	VPADDQ     Y8, Y7, Y7
+	VPSRLQ     $0x20, Y7, Y8
+	VPSLLQ     $0x06, Y8, Y8
+	VMOVDQU    Y8, (R11)
+	VPXOR      Y6, Y5, Y5
+	VPMULUDQ   lanes<>+128(SB), Y5, Y8
+	VPMULUDQ   lanes<>+96(SB), Y6, Y6
+	VPADDQ     Y6, Y8, Y8
+	VPSLLQ     $0x20, Y8, Y8
+	VPMULUDQ   lanes<>+96(SB), Y5, Y5
+	VPADDQ     Y8, Y5, Y5
+	VPSRLQ     $0x20, Y5, Y6
+	VPMULUDQ   lanes<>+160(SB), Y5, Y8
+	VPMULUDQ   lanes<>+192(SB), Y5, Y9
+	VPMULUDQ   lanes<>+160(SB), Y6, Y10
+	VPMULUDQ   lanes<>+192(SB), Y6, Y6
+	VPSRLQ     $0x20, Y8, Y11
+	VPADDQ     Y11, Y10, Y10
+	VPSRLQ     $0x20, Y10, Y11
+	VPADDQ     Y11, Y6, Y6
+	VPAND      lanes<>+288(SB), Y10, Y10
+	VPADDQ     Y10, Y9, Y9
+	VPSRLQ     $0x20, Y9, Y11
+	VPADDQ     Y11, Y6, Y6
+	VPSLLQ     $0x20, Y9, Y9
+	VPBLENDD   $0x55, Y8, Y9, Y9
+	VPXOR      Y9, Y6, Y6
+	VPAND      lanes<>+224(SB), Y6, Y6
+	VPSRLQ     $0x1d, Y7, Y7
+	VPSHUFB    lanes<>+320(SB), Y7, Y7
+	VPADDB     lanes<>+352(SB), Y7, Y7
+	VPAND      lanes<>+256(SB), Y7, Y7
+	VPCMPGTB   Y7, Y3, Y7
+	VPOR       Y7, Y6, Y6
+	VMOVDQU    Y6, 128(R11)
+	VPAND      lanes<>+224(SB), Y5, Y5
+	VMOVDQU    Y5, 64(R11)
+	VMOVDQU    32(CX), Y5
+	VPSRLQ     $0x20, Y5, Y6
+	VPMULUDQ   Y4, Y5, Y8
+	VPMULUDQ   Y4, Y6, Y7
+	VPSRLQ     $0x20, Y8, Y8
+	VPADDQ     Y8, Y7, Y7
+	VPSRLQ     $0x20, Y7, Y8
+	VPSLLQ     $0x06, Y8, Y8
+	VMOVDQU    Y8, 32(R11)
+	VPXOR      Y6, Y5, Y5
+	VPMULUDQ   lanes<>+128(SB), Y5, Y8
+	VPMULUDQ   lanes<>+96(SB), Y6, Y6
+	VPADDQ     Y6, Y8, Y8
+	VPSLLQ     $0x20, Y8, Y8
+	VPMULUDQ   lanes<>+96(SB), Y5, Y5
+	VPADDQ     Y8, Y5, Y5
+	VPSRLQ     $0x20, Y5, Y6
+	VPMULUDQ   lanes<>+160(SB), Y5, Y8
+	VPMULUDQ   lanes<>+192(SB), Y5, Y9
+	VPMULUDQ   lanes<>+160(SB), Y6, Y10
+	VPMULUDQ   lanes<>+192(SB), Y6, Y6
+	VPSRLQ     $0x20, Y8, Y11
+	VPADDQ     Y11, Y10, Y10
+	VPSRLQ     $0x20, Y10, Y11
+	VPADDQ     Y11, Y6, Y6
+	VPAND      lanes<>+288(SB), Y10, Y10
+	VPADDQ     Y10, Y9, Y9
+	VPSRLQ     $0x20, Y9, Y11
+	VPADDQ     Y11, Y6, Y6
+	VPSLLQ     $0x20, Y9, Y9
+	VPBLENDD   $0x55, Y8, Y9, Y9
+	VPXOR      Y9, Y6, Y6
+	VPAND      lanes<>+224(SB), Y6, Y6
+	VPSRLQ     $0x1d, Y7, Y7
+	VPSHUFB    lanes<>+320(SB), Y7, Y7
+	VPADDB     lanes<>+352(SB), Y7, Y7
+	VPAND      lanes<>+256(SB), Y7, Y7
+	VPCMPGTB   Y7, Y3, Y7
+	VPOR       Y7, Y6, Y6
+	VMOVDQU    Y6, 160(R11)
+	VPAND      lanes<>+224(SB), Y5, Y5
+	VMOVDQU    Y5, 96(R11)
+	MOVQ       (R11), R12
+	PREFETCHT0 (AX)(R12*1)
+	MOVQ       8(R11), R12
+	PREFETCHT0 (AX)(R12*1)
+	MOVQ       16(R11), R12
+	PREFETCHT0 (AX)(R12*1)
+	MOVQ       24(R11), R12
+	PREFETCHT0 (AX)(R12*1)
+	MOVQ       32(R11), R12
+	PREFETCHT0 (AX)(R12*1)
+	MOVQ       40(R11), R12
+	PREFETCHT0 (AX)(R12*1)
+	MOVQ       48(R11), R12
+	PREFETCHT0 (AX)(R12*1)
+	MOVQ       56(R11), R11
+	PREFETCHT0 (AX)(R11*1)
+	ADDQ       $0x40, CX
+	ADDQ       $0x00000100, R9
+	ANDQ       $0x000003ff, R9
+	DECQ       SI
+	DECQ       R8
+	JGE        moreNext
+
+moreProbe:
+	LEAQ         (BX)(R10*1), R11
+	MOVQ         (R11), R12
+	VPBROADCASTQ 64(R11), Y6
+	VPSHUFB      Y1, Y6, Y5
+	VPSHUFB      Y2, Y6, Y6
+	VPSLLVQ      Y5, Y0, Y5
+	VPSLLVQ      Y6, Y0, Y6
+	VPBROADCASTQ 128(R11), Y8
+	VPSHUFB      Y1, Y8, Y7
+	VPSHUFB      Y2, Y8, Y8
+	VPSLLVQ      Y7, Y0, Y7
+	VPOR         Y7, Y5, Y5
+	VPSLLVQ      Y8, Y0, Y8
+	VPOR         Y8, Y6, Y6
+	VMOVDQU      (AX)(R12*1), Y7
+	VMOVDQU      32(AX)(R12*1), Y8
+	VPOR         Y5, Y7, Y5
+	VMOVDQU      Y5, (AX)(R12*1)
+	VPOR         Y6, Y8, Y6
+	VMOVDQU      Y6, 32(AX)(R12*1)
+	VPCMPEQQ     Y7, Y5, Y5
+	VMOVMSKPD    Y5, R12
+	VPCMPEQQ     Y8, Y6, Y6
+	VMOVMSKPD    Y6, R13
+	SHLL         $0x04, R13
+	ORL          R13, R12
+	NOTL         R12
+	MOVB         R12, (DX)
+	MOVQ         8(R11), R12
+	VPBROADCASTQ 72(R11), Y6
+	VPSHUFB      Y1, Y6, Y5
+	VPSHUFB      Y2, Y6, Y6
+	VPSLLVQ      Y5, Y0, Y5
+	VPSLLVQ      Y6, Y0, Y6
+	VPBROADCASTQ 136(R11), Y8
+	VPSHUFB      Y1, Y8, Y7
+	VPSHUFB      Y2, Y8, Y8
+	VPSLLVQ      Y7, Y0, Y7
+	VPOR         Y7, Y5, Y5
+	VPSLLVQ      Y8, Y0, Y8
+	VPOR         Y8, Y6, Y6
+	VMOVDQU      (AX)(R12*1), Y7
+	VMOVDQU      32(AX)(R12*1), Y8
+	VPOR         Y5, Y7, Y5
+	VMOVDQU      Y5, (AX)(R12*1)
+	VPOR         Y6, Y8, Y6
+	VMOVDQU      Y6, 32(AX)(R12*1)
+	VPCMPEQQ     Y7, Y5, Y5
+	VMOVMSKPD    Y5, R12
+	VPCMPEQQ     Y8, Y6, Y6
+	VMOVMSKPD    Y6, R13
+	SHLL         $0x04, R13
+	ORL          R13, R12
+	NOTL         R12
+	MOVB         R12, 1(DX)
+	MOVQ         16(R11), R12
+	VPBROADCASTQ 80(R11), Y6
+	VPSHUFB      Y1, Y6, Y5
+	VPSHUFB      Y2, Y6, Y6
+	VPSLLVQ      Y5, Y0, Y5
+	VPSLLVQ      Y6, Y0, Y6
+	VPBROADCASTQ 144(R11), Y8
+	VPSHUFB      Y1, Y8, Y7
+	VPSHUFB      Y2, Y8, Y8
+	VPSLLVQ      Y7, Y0, Y7
+	VPOR         Y7, Y5, Y5
+	VPSLLVQ      Y8, Y0, Y8
+	VPOR         Y8, Y6, Y6
+	VMOVDQU      (AX)(R12*1), Y7
+	VMOVDQU      32(AX)(R12*1), Y8
+	VPOR         Y5, Y7, Y5
+	VMOVDQU      Y5, (AX)(R12*1)
+	VPOR         Y6, Y8, Y6
+	VMOVDQU      Y6, 32(AX)(R12*1)
+	VPCMPEQQ     Y7, Y5, Y5
+	VMOVMSKPD    Y5, R12
+	VPCMPEQQ     Y8, Y6, Y6
+	VMOVMSKPD    Y6, R13
+	SHLL         $0x04, R13
+	ORL          R13, R12
+	NOTL         R12
+	MOVB         R12, 2(DX)
+	MOVQ         24(R11), R12
+	VPBROADCASTQ 88(R11), Y6
+	VPSHUFB      Y1, Y6, Y5
+	VPSHUFB      Y2, Y6, Y6
+	VPSLLVQ      Y5, Y0, Y5
+	VPSLLVQ      Y6, Y0, Y6
+	VPBROADCASTQ 152(R11), Y8
+	VPSHUFB      Y1, Y8, Y7
+	VPSHUFB      Y2, Y8, Y8
+	VPSLLVQ      Y7, Y0, Y7
+	VPOR         Y7, Y5, Y5
+	VPSLLVQ      Y8, Y0, Y8
+	VPOR         Y8, Y6, Y6
+	VMOVDQU      (AX)(R12*1), Y7
+	VMOVDQU      32(AX)(R12*1), Y8
+	VPOR         Y5, Y7, Y5
+	VMOVDQU      Y5, (AX)(R12*1)
+	VPOR         Y6, Y8, Y6
+	VMOVDQU      Y6, 32(AX)(R12*1)
+	VPCMPEQQ     Y7, Y5, Y5
+	VMOVMSKPD    Y5, R12
+	VPCMPEQQ     Y8, Y6, Y6
+	VMOVMSKPD    Y6, R13
+	SHLL         $0x04, R13
+	ORL          R13, R12
+	NOTL         R12
+	MOVB         R12, 3(DX)
+	MOVQ         32(R11), R12
+	VPBROADCASTQ 96(R11), Y6
+	VPSHUFB      Y1, Y6, Y5
+	VPSHUFB      Y2, Y6, Y6
+	VPSLLVQ      Y5, Y0, Y5
+	VPSLLVQ      Y6, Y0, Y6
+	VPBROADCASTQ 160(R11), Y8
+	VPSHUFB      Y1, Y8, Y7
+	VPSHUFB      Y2, Y8, Y8
+	VPSLLVQ      Y7, Y0, Y7
+	VPOR         Y7, Y5, Y5
+	VPSLLVQ      Y8, Y0, Y8
+	VPOR         Y8, Y6, Y6
+	VMOVDQU      (AX)(R12*1), Y7
+	VMOVDQU      32(AX)(R12*1), Y8
+	VPOR         Y5, Y7, Y5
+	VMOVDQU      Y5, (AX)(R12*1)
+	VPOR         Y6, Y8, Y6
+	VMOVDQU      Y6, 32(AX)(R12*1)
+	VPCMPEQQ     Y7, Y5, Y5
+	VMOVMSKPD    Y5, R12
+	VPCMPEQQ     Y8, Y6, Y6
+	VMOVMSKPD    Y6, R13
+	SHLL         $0x04, R13
+	ORL          R13, R12
+	NOTL         R12
+	MOVB         R12, 4(DX)
+	MOVQ         40(R11), R12
+	VPBROADCASTQ 104(R11), Y6
+	VPSHUFB      Y1, Y6, Y5
+	VPSHUFB      Y2, Y6, Y6
+	VPSLLVQ      Y5, Y0, Y5
+	VPSLLVQ      Y6, Y0, Y6
+	VPBROADCASTQ 168(R11), Y8
+	VPSHUFB      Y1, Y8, Y7
+	VPSHUFB      Y2, Y8, Y8
+	VPSLLVQ      Y7, Y0, Y7
+	VPOR         Y7, Y5, Y5
+	VPSLLVQ      Y8, Y0, Y8
+	VPOR         Y8, Y6, Y6
+	VMOVDQU      (AX)(R12*1), Y7
+	VMOVDQU      32(AX)(R12*1), Y8
+	VPOR         Y5, Y7, Y5
+	VMOVDQU      Y5, (AX)(R12*1)
+	VPOR         Y6, Y8, Y6
+	VMOVDQU      Y6, 32(AX)(R12*1)
+	VPCMPEQQ     Y7, Y5, Y5
+	VMOVMSKPD    Y5, R12
+	VPCMPEQQ     Y8, Y6, Y6
+	VMOVMSKPD    Y6, R13
+	SHLL         $0x04, R13
+	ORL          R13, R12
+	NOTL         R12
+	MOVB         R12, 5(DX)
+	MOVQ         48(R11), R12
+	VPBROADCASTQ 112(R11), Y6
+	VPSHUFB      Y1, Y6, Y5
+	VPSHUFB      Y2, Y6, Y6
+	VPSLLVQ      Y5, Y0, Y5
+	VPSLLVQ      Y6, Y0, Y6
+	VPBROADCASTQ 176(R11), Y8
+	VPSHUFB      Y1, Y8, Y7
+	VPSHUFB      Y2, Y8, Y8
+	VPSLLVQ      Y7, Y0, Y7
+	VPOR         Y7, Y5, Y5
+	VPSLLVQ      Y8, Y0, Y8
+	VPOR         Y8, Y6, Y6
+	VMOVDQU      (AX)(R12*1), Y7
+	VMOVDQU      32(AX)(R12*1), Y8
+	VPOR         Y5, Y7, Y5
+	VMOVDQU      Y5, (AX)(R12*1)
+	VPOR         Y6, Y8, Y6
+	VMOVDQU      Y6, 32(AX)(R12*1)
+	VPCMPEQQ     Y7, Y5, Y5
+	VMOVMSKPD    Y5, R12
+	VPCMPEQQ     Y8, Y6, Y6
+	VMOVMSKPD    Y6, R13
+	SHLL         $0x04, R13
+	ORL          R13, R12
+	NOTL         R12
+	MOVB         R12, 6(DX)
+	MOVQ         56(R11), R12
+	VPBROADCASTQ 120(R11), Y6
+	VPSHUFB      Y1, Y6, Y5
+	VPSHUFB      Y2, Y6, Y6
+	VPSLLVQ      Y5, Y0, Y5
+	VPSLLVQ      Y6, Y0, Y6
+	VPBROADCASTQ 184(R11), Y8
+	VPSHUFB      Y1, Y8, Y7
+	VPSHUFB      Y2, Y8, Y8
+	VPSLLVQ      Y7, Y0, Y7
+	VPOR         Y7, Y5, Y5
+	VPSLLVQ      Y8, Y0, Y8
+	VPOR         Y8, Y6, Y6
+	VMOVDQU      (AX)(R12*1), Y7
+	VMOVDQU      32(AX)(R12*1), Y8
+	VPOR         Y5, Y7, Y5
+	VMOVDQU      Y5, (AX)(R12*1)
+	VPOR         Y6, Y8, Y6
+	VMOVDQU      Y6, 32(AX)(R12*1)
+	VPCMPEQQ     Y7, Y5, Y5
+	VMOVMSKPD    Y5, R11
+	VPCMPEQQ     Y8, Y6, Y6
+	VMOVMSKPD    Y6, R12
+	SHLL         $0x04, R12
+	ORL          R12, R11
+	NOTL         R11
+	MOVB         R11, 7(DX)
+	ADDQ         $0x08, DX
+	ADDQ         $0x00000100, R10
+	ANDQ         $0x000003ff, R10
+	DECQ         DI
+	JNE          moreNext
+	VZEROUPPER
+	RET

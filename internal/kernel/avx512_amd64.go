@@ -18,3 +18,8 @@ func setAllAVX512(blocks *[8]uint64, n int, k int, hs *uint64, groups int)
 //
 //go:noescape
 func setAllFreshAVX512(dst *bool, blocks *[8]uint64, n int, k int, hs *uint64, groups int)
+
+// markAllAVX512 sets the bits of hs[i], and dst[i] to the lanes that this changed, in order.
+//
+//go:noescape
+func markAllAVX512(dst *uint8, blocks *[8]uint64, n int, k int, hs *uint64, groups int)

@@ -1385,3 +1385,456 @@ moreProbe:
 	JNE        moreNext
 	VZEROUPPER
 	RET
+
+// func markAllAVX512(dst *uint8, blocks *[8]uint64, n int, k int, hs *uint64, groups int)
+// Requires: AVX, AVX512DQ, AVX512F, MMX+
+TEXT ·markAllAVX512(SB), $1088-48
+	MOVQ         k+24(FP), AX
+	CMPQ         AX, $0x08
+	JEQ          eight
+	JGT          more
+	VMOVDQU64    ones<>+0(SB), Z0
+	MOVQ         n+16(FP), CX
+	VPBROADCASTQ CX, Z1
+	VPBROADCASTQ mulFirst<>+0(SB), Z2
+	VPBROADCASTQ positions<>+0(SB), Z3
+	LEAQ         skips<>+0(SB), CX
+	SHLQ         $0x06, AX
+	VMOVDQU64    -64(CX)(AX*1), Z4
+	MOVQ         blocks+8(FP), AX
+	MOVQ         hs+32(FP), CX
+	MOVQ         dst+0(FP), DX
+	LEAQ         63(SP), BX
+	ANDQ         $-64, BX
+	MOVQ         groups+40(FP), SI
+	MOVQ         SI, DI
+	MOVQ         $0x00000003, R8
+	XORQ         R9, R9
+	XORQ         R10, R10
+
+fewerNext:
+	TESTQ         SI, SI
+	JEQ           fewerProbe
+	LEAQ          (BX)(R9*1), R11
+	VMOVDQU64     (CX), Z5
+	VPSRLQ        $0x20, Z5, Z6
+	VPMULUDQ      Z1, Z5, Z8
+	VPMULUDQ      Z1, Z6, Z7
+	VPSRLQ        $0x20, Z8, Z8
+	VPADDQ        Z8, Z7, Z7
+	VPSRLQ        $0x20, Z7, Z8
+	VPSLLQ        $0x06, Z8, Z8
+	VMOVDQU       Y8, (R11)
+	VEXTRACTI64X4 $0x01, Z8, 32(R11)
+	VPXORQ        Z6, Z5, Z5
+	VPMULLQ       Z2, Z5, Z5
+	VPSRLQ        $0x1d, Z7, Z6
+	VPERMQ        Z4, Z6, Z6
+	VPTERNLOGQ    $0xea, Z6, Z3, Z5
+	VMOVDQU64     Z5, 64(R11)
+	MOVQ          (R11), R12
+	PREFETCHT0    (AX)(R12*1)
+	MOVQ          8(R11), R12
+	PREFETCHT0    (AX)(R12*1)
+	MOVQ          16(R11), R12
+	PREFETCHT0    (AX)(R12*1)
+	MOVQ          24(R11), R12
+	PREFETCHT0    (AX)(R12*1)
+	MOVQ          32(R11), R12
+	PREFETCHT0    (AX)(R12*1)
+	MOVQ          40(R11), R12
+	PREFETCHT0    (AX)(R12*1)
+	MOVQ          48(R11), R12
+	PREFETCHT0    (AX)(R12*1)
+	MOVQ          56(R11), R11
+	PREFETCHT0    (AX)(R11*1)
+	ADDQ          $0x40, CX
+	ADDQ          $0x00000100, R9
+	ANDQ          $0x000003ff, R9
+	DECQ          SI
+	DECQ          R8
+	JGE           fewerNext
+
+fewerProbe:
+	LEAQ      (BX)(R10*1), R11
+	MOVQ      (R11), R12
+	VPMOVZXBQ 64(R11), Z5
+	VPSLLVQ   Z5, Z0, Z5
+	VMOVDQU64 (AX)(R12*1), Z6
+	VPORQ     Z5, Z6, Z5
+	VMOVDQU64 Z5, (AX)(R12*1)
+	VPCMPQ    $0x04, Z6, Z5, K1
+	KMOVB     K1, (DX)
+	MOVQ      8(R11), R12
+	VPMOVZXBQ 72(R11), Z5
+	VPSLLVQ   Z5, Z0, Z5
+	VMOVDQU64 (AX)(R12*1), Z6
+	VPORQ     Z5, Z6, Z5
+	VMOVDQU64 Z5, (AX)(R12*1)
+	VPCMPQ    $0x04, Z6, Z5, K1
+	KMOVB     K1, 1(DX)
+	MOVQ      16(R11), R12
+	VPMOVZXBQ 80(R11), Z5
+	VPSLLVQ   Z5, Z0, Z5
+	VMOVDQU64 (AX)(R12*1), Z6
+	VPORQ     Z5, Z6, Z5
+	VMOVDQU64 Z5, (AX)(R12*1)
+	VPCMPQ    $0x04, Z6, Z5, K1
+	KMOVB     K1, 2(DX)
+	MOVQ      24(R11), R12
+	VPMOVZXBQ 88(R11), Z5
+	VPSLLVQ   Z5, Z0, Z5
+	VMOVDQU64 (AX)(R12*1), Z6
+	VPORQ     Z5, Z6, Z5
+	VMOVDQU64 Z5, (AX)(R12*1)
+	VPCMPQ    $0x04, Z6, Z5, K1
+	KMOVB     K1, 3(DX)
+	MOVQ      32(R11), R12
+	VPMOVZXBQ 96(R11), Z5
+	VPSLLVQ   Z5, Z0, Z5
+	VMOVDQU64 (AX)(R12*1), Z6
+	VPORQ     Z5, Z6, Z5
+	VMOVDQU64 Z5, (AX)(R12*1)
+	VPCMPQ    $0x04, Z6, Z5, K1
+	KMOVB     K1, 4(DX)
+	MOVQ      40(R11), R12
+	VPMOVZXBQ 104(R11), Z5
+	VPSLLVQ   Z5, Z0, Z5
+	VMOVDQU64 (AX)(R12*1), Z6
+	VPORQ     Z5, Z6, Z5
+	VMOVDQU64 Z5, (AX)(R12*1)
+	VPCMPQ    $0x04, Z6, Z5, K1
+	KMOVB     K1, 5(DX)
+	MOVQ      48(R11), R12
+	VPMOVZXBQ 112(R11), Z5
+	VPSLLVQ   Z5, Z0, Z5
+	VMOVDQU64 (AX)(R12*1), Z6
+	VPORQ     Z5, Z6, Z5
+	VMOVDQU64 Z5, (AX)(R12*1)
+	VPCMPQ    $0x04, Z6, Z5, K1
+	KMOVB     K1, 6(DX)
+	MOVQ      56(R11), R12
+	VPMOVZXBQ 120(R11), Z5
+	VPSLLVQ   Z5, Z0, Z5
+	VMOVDQU64 (AX)(R12*1), Z6
+	VPORQ     Z5, Z6, Z5
+	VMOVDQU64 Z5, (AX)(R12*1)
+	VPCMPQ    $0x04, Z6, Z5, K1
+	KMOVB     K1, 7(DX)
+	ADDQ      $0x08, DX
+	ADDQ      $0x00000100, R10
+	ANDQ      $0x000003ff, R10
+	DECQ      DI
+	JNE       fewerNext
+	VZEROUPPER
+	RET
+
+eight:
+	VMOVDQU64    ones<>+0(SB), Z0
+	MOVQ         n+16(FP), AX
+	VPBROADCASTQ AX, Z1
+	VPBROADCASTQ mulFirst<>+0(SB), Z2
+	MOVQ         blocks+8(FP), AX
+	MOVQ         hs+32(FP), CX
+	MOVQ         dst+0(FP), DX
+	LEAQ         63(SP), BX
+	ANDQ         $-64, BX
+	MOVQ         groups+40(FP), SI
+	MOVQ         SI, DI
+	MOVQ         $0x00000003, R8
+	XORQ         R9, R9
+	XORQ         R10, R10
+
+eightNext:
+	TESTQ         SI, SI
+	JEQ           eightProbe
+	LEAQ          (BX)(R9*1), R11
+	VMOVDQU64     (CX), Z3
+	VPSRLQ        $0x20, Z3, Z4
+	VPMULUDQ      Z1, Z3, Z6
+	VPMULUDQ      Z1, Z4, Z5
+	VPSRLQ        $0x20, Z6, Z6
+	VPADDQ        Z6, Z5, Z5
+	VPSRLQ        $0x20, Z5, Z5
+	VPSLLQ        $0x06, Z5, Z5
+	VMOVDQU       Y5, (R11)
+	VEXTRACTI64X4 $0x01, Z5, 32(R11)
+	VPXORQ        Z4, Z3, Z3
+	VPMULLQ       Z2, Z3, Z3
+	VMOVDQU64     Z3, 64(R11)
+	MOVQ          (R11), R12
+	PREFETCHT0    (AX)(R12*1)
+	MOVQ          8(R11), R12
+	PREFETCHT0    (AX)(R12*1)
+	MOVQ          16(R11), R12
+	PREFETCHT0    (AX)(R12*1)
+	MOVQ          24(R11), R12
+	PREFETCHT0    (AX)(R12*1)
+	MOVQ          32(R11), R12
+	PREFETCHT0    (AX)(R12*1)
+	MOVQ          40(R11), R12
+	PREFETCHT0    (AX)(R12*1)
+	MOVQ          48(R11), R12
+	PREFETCHT0    (AX)(R12*1)
+	MOVQ          56(R11), R11
+	PREFETCHT0    (AX)(R11*1)
+	ADDQ          $0x40, CX
+	ADDQ          $0x00000100, R9
+	ANDQ          $0x000003ff, R9
+	DECQ          SI
+	DECQ          R8
+	JGE           eightNext
+
+eightProbe:
+	LEAQ      (BX)(R10*1), R11
+	MOVQ      (R11), R12
+	VPMOVZXBQ 64(R11), Z3
+	VPROLVQ   Z3, Z0, Z3
+	VMOVDQU64 (AX)(R12*1), Z4
+	VPORQ     Z3, Z4, Z3
+	VMOVDQU64 Z3, (AX)(R12*1)
+	VPCMPQ    $0x04, Z4, Z3, K1
+	KMOVB     K1, (DX)
+	MOVQ      8(R11), R12
+	VPMOVZXBQ 72(R11), Z3
+	VPROLVQ   Z3, Z0, Z3
+	VMOVDQU64 (AX)(R12*1), Z4
+	VPORQ     Z3, Z4, Z3
+	VMOVDQU64 Z3, (AX)(R12*1)
+	VPCMPQ    $0x04, Z4, Z3, K1
+	KMOVB     K1, 1(DX)
+	MOVQ      16(R11), R12
+	VPMOVZXBQ 80(R11), Z3
+	VPROLVQ   Z3, Z0, Z3
+	VMOVDQU64 (AX)(R12*1), Z4
+	VPORQ     Z3, Z4, Z3
+	VMOVDQU64 Z3, (AX)(R12*1)
+	VPCMPQ    $0x04, Z4, Z3, K1
+	KMOVB     K1, 2(DX)
+	MOVQ      24(R11), R12
+	VPMOVZXBQ 88(R11), Z3
+	VPROLVQ   Z3, Z0, Z3
+	VMOVDQU64 (AX)(R12*1), Z4
+	VPORQ     Z3, Z4, Z3
+	VMOVDQU64 Z3, (AX)(R12*1)
+	VPCMPQ    $0x04, Z4, Z3, K1
+	KMOVB     K1, 3(DX)
+	MOVQ      32(R11), R12
+	VPMOVZXBQ 96(R11), Z3
+	VPROLVQ   Z3, Z0, Z3
+	VMOVDQU64 (AX)(R12*1), Z4
+	VPORQ     Z3, Z4, Z3
+	VMOVDQU64 Z3, (AX)(R12*1)
+	VPCMPQ    $0x04, Z4, Z3, K1
+	KMOVB     K1, 4(DX)
+	MOVQ      40(R11), R12
+	VPMOVZXBQ 104(R11), Z3
+	VPROLVQ   Z3, Z0, Z3
+	VMOVDQU64 (AX)(R12*1), Z4
+	VPORQ     Z3, Z4, Z3
+	VMOVDQU64 Z3, (AX)(R12*1)
+	VPCMPQ    $0x04, Z4, Z3, K1
+	KMOVB     K1, 5(DX)
+	MOVQ      48(R11), R12
+	VPMOVZXBQ 112(R11), Z3
+	VPROLVQ   Z3, Z0, Z3
+	VMOVDQU64 (AX)(R12*1), Z4
+	VPORQ     Z3, Z4, Z3
+	VMOVDQU64 Z3, (AX)(R12*1)
+	VPCMPQ    $0x04, Z4, Z3, K1
+	KMOVB     K1, 6(DX)
+	MOVQ      56(R11), R12
+	VPMOVZXBQ 120(R11), Z3
+	VPROLVQ   Z3, Z0, Z3
+	VMOVDQU64 (AX)(R12*1), Z4
+	VPORQ     Z3, Z4, Z3
+	VMOVDQU64 Z3, (AX)(R12*1)
+	VPCMPQ    $0x04, Z4, Z3, K1
+	KMOVB     K1, 7(DX)
+	ADDQ      $0x08, DX
+	ADDQ      $0x00000100, R10
+	ANDQ      $0x000003ff, R10
+	DECQ      DI
+	JNE       eightNext
+	VZEROUPPER
+	RET
+
+more:
+	VMOVDQU64    ones<>+0(SB), Z0
+	MOVQ         n+16(FP), CX
+	VPBROADCASTQ CX, Z1
+	VPBROADCASTQ mulFirst<>+0(SB), Z2
+	VPBROADCASTQ positions<>+0(SB), Z3
+	LEAQ         skips<>+0(SB), CX
+	SHLQ         $0x06, AX
+	VMOVDQU64    -576(CX)(AX*1), Z4
+	VPBROADCASTQ mulSecond<>+0(SB), Z5
+	VPSRLQ       $0x20, Z5, Z6
+	MOVQ         blocks+8(FP), AX
+	MOVQ         hs+32(FP), CX
+	MOVQ         dst+0(FP), DX
+	LEAQ         63(SP), BX
+	ANDQ         $-64, BX
+	MOVQ         groups+40(FP), SI
+	MOVQ         SI, DI
+	MOVQ         $0x00000003, R8
+	XORQ         R9, R9
+	XORQ         R10, R10
+
+moreNext:
+	TESTQ         SI, SI
+	JEQ           moreProbe
+	LEAQ          (BX)(R9*1), R11
+	VMOVDQU64     (CX), Z7
+	VPSRLQ        $0x20, Z7, Z8
+	VPMULUDQ      Z1, Z7, Z10
+	VPMULUDQ      Z1, Z8, Z9
+	VPSRLQ        $0x20, Z10, Z10
+	VPADDQ        Z10, Z9, Z9
+	VPSRLQ        $0x20, Z9, Z10
+	VPSLLQ        $0x06, Z10, Z10
+	VMOVDQU       Y10, (R11)
+	VEXTRACTI64X4 $0x01, Z10, 32(R11)
+	VPXORQ        Z8, Z7, Z7
+	VPMULLQ       Z2, Z7, Z7
+	VMOVDQU64     Z7, 64(R11)
+	VPSRLQ        $0x20, Z7, Z8
+	VPMULUDQ      Z5, Z7, Z10
+	VPMULUDQ      Z6, Z7, Z11
+	VPMULUDQ      Z5, Z8, Z12
+	VPMULUDQ      Z6, Z8, Z8
+	VPSRLQ        $0x20, Z10, Z10
+	VPADDQ        Z10, Z12, Z12
+	VPSRLQ        $0x20, Z12, Z10
+	VPADDQ        Z10, Z8, Z8
+	VPSLLQ        $0x20, Z12, Z12
+	VPSRLQ        $0x20, Z12, Z12
+	VPADDQ        Z12, Z11, Z11
+	VPSRLQ        $0x20, Z11, Z10
+	VPADDQ        Z10, Z8, Z8
+	VPMULLQ       Z5, Z7, Z7
+	VPXORQ        Z7, Z8, Z8
+	VPSRLQ        $0x1d, Z9, Z7
+	VPERMQ        Z4, Z7, Z7
+	VPTERNLOGQ    $0xea, Z7, Z3, Z8
+	VMOVDQU64     Z8, 128(R11)
+	MOVQ          (R11), R12
+	PREFETCHT0    (AX)(R12*1)
+	MOVQ          8(R11), R12
+	PREFETCHT0    (AX)(R12*1)
+	MOVQ          16(R11), R12
+	PREFETCHT0    (AX)(R12*1)
+	MOVQ          24(R11), R12
+	PREFETCHT0    (AX)(R12*1)
+	MOVQ          32(R11), R12
+	PREFETCHT0    (AX)(R12*1)
+	MOVQ          40(R11), R12
+	PREFETCHT0    (AX)(R12*1)
+	MOVQ          48(R11), R12
+	PREFETCHT0    (AX)(R12*1)
+	MOVQ          56(R11), R11
+	PREFETCHT0    (AX)(R11*1)
+	ADDQ          $0x40, CX
+	ADDQ          $0x00000100, R9
+	ANDQ          $0x000003ff, R9
+	DECQ          SI
+	DECQ          R8
+	JGE           moreNext
+
+moreProbe:
+	LEAQ       (BX)(R10*1), R11
+	MOVQ       (R11), R12
+	VPMOVZXBQ  64(R11), Z7
+	VPROLVQ    Z7, Z0, Z7
+	VPMOVZXBQ  128(R11), Z8
+	VPSLLVQ    Z8, Z0, Z8
+	VMOVDQU64  (AX)(R12*1), Z9
+	VMOVDQA64  Z9, Z10
+	VPTERNLOGQ $0xfe, Z8, Z7, Z10
+	VMOVDQU64  Z10, (AX)(R12*1)
+	VPCMPQ     $0x04, Z9, Z10, K1
+	KMOVB      K1, (DX)
+	MOVQ       8(R11), R12
+	VPMOVZXBQ  72(R11), Z7
+	VPROLVQ    Z7, Z0, Z7
+	VPMOVZXBQ  136(R11), Z8
+	VPSLLVQ    Z8, Z0, Z8
+	VMOVDQU64  (AX)(R12*1), Z9
+	VMOVDQA64  Z9, Z10
+	VPTERNLOGQ $0xfe, Z8, Z7, Z10
+	VMOVDQU64  Z10, (AX)(R12*1)
+	VPCMPQ     $0x04, Z9, Z10, K1
+	KMOVB      K1, 1(DX)
+	MOVQ       16(R11), R12
+	VPMOVZXBQ  80(R11), Z7
+	VPROLVQ    Z7, Z0, Z7
+	VPMOVZXBQ  144(R11), Z8
+	VPSLLVQ    Z8, Z0, Z8
+	VMOVDQU64  (AX)(R12*1), Z9
+	VMOVDQA64  Z9, Z10
+	VPTERNLOGQ $0xfe, Z8, Z7, Z10
+	VMOVDQU64  Z10, (AX)(R12*1)
+	VPCMPQ     $0x04, Z9, Z10, K1
+	KMOVB      K1, 2(DX)
+	MOVQ       24(R11), R12
+	VPMOVZXBQ  88(R11), Z7
+	VPROLVQ    Z7, Z0, Z7
+	VPMOVZXBQ  152(R11), Z8
+	VPSLLVQ    Z8, Z0, Z8
+	VMOVDQU64  (AX)(R12*1), Z9
+	VMOVDQA64  Z9, Z10
+	VPTERNLOGQ $0xfe, Z8, Z7, Z10
+	VMOVDQU64  Z10, (AX)(R12*1)
+	VPCMPQ     $0x04, Z9, Z10, K1
+	KMOVB      K1, 3(DX)
+	MOVQ       32(R11), R12
+	VPMOVZXBQ  96(R11), Z7
+	VPROLVQ    Z7, Z0, Z7
+	VPMOVZXBQ  160(R11), Z8
+	VPSLLVQ    Z8, Z0, Z8
+	VMOVDQU64  (AX)(R12*1), Z9
+	VMOVDQA64  Z9, Z10
+	VPTERNLOGQ $0xfe, Z8, Z7, Z10
+	VMOVDQU64  Z10, (AX)(R12*1)
+	VPCMPQ     $0x04, Z9, Z10, K1
+	KMOVB      K1, 4(DX)
+	MOVQ       40(R11), R12
+	VPMOVZXBQ  104(R11), Z7
+	VPROLVQ    Z7, Z0, Z7
+	VPMOVZXBQ  168(R11), Z8
+	VPSLLVQ    Z8, Z0, Z8
+	VMOVDQU64  (AX)(R12*1), Z9
+	VMOVDQA64  Z9, Z10
+	VPTERNLOGQ $0xfe, Z8, Z7, Z10
+	VMOVDQU64  Z10, (AX)(R12*1)
+	VPCMPQ     $0x04, Z9, Z10, K1
+	KMOVB      K1, 5(DX)
+	MOVQ       48(R11), R12
+	VPMOVZXBQ  112(R11), Z7
+	VPROLVQ    Z7, Z0, Z7
+	VPMOVZXBQ  176(R11), Z8
+	VPSLLVQ    Z8, Z0, Z8
+	VMOVDQU64  (AX)(R12*1), Z9
+	VMOVDQA64  Z9, Z10
+	VPTERNLOGQ $0xfe, Z8, Z7, Z10
+	VMOVDQU64  Z10, (AX)(R12*1)
+	VPCMPQ     $0x04, Z9, Z10, K1
+	KMOVB      K1, 6(DX)
+	MOVQ       56(R11), R12
+	VPMOVZXBQ  120(R11), Z7
+	VPROLVQ    Z7, Z0, Z7
+	VPMOVZXBQ  184(R11), Z8
+	VPSLLVQ    Z8, Z0, Z8
+	VMOVDQU64  (AX)(R12*1), Z9
+	VMOVDQA64  Z9, Z10
+	VPTERNLOGQ $0xfe, Z8, Z7, Z10
+	VMOVDQU64  Z10, (AX)(R12*1)
+	VPCMPQ     $0x04, Z9, Z10, K1
+	KMOVB      K1, 7(DX)
+	ADDQ       $0x08, DX
+	ADDQ       $0x00000100, R10
+	ANDQ       $0x000003ff, R10
+	DECQ       DI
+	JNE        moreNext
+	VZEROUPPER
+	RET

@@ -19,6 +19,11 @@ func setAllSplitAVX2(blocks *[4]uint64, n int, hs *uint64, groups int)
 //go:noescape
 func setAllFreshSplitAVX2(dst *bool, blocks *[4]uint64, n int, hs *uint64, groups int)
 
+// markAllSplitAVX2 sets the bits of hs[i], and dst[i] to the lanes that this changed, in order.
+//
+//go:noescape
+func markAllSplitAVX2(dst *uint8, blocks *[4]uint64, n int, hs *uint64, groups int)
+
 // hasOneSplit is HasSplit.
 //
 //go:noescape

@@ -438,6 +438,172 @@ eightProbe:
 	VZEROUPPER
 	RET
 
+// func markAllSplitAVX2(dst *uint8, blocks *[4]uint64, n int, hs *uint64, groups int)
+// Requires: AVX, AVX2, MMX+
+TEXT ·markAllSplitAVX2(SB), $1088-40
+	VMOVDQU      splitLanes<>+0(SB), Y0
+	VMOVDQU      splitLanes<>+32(SB), Y1
+	MOVQ         n+16(FP), AX
+	VMOVQ        AX, X2
+	VPBROADCASTQ X2, Y2
+	MOVQ         blocks+8(FP), AX
+	MOVQ         hs+24(FP), CX
+	MOVQ         dst+0(FP), DX
+	LEAQ         63(SP), BX
+	ANDQ         $-64, BX
+	MOVQ         groups+32(FP), SI
+	MOVQ         SI, DI
+	MOVQ         $0x00000003, R8
+	XORQ         R9, R9
+	XORQ         R10, R10
+
+eightNext:
+	TESTQ      SI, SI
+	JEQ        eightProbe
+	LEAQ       (BX)(R9*1), R11
+	VMOVDQU    (CX), Y3
+	VMOVDQU    Y3, 64(R11)
+	VPSRLQ     $0x20, Y3, Y3
+	VPMULUDQ   Y2, Y3, Y3
+	VPSRLQ     $0x20, Y3, Y3
+	VPSLLQ     $0x05, Y3, Y3
+	VMOVDQU    Y3, (R11)
+	VMOVDQU    32(CX), Y3
+	VMOVDQU    Y3, 96(R11)
+	VPSRLQ     $0x20, Y3, Y3
+	VPMULUDQ   Y2, Y3, Y3
+	VPSRLQ     $0x20, Y3, Y3
+	VPSLLQ     $0x05, Y3, Y3
+	VMOVDQU    Y3, 32(R11)
+	MOVQ       (R11), R12
+	PREFETCHT0 (AX)(R12*1)
+	MOVQ       8(R11), R12
+	PREFETCHT0 (AX)(R12*1)
+	MOVQ       16(R11), R12
+	PREFETCHT0 (AX)(R12*1)
+	MOVQ       24(R11), R12
+	PREFETCHT0 (AX)(R12*1)
+	MOVQ       32(R11), R12
+	PREFETCHT0 (AX)(R12*1)
+	MOVQ       40(R11), R12
+	PREFETCHT0 (AX)(R12*1)
+	MOVQ       48(R11), R12
+	PREFETCHT0 (AX)(R12*1)
+	MOVQ       56(R11), R11
+	PREFETCHT0 (AX)(R11*1)
+	ADDQ       $0x40, CX
+	ADDQ       $0x00000100, R9
+	ANDQ       $0x000003ff, R9
+	DECQ       SI
+	DECQ       R8
+	JGE        eightNext
+
+eightProbe:
+	LEAQ         (BX)(R10*1), R11
+	MOVQ         (R11), R12
+	VPBROADCASTD 64(R11), Y3
+	VPMULLD      Y0, Y3, Y3
+	VPSRLD       $0x1b, Y3, Y3
+	VPSLLVD      Y3, Y1, Y3
+	VMOVDQU      (AX)(R12*1), Y4
+	VPOR         Y3, Y4, Y3
+	VMOVDQU      Y3, (AX)(R12*1)
+	VPCMPEQD     Y4, Y3, Y3
+	VMOVMSKPS    Y3, R12
+	NOTL         R12
+	MOVB         R12, (DX)
+	MOVQ         8(R11), R12
+	VPBROADCASTD 72(R11), Y3
+	VPMULLD      Y0, Y3, Y3
+	VPSRLD       $0x1b, Y3, Y3
+	VPSLLVD      Y3, Y1, Y3
+	VMOVDQU      (AX)(R12*1), Y4
+	VPOR         Y3, Y4, Y3
+	VMOVDQU      Y3, (AX)(R12*1)
+	VPCMPEQD     Y4, Y3, Y3
+	VMOVMSKPS    Y3, R12
+	NOTL         R12
+	MOVB         R12, 1(DX)
+	MOVQ         16(R11), R12
+	VPBROADCASTD 80(R11), Y3
+	VPMULLD      Y0, Y3, Y3
+	VPSRLD       $0x1b, Y3, Y3
+	VPSLLVD      Y3, Y1, Y3
+	VMOVDQU      (AX)(R12*1), Y4
+	VPOR         Y3, Y4, Y3
+	VMOVDQU      Y3, (AX)(R12*1)
+	VPCMPEQD     Y4, Y3, Y3
+	VMOVMSKPS    Y3, R12
+	NOTL         R12
+	MOVB         R12, 2(DX)
+	MOVQ         24(R11), R12
+	VPBROADCASTD 88(R11), Y3
+	VPMULLD      Y0, Y3, Y3
+	VPSRLD       $0x1b, Y3, Y3
+	VPSLLVD      Y3, Y1, Y3
+	VMOVDQU      (AX)(R12*1), Y4
+	VPOR         Y3, Y4, Y3
+	VMOVDQU      Y3, (AX)(R12*1)
+	VPCMPEQD     Y4, Y3, Y3
+	VMOVMSKPS    Y3, R12
+	NOTL         R12
+	MOVB         R12, 3(DX)
+	MOVQ         32(R11), R12
+	VPBROADCASTD 96(R11), Y3
+	VPMULLD      Y0, Y3, Y3
+	VPSRLD       $0x1b, Y3, Y3
+	VPSLLVD      Y3, Y1, Y3
+	VMOVDQU      (AX)(R12*1), Y4
+	VPOR         Y3, Y4, Y3
+	VMOVDQU      Y3, (AX)(R12*1)
+	VPCMPEQD     Y4, Y3, Y3
+	VMOVMSKPS    Y3, R12
+	NOTL         R12
+	MOVB         R12, 4(DX)
+	MOVQ         40(R11), R12
+	VPBROADCASTD 104(R11), Y3
+	VPMULLD      Y0, Y3, Y3
+	VPSRLD       $0x1b, Y3, Y3
+	VPSLLVD      Y3, Y1, Y3
+	VMOVDQU      (AX)(R12*1), Y4
+	VPOR         Y3, Y4, Y3
+	VMOVDQU      Y3, (AX)(R12*1)
+	VPCMPEQD     Y4, Y3, Y3
+	VMOVMSKPS    Y3, R12
+	NOTL         R12
+	MOVB         R12, 5(DX)
+	MOVQ         48(R11), R12
+	VPBROADCASTD 112(R11), Y3
+	VPMULLD      Y0, Y3, Y3
+	VPSRLD       $0x1b, Y3, Y3
+	VPSLLVD      Y3, Y1, Y3
+	VMOVDQU      (AX)(R12*1), Y4
+	VPOR         Y3, Y4, Y3
+	VMOVDQU      Y3, (AX)(R12*1)
+	VPCMPEQD     Y4, Y3, Y3
+	VMOVMSKPS    Y3, R12
+	NOTL         R12
+	MOVB         R12, 6(DX)
+	MOVQ         56(R11), R12
+	VPBROADCASTD 120(R11), Y3
+	VPMULLD      Y0, Y3, Y3
+	VPSRLD       $0x1b, Y3, Y3
+	VPSLLVD      Y3, Y1, Y3
+	VMOVDQU      (AX)(R12*1), Y4
+	VPOR         Y3, Y4, Y3
+	VMOVDQU      Y3, (AX)(R12*1)
+	VPCMPEQD     Y4, Y3, Y3
+	VMOVMSKPS    Y3, R11
+	NOTL         R11
+	MOVB         R11, 7(DX)
+	ADDQ         $0x08, DX
+	ADDQ         $0x00000100, R10
+	ANDQ         $0x000003ff, R10
+	DECQ         DI
+	JNE          eightNext
+	VZEROUPPER
+	RET
+
 // func hasOneSplit(blocks [][4]uint64, h uint64) bool
 // Requires: AVX, AVX2
 TEXT ·hasOneSplit(SB), NOSPLIT, $0-33

@@ -39,6 +39,14 @@ func setGroups(blocks []Block, k int, hs []uint64) {
 	setAllAVX2(&blocks[0], len(blocks), k, &hs[0], len(hs)/group)
 }
 
+func markGroups(lanes []uint8, blocks []Block, k int, hs []uint64) {
+	if hasAVX512 {
+		markAllAVX512(&lanes[0], &blocks[0], len(blocks), k, &hs[0], len(hs)/group)
+		return
+	}
+	markAllAVX2(&lanes[0], &blocks[0], len(blocks), k, &hs[0], len(hs)/group)
+}
+
 func (g *Generations) findGroups(dst []bool, k int, hs []uint64) {
 	if g.halves != nil {
 		findAllSplitAVX2(&dst[0], &g.halves[0], int(g.each), int(g.ways), &hs[0], len(hs)/group)
@@ -61,6 +69,10 @@ func setGroupsFreshSplit(dst []bool, blocks []SplitBlock, hs []uint64) {
 
 func setGroupsSplit(blocks []SplitBlock, hs []uint64) {
 	setAllSplitAVX2(&blocks[0], len(blocks), &hs[0], len(hs)/group)
+}
+
+func markGroupsSplit(lanes []uint8, blocks []SplitBlock, hs []uint64) {
+	markAllSplitAVX2(&lanes[0], &blocks[0], len(blocks), &hs[0], len(hs)/group)
 }
 
 // andRowsVector takes one row or more, of whole quads.

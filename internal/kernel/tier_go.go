@@ -14,12 +14,14 @@ const noAssembly = "kernel: built without assembly"
 func hasGroups([]bool, []Block, int, []uint64)      { panic(noAssembly) }
 func setGroupsFresh([]bool, []Block, int, []uint64) { panic(noAssembly) }
 func setGroups([]Block, int, []uint64)              { panic(noAssembly) }
+func markGroups([]uint8, []Block, int, []uint64)    { panic(noAssembly) }
 
 func (*Generations) findGroups([]bool, int, []uint64) { panic(noAssembly) }
 
 func hasGroupsSplit([]bool, []SplitBlock, []uint64)      { panic(noAssembly) }
 func setGroupsFreshSplit([]bool, []SplitBlock, []uint64) { panic(noAssembly) }
 func setGroupsSplit([]SplitBlock, []uint64)              { panic(noAssembly) }
+func markGroupsSplit([]uint8, []SplitBlock, []uint64)    { panic(noAssembly) }
 func hasGroupsBuckets([]bool, *Buckets, []uint64)        { panic(noAssembly) }
 func andRowsVector(_, _, _ []uint64)                     { panic(noAssembly) }
 

@@ -145,13 +145,32 @@ func (t *avx2) fresh(bits, block half) {
 	VPTEST(bits[0], bits[0])
 }
 
-func (t *avx2) set(c class, k key, out Op) {
-	bits, block := t.bits(c, k), t.load(k)
-	for i := range block {
-		after := YMM()
-		VPOR(bits[i], block[i], after)
-		VMOVDQU(after, k.block.Offset(32*i))
+// merge sets the bits of a key and returns them, and its block before and after.
+func (t *avx2) merge(c class, k key) (bits, before, after half) {
+	bits, before = t.bits(c, k), t.load(k)
+	for i := range before {
+		after[i] = YMM()
+		VPOR(bits[i], before[i], after[i])
+		VMOVDQU(after[i], k.block.Offset(32*i))
 	}
+	return bits, before, after
+}
+
+func (t *avx2) mark(c class, k key, out Op) {
+	_, before, after := t.merge(c, k)
+	same := [2]Register{GP32(), GP32()}
+	for i := range before {
+		VPCMPEQQ(before[i], after[i], after[i])
+		VMOVMSKPD(after[i], same[i])
+	}
+	SHLL(Imm(4), same[1])
+	ORL(same[1], same[0])
+	NOTL(same[0])
+	MOVB(same[0].(GPVirtual).As8(), out)
+}
+
+func (t *avx2) set(c class, k key, out Op) {
+	bits, block, _ := t.merge(c, k)
 	if out == nil {
 		return
 	}

@@ -113,9 +113,10 @@ func (t *avx512) has(c class, k key, out Op) {
 	SETEQ(out)
 }
 
-func (t *avx512) set(c class, k key, out Op) {
+// merge sets the bits of a key, and returns its block before and after that.
+func (t *avx512) merge(c class, k key) (before, after VecVirtual) {
 	first, second := t.bits(c, k)
-	before, after := ZMM(), ZMM()
+	before, after = ZMM(), ZMM()
 	VMOVDQU64(k.block, before)
 	if c == more {
 		VMOVDQA64(before, after)
@@ -124,6 +125,18 @@ func (t *avx512) set(c class, k key, out Op) {
 		VPORQ(first, before, after)
 	}
 	VMOVDQU64(after, k.block)
+	return before, after
+}
+
+func (t *avx512) mark(c class, k key, out Op) {
+	before, after := t.merge(c, k)
+	fresh := K()
+	VPCMPQ(U8(notEqual), before, after, fresh)
+	KMOVB(fresh, out)
+}
+
+func (t *avx512) set(c class, k key, out Op) {
+	before, after := t.merge(c, k)
 	if out == nil {
 		return
 	}

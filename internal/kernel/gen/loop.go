@@ -42,6 +42,9 @@ type tier interface {
 	// set sets the bits of the key, and out, unless it is nil, to 1 if one
 	// of them was clear, else to 0.
 	set(c class, k key, out Op)
+	// mark sets the bits of the key, and out to the lanes of its block, a bit
+	// each, in which one of them was clear.
+	mark(c class, k key, out Op)
 
 	// startPlan makes the constants of plan ready.
 	startPlan(c class, n, k Register)
@@ -63,6 +66,7 @@ type finder interface {
 type op struct {
 	name, doc string
 	sets, dst bool
+	marks     bool // lanes instead of answers
 	// finds is for arrays in which the blocks of several filters follow each
 	// other, as many as the parameter ways says.
 	finds bool
@@ -72,6 +76,7 @@ var (
 	hasAll      = op{name: "hasAll", dst: true, doc: "sets dst[i] to the answer of goHas for hs[i]."}
 	setAll      = op{name: "setAll", sets: true, doc: "sets the bits of hs[0], hs[1], and so on."}
 	setAllFresh = op{name: "setAllFresh", sets: true, dst: true, doc: "sets dst[i] to the answer of goSet for hs[i], in order."}
+	markAll     = op{name: "markAll", marks: true, dst: true, doc: "sets the bits of hs[i], and dst[i] to the lanes that this changed, in order."}
 	findAll     = op{name: "findAll", finds: true, dst: true, doc: "sets dst[i] to whether a filter of Generations holds hs[i]."}
 	has         = op{name: "hasOne", doc: "is Has."}
 	set         = op{name: "setOne", sets: true, doc: "is Set."}
@@ -79,11 +84,25 @@ var (
 
 // probe is what every function does with a key.
 func (o op) probe(t tier, c class, k key, out Op) {
-	if o.sets {
+	switch {
+	case o.marks:
+		t.mark(c, k, out)
+	case o.sets:
 		t.set(c, k, out)
-	} else {
+	default:
 		t.has(c, k, out)
 	}
+}
+
+// parameter returns the parameter dst of a function over groups, if it has one.
+func (o op) parameter() string {
+	switch {
+	case o.marks:
+		return "dst *uint8, "
+	case o.dst:
+		return "dst *bool, "
+	}
+	return ""
 }
 
 // batch writes a function over groups of 8 keys, groups > 0 and n < 1<<32.
@@ -107,10 +126,7 @@ func (o op) probe(t tier, c class, k key, out Op) {
 // groups that are left to each stage; at and from, the offsets in ring of the
 // next slot to write and to read; lead; base.
 func batch(t tier, o op) {
-	dst := ""
-	if o.dst {
-		dst = "dst *bool, "
-	}
+	dst := o.parameter()
 	ways := ""
 	if o.finds {
 		ways = "ways, "

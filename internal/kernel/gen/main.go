@@ -74,7 +74,7 @@ func main() {
 }
 
 func batches(t tier) {
-	for _, o := range []op{hasAll, setAll, setAllFresh} {
+	for _, o := range []op{hasAll, setAll, setAllFresh, markAll} {
 		batch(t, o)
 	}
 }

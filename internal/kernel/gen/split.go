@@ -23,6 +23,7 @@ var (
 		{name: "hasAllSplit", dst: true, doc: "sets dst[i] to the answer of goHasSplit for hs[i]."},
 		{name: "setAllSplit", sets: true, doc: "sets the bits of hs[0], hs[1], and so on."},
 		{name: "setAllFreshSplit", sets: true, dst: true, doc: "sets dst[i] to the answer of goSetSplit for hs[i], in order."},
+		{name: "markAllSplit", marks: true, dst: true, doc: "sets the bits of hs[i], and dst[i] to the lanes that this changed, in order."},
 	}
 	splitFind = op{name: "findAllSplit", finds: true, dst: true, doc: "sets dst[i] to whether a filter of Generations of the split layout holds hs[i]."}
 	splitHas  = op{name: "hasOneSplit", doc: "is HasSplit."}
@@ -116,11 +117,25 @@ func (t *split) find(_ class, k key, blocks Mem, label string, out Op) {
 	})
 }
 
-func (t *split) set(_ class, k key, out Op) {
-	bits, block := t.bits(k), t.load(k)
-	after := YMM()
-	VPOR(bits, block, after)
+// merge sets the bits of a key and returns them, and its block before and after.
+func (t *split) merge(k key) (bits, before, after VecVirtual) {
+	bits, before, after = t.bits(k), t.load(k), YMM()
+	VPOR(bits, before, after)
 	VMOVDQU(after, k.block)
+	return bits, before, after
+}
+
+func (t *split) mark(_ class, k key, out Op) {
+	_, before, after := t.merge(k)
+	same := GP32()
+	VPCMPEQD(before, after, after)
+	VMOVMSKPS(after, same)
+	NOTL(same)
+	MOVB(same.As8(), out)
+}
+
+func (t *split) set(_ class, k key, out Op) {
+	bits, block, _ := t.merge(k)
 	if out == nil {
 		return
 	}
@@ -152,10 +167,7 @@ func (t *split) plan(_ class, hs, slot Mem) {
 
 // splitBatch writes a function over groups of 8 keys, see batch.
 func splitBatch(t *split, o op) {
-	dst := ""
-	if o.dst {
-		dst = "dst *bool, "
-	}
+	dst := o.parameter()
 	ways := ""
 	if o.finds {
 		ways = ", ways"

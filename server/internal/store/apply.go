@@ -53,6 +53,7 @@ type Result struct {
 	made    []*Part  // locked until Release
 	held    []*Part  // the same, of a merge
 	effects []Record // what a merge did
+	marks   []uint8  // which bits of the hashes of OpFilterAdd were new, if that is noted
 }
 
 // What became of an item that was inserted, as Codes has it.
@@ -108,7 +109,7 @@ func (s *State) applyPart(p *Part, body changer, r *Record, res *Result) {
 	}
 	ring := s.ring(p)
 	if ring != nil {
-		ring.before(body)
+		res.marks = ring.before(body)
 	}
 	if grown := body.change(s, p, r, res); grown != 0 {
 		s.bytes.Add(grown)
@@ -120,6 +121,7 @@ func (s *State) applyPart(p *Part, body changer, r *Record, res *Result) {
 			ring.after(s, body, res)
 		}
 	}
+	res.marks = nil
 }
 
 // Fails reports whether the hash at i of a record with an error is one that the

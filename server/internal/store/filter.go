@@ -255,7 +255,7 @@ func (c *filter) add(hashes []uint64, room uint64, res *Result) (grown int64) {
 			f.AddHashes(res.Bools, hashes)
 			grown = int64(c.own.bytes - before)
 		} else {
-			f.AddHashes(res.Bools, hashes)
+			c.addPlain(f, hashes, res)
 		}
 		res.Done = len(hashes)
 		// A window writes what it has to the present generation again.
@@ -267,6 +267,19 @@ func (c *filter) add(hashes []uint64, room uint64, res *Result) (grown int64) {
 		res.Err = ErrType
 	}
 	return grown
+}
+
+// addPlain adds hashes to a filter that does not grow, and marks them if somebody asks.
+func (c *filter) addPlain(f bloomery.Adder, hashes []uint64, res *Result) {
+	m, ok := c.f.(ofBits)
+	if !ok || res.marks == nil {
+		f.AddHashes(res.Bools, hashes)
+		return
+	}
+	m.Mark(res.marks, hashes)
+	for i, v := range res.marks {
+		res.Bools[i] = v != 0
+	}
 }
 
 // insert inserts hashes. One that has no room does not stop the others. Those members

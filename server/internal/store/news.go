@@ -3,7 +3,8 @@ package store
 // News: what happened to filters that are followed.
 
 import (
-	"maps"
+	"bytes"
+
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -34,8 +35,8 @@ type ring struct {
 	part   *Part
 	values []uint64
 	steps  []news.Step // nil for a filter of bits
-	masks  []uint16    // for a filter of bits: which bits of the hash were not set before
-	noted  []uint16    // the masks of the record that is applied
+	marks  []uint8     // for a filter of bits: which bits of the hash were not set before
+	noted  []uint8     // the marks of the record that is applied
 	next   uint64      // the number of the next change
 	first  uint64      // that of the first that is still there
 	seen   uint64      // the version of the part behind the last change: another one has got past the ring
@@ -45,9 +46,10 @@ type ring struct {
 //
 // Safe for concurrent use.
 type followed struct {
-	// mu guards changes of rings, which is replaced as a whole.
+	// mu guards changes of rings, of which there are some, or none.
 	mu    sync.Mutex
-	rings atomic.Pointer[map[*Part]*ring] // nil if there are none
+	rings sync.Map // *Part: *ring
+	some  atomic.Int64
 }
 
 // OnNews has f called when something has happened to a filter that somebody waits for, under
@@ -56,10 +58,12 @@ func (s *State) OnNews(f func(*News)) { s.onNews.Store(&f) }
 
 // ring returns the ring of a part, nil if it is not followed.
 func (s *State) ring(p *Part) *ring {
-	if rings := s.followed.rings.Load(); rings != nil {
-		return (*rings)[p]
+	if s.followed.some.Load() == 0 {
+		return nil
 	}
-	return nil
+	v, _ := s.followed.rings.Load(p)
+	r, _ := v.(*ring)
+	return r
 }
 
 // News returns what happened to the filter of an entry, nil if it is not followed.
@@ -90,8 +94,8 @@ func OfBits(p *Part) bool {
 // for more.
 const newsShare = 4
 
-// changeBytes is what a change takes: a value, and a step or a mask.
-const changeBytes = 8 + 2
+// changeBytes is what a change takes: a value, and a step or a mark.
+const changeBytes = 8 + 1
 
 // NewsBytes returns what News of a filter would take.
 func NewsBytes(e *catalog.Entry) (n uint64) {
@@ -115,20 +119,19 @@ func (s *State) Follow(e *catalog.Entry, epoch uint64) *News {
 		return n // another one was first
 	}
 	n := &News{Epoch: epoch}
-	next := map[*Part]*ring{}
-	if rings := s.followed.rings.Load(); rings != nil {
-		next = maps.Clone(*rings)
-	}
 	for _, p := range Parts(e) {
 		p.RLock()
 		r := &ring{of: n, part: p, seen: p.version, values: make([]uint64, p.newsRoom())}
 		r.forget()
 		p.RUnlock()
 		n.bytes += int64(len(r.values)) * changeBytes
-		n.rings, next[p] = append(n.rings, r), r
+		n.rings = append(n.rings, r)
 	}
 	s.bytes.Add(n.bytes)
-	s.followed.rings.Store(&next)
+	for _, r := range n.rings { // all of them are there: News compares them
+		s.followed.rings.Store(r.part, r)
+	}
+	s.followed.some.Add(int64(len(n.rings)))
 	return n
 }
 
@@ -136,29 +139,21 @@ func (s *State) Follow(e *catalog.Entry, epoch uint64) *News {
 func (s *State) Unfollow(n *News) {
 	s.followed.mu.Lock()
 	defer s.followed.mu.Unlock()
-	rings := s.followed.rings.Load()
-	if rings == nil || (*rings)[n.rings[0].part] == nil || (*rings)[n.rings[0].part].of != n {
+	if r := s.ring(n.rings[0].part); r == nil || r.of != n {
 		return
 	}
-	next := maps.Clone(*rings)
 	for _, r := range n.rings {
-		delete(next, r.part)
+		s.followed.rings.Delete(r.part)
 	}
+	s.followed.some.Add(-int64(len(n.rings)))
 	s.bytes.Add(-n.bytes)
-	if s.followed.rings.Store(&next); len(next) == 0 {
-		s.followed.rings.Store(nil)
-	}
 }
 
 // Followed returns the news of all filters that are followed.
 func (s *State) Followed() (list []*News) {
-	rings := s.followed.rings.Load()
-	if rings == nil {
-		return nil
-	}
-	for p, r := range *rings {
-		if r.of.rings[0].part == p {
-			list = append(list, r.of)
+	for p, v := range s.followed.rings.Range {
+		if n := v.(*ring).of; n.rings[0].part == p {
+			list = append(list, n)
 		}
 	}
 	return list
@@ -189,22 +184,20 @@ func (n *News) Stale() bool {
 	})
 }
 
-// ofBits is a filter that says which bits an add will set.
+// ofBits is a filter that says which bits an add has set.
 type ofBits interface {
-	Unset(masks []uint16, hs []uint64)
-	UnsetBits(dst, hs []uint64, masks []uint16) []uint64
+	Mark(marks []uint8, hs []uint64)
+	MarkedBits(dst, hs []uint64, marks []uint8) []uint64
 }
 
-// before notes what a record will change that can be seen before only: bits that are not set.
-func (r *ring) before(body Body) {
+// before returns where a record is to leave the marks of its hashes, nil for none.
+func (r *ring) before(body Body) []uint8 {
 	o, ok := body.(*FilterAdd)
 	if !ok || r.steps != nil {
-		return
+		return nil
 	}
-	if f, ok := r.part.Filter().(ofBits); ok {
-		r.noted = slices.Grow(r.noted[:0], len(o.Hashes))[:len(o.Hashes)]
-		f.Unset(r.noted, o.Hashes)
-	}
+	r.noted = slices.Grow(r.noted[:0], len(o.Hashes))[:len(o.Hashes)]
+	return r.noted
 }
 
 // turn forgets what was overwritten.
@@ -222,19 +215,30 @@ func (r *ring) put(s news.Step, v uint64) {
 }
 
 // bits notes the hashes that were new, and which of their bits.
-func (r *ring) bits(hashes []uint64, res *Result) {
-	values, masks := r.values, r.masks[:len(r.values)]
-	at := int(r.next % uint64(len(values)))
-	noted, fresh := r.noted[:len(hashes)], res.Bools[:len(hashes)]
-	for i, h := range hashes {
-		if !fresh[i] {
-			continue
+func (r *ring) bits(hashes []uint64) {
+	noted := r.noted[:len(hashes)]
+	for len(hashes) > 0 {
+		old := 0
+		for old < len(noted) && noted[old] == 0 {
+			old++
 		}
-		values[at], masks[at] = h, noted[i]
-		r.next++
-		if at++; at == len(values) {
-			at = 0
+		end := bytes.IndexByte(noted[old:], 0)
+		if end += old; end < old {
+			end = len(noted)
 		}
+		r.copy(hashes[old:end], noted[old:end])
+		hashes, noted = hashes[end:], noted[end:]
+	}
+}
+
+// copy notes hashes that were all new.
+func (r *ring) copy(hashes []uint64, marks []uint8) {
+	for len(hashes) > 0 {
+		at := r.next % uint64(len(r.values))
+		n := copy(r.values[at:], hashes)
+		copy(r.marks[at:], marks)
+		r.next += uint64(n)
+		hashes, marks = hashes[n:], marks[n:]
 	}
 }
 
@@ -243,18 +247,21 @@ func (r *ring) forget() {
 	r.next++
 	r.first = r.next
 	if _, bits := r.part.Filter().(ofBits); bits { // it may be of another kind than before
-		r.steps, r.masks = nil, make([]uint16, len(r.values))
+		r.steps, r.marks = nil, make([]uint8, len(r.values))
 	} else {
-		r.steps, r.masks = make([]news.Step, len(r.values)), nil
+		r.steps, r.marks = make([]news.Step, len(r.values)), nil
 	}
 }
 
 // after notes what a record has changed. The version of the part is that behind it.
 func (r *ring) after(s *State, body Body, res *Result) {
+	if r.seen+1 != r.part.version { // something has got past the ring before
+		body = nil
+	}
 	switch o := body.(type) {
 	case *FilterAdd:
 		if r.steps == nil {
-			r.bits(o.Hashes, res)
+			r.bits(o.Hashes)
 			break
 		}
 		for i, h := range o.Hashes[:res.Done] {
@@ -346,7 +353,7 @@ func (n *News) Since(part int, number uint64, most int) (c Changes, ok bool) {
 		case r.steps != nil:
 			c.Values, c.Steps = append(c.Values, r.values[at]), append(c.Steps, r.steps[at])
 		case f != nil:
-			c.Values = f.UnsetBits(c.Values, r.values[at:at+1], r.masks[at:at+1])
+			c.Values = f.MarkedBits(c.Values, r.values[at:at+1], r.marks[at:at+1])
 		}
 	}
 	return c, true
