@@ -21,15 +21,27 @@ func (c *cluster) spread(ctx context.Context) error {
 		return nil
 	}
 	began := time.Now()
-	err := c.nodes[0].command(ctx, "cluster", "upgrade")
-	if err == nil {
-		err = c.setCopies(ctx, c.copies)
+	if err := c.nodes[0].insist(ctx, "has not been heard from yet", "cluster", "upgrade"); err != nil {
+		return err
 	}
-	if err == nil {
-		err = c.moved(ctx)
+	if err := c.setCopies(ctx, c.copies); err != nil {
+		return err
+	}
+	if err := c.moved(ctx); err != nil {
+		return err
 	}
 	say("contents are spread after %s", seconds(time.Since(began)))
-	return err
+	return nil
+}
+
+// insist is command that tries again while it fails for a reason that goes by.
+func (n *node) insist(ctx context.Context, reason string, args ...string) error {
+	for end := time.Now().Add(settleWithin); ; pause(ctx, time.Second) {
+		err := n.command(ctx, args...)
+		if err == nil || !strings.Contains(err.Error(), reason) || time.Now().After(end) {
+			return err
+		}
+	}
 }
 
 func (c *cluster) setCopies(ctx context.Context, n int) error {
@@ -167,10 +179,10 @@ func moveJoin(ctx context.Context, t *trial) error {
 	if err := t.moved(ctx); err != nil {
 		return err
 	}
-	left := make(chan error, 1)
+	left := make(chan error, 1) // a log without a leader refuses it for a while
 	began := time.Now()
 	spare.leave()
-	go func() { left <- t.remove(ctx, number) }()
+	go func() { left <- t.nodes[0].insist(ctx, "no leader", "cluster", "leave", strconv.Itoa(number), "--yes") }()
 	t.begun(ctx, t.nodes[0])
 	if err := t.killMoving(ctx, t.nodes[1+t.rng.IntN(t.size-1)]); err != nil {
 		return err
@@ -182,14 +194,4 @@ func moveJoin(ctx context.Context, t *trial) error {
 	spare.signal(syscall.SIGTERM) // it ends by itself too
 	<-spare.ended()
 	return t.moved(ctx)
-}
-
-// remove removes a node that is up. While the log has no leader, that is refused.
-func (t *trial) remove(ctx context.Context, number int) error {
-	for end := time.Now().Add(settleWithin); ; pause(ctx, time.Second) {
-		err := t.nodes[0].command(ctx, "cluster", "leave", strconv.Itoa(number), "--yes")
-		if err == nil || !strings.Contains(err.Error(), "no leader") || time.Now().After(end) {
-			return err
-		}
-	}
 }
