@@ -1,6 +1,6 @@
-"""Uses a cluster with redis-py, as TestCluster says.
+"""Uses a cluster with redis-py, as TestCluster and TestSpreadCluster say.
 
-redis_cluster.py names|kill KEYS HOST:PORT...
+redis_cluster.py names|kill|lookups KEYS HOST:PORT...
 
 Lines of standard input ask for a round, lines of standard output, in JSON, answer.
 """
@@ -66,6 +66,20 @@ def kill():
             return {"error": repr(e)}
 
 
+def lookups():
+    """A read of every key."""
+    if not lookups.clients:
+        lookups.clients.append(RedisCluster(startup_nodes=nodes))
+    try:
+        for i in range(keys):
+            if not lookups.clients[0].execute_command("BF.EXISTS", "key%d" % i, "x"):
+                return {"error": "key%d does not have the item" % i}
+        return {}
+    except Exception as e:
+        return {"error": repr(e)}
+
+
 kill.clients, kill.done = [], 0
+lookups.clients = []
 for _ in sys.stdin:
-    print(json.dumps({"names": names, "kill": kill}[mode]()), flush=True)
+    print(json.dumps({"names": names, "kill": kill, "lookups": lookups}[mode]()), flush=True)
