@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery/bench/internal/process"
+	"github.com/bloomery/bloomery/bench/internal/report"
 )
 
 // options are the flags.
@@ -34,6 +35,8 @@ type options struct {
 	out      string
 	root     string
 	torture  string
+	spread   bool
+	large    bool
 }
 
 func main() {
@@ -48,6 +51,8 @@ func main() {
 	flag.StringVar(&o.out, "out", "", "write the document to this `file` instead of standard output")
 	flag.StringVar(&o.root, "root", "..", "the repository")
 	flag.StringVar(&o.torture, "torture", "docs/evidence/torture.md", "report of make torture, a `file` of the repository")
+	flag.BoolVar(&o.spread, "spread", false, "measure six nodes whose contents are spread instead, and print a table")
+	flag.BoolVar(&o.large, "large", false, "fill a filter that is larger than a node with -keys of its keys instead, and print a table")
 	flag.Parse()
 	if err := run(o); err != nil {
 		fmt.Fprintln(os.Stderr, "cluster:", err)
@@ -70,6 +75,16 @@ func run(o options) error {
 		return err
 	}
 	defer n.kill()
+	if o.spread || o.large {
+		measure := measureSpread
+		if o.large {
+			measure = measureLarge
+		}
+		t, err := measure(o, n)
+		doc := report.New("Contents that are spread", "make bench-spread")
+		doc.Table(t)
+		return errors.Join(err, doc.Write(o.out, os.Stdout, ""))
+	}
 	f, failed := measureAll(o, n, only)
 	doc := page(o, f)
 	if failed != nil { // what was measured before counts

@@ -27,6 +27,7 @@ const patience = 3 * time.Minute
 // nodes is a cluster on this machine.
 type nodes struct {
 	program, dir string
+	more         []string           // arguments of all
 	all          []*process.Process // nil where none runs
 }
 
@@ -36,8 +37,11 @@ func (n *nodes) launch(i int, folder string) error {
 	for k := range logNodes {
 		join = append(join, "127.0.0.1:"+strconv.Itoa(logPort+k))
 	}
-	p, err := process.Launch(nodePort+i, n.program, "serve", "--log-level", "error", "--addr", "127.0.0.1:"+strconv.Itoa(nodePort+i),
-		"--dir", filepath.Join(n.dir, folder), "--cluster", "bench", "--join", strings.Join(join, ","), "--cluster-addr", "127.0.0.1:"+strconv.Itoa(logPort+i))
+	args := []string{
+		"serve", "--log-level", "error", "--addr", "127.0.0.1:" + strconv.Itoa(nodePort+i), "--dir", filepath.Join(n.dir, folder),
+		"--cluster", "bench", "--join", strings.Join(join, ","), "--cluster-addr", "127.0.0.1:" + strconv.Itoa(logPort+i),
+	}
+	p, err := process.Launch(nodePort+i, n.program, append(args, n.more...)...)
 	for len(n.all) <= i {
 		n.all = append(n.all, nil)
 	}

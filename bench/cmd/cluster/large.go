@@ -1,0 +1,100 @@
+package main
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"strconv"
+	"time"
+
+	"github.com/bloomery/bloomery/bench/internal/report"
+)
+
+// A filter that is larger than a node: 119 MiB, twice, at six nodes of 64 MiB.
+const (
+	largeKeys   = 100_000_000
+	largeMemory = "64MiB"
+)
+
+// measureLarge fills such a filter, asks for it everywhere, loses a node, removes it, and adds one.
+func measureLarge(o options, n *nodes) (*report.Table, error) {
+	t := &report.Table{Head: []string{fmt.Sprintf("six nodes of %s, a filter of %d keys at 1%%", largeMemory, largeKeys), "target", "value", "", ""}}
+	n.more = append(n.more, "--max-memory", largeMemory)
+	if err := startSpread(n); err != nil {
+		return t, err
+	}
+	if err := at(n.all[0].Addr(), fmt.Sprintf("FILTER.CREATE large bloom CAPACITY %d ERROR 0.01", largeKeys)); err != nil {
+		return t, err
+	}
+	began := time.Now()
+	if err := fill(n.all[0].Addr(), "FILTER.ADD", "large", o.keys, 1); err != nil {
+		return t, err
+	}
+	took := time.Since(began)
+	t.Row(fmt.Sprintf("%d keys added", o.keys), "–", fmt.Sprintf("%.0f s", took.Seconds()), fmt.Sprintf("%.0f keys/s", float64(o.keys)/took.Seconds()), "")
+	if err := n.ask(o, t, "filled", spreadNodes); err != nil {
+		return t, err
+	}
+	lost := spreadNodes - 1
+	number, err := field(n.all[lost].Addr(), "cluster", "cluster_node")
+	if err != nil {
+		return t, err
+	}
+	n.all[lost].Kill()
+	n.all = n.all[:lost]
+	began = time.Now()
+	if err := n.ask(o, t, "one node killed", lost); err != nil {
+		return t, err
+	}
+	leave := exec.Command(n.program, "cluster", "leave", strconv.FormatUint(number, 10), "--yes", "--addr", n.all[0].Addr())
+	leave.Stderr = os.Stderr
+	if err := leave.Run(); err != nil {
+		return t, fmt.Errorf("cluster leave: %w", err)
+	}
+	if err := n.settle(); err != nil {
+		return t, err
+	}
+	if err := n.ask(o, t, fmt.Sprintf("removed, its shards learned by others after %.0f s", time.Since(began).Seconds()), lost); err != nil {
+		return t, err
+	}
+	began = time.Now()
+	if err := n.launch(lost, "again"); err != nil {
+		return t, err
+	}
+	if err := awaitAnswer(n.all[lost].Addr(), patience, "PING"); err != nil {
+		return t, err
+	}
+	if err := n.settle(); err != nil {
+		return t, err
+	}
+	return t, n.ask(o, t, fmt.Sprintf("another one added, which has its share after %.0f s", time.Since(began).Seconds()), lost+1)
+}
+
+// ask asks nodes for keys that were added, and for others, and adds what they say to the table.
+func (n *nodes) ask(o options, t *report.Table, when string, count int) error {
+	lacks, wrong := 0, 0
+	rng := rand.New(rand.NewPCG(8, 9))
+	for _, p := range n.all[:count] {
+		c, err := dial(p.Addr())
+		if err != nil {
+			return err
+		}
+		there, absent := make([]uint64, 10*sample), make([]uint64, 10*sample)
+		for i := range there {
+			there[i], absent[i] = rng.Uint64N(o.keys), largeKeys+rng.Uint64N(largeKeys)
+		}
+		missing, err := c.missing("FILTER.HAS", "large", there)
+		if err == nil {
+			lacks += missing
+			missing, err = c.missing("FILTER.HAS", "large", absent)
+			wrong += len(absent) - missing
+		}
+		c.close()
+		if err != nil {
+			return fmt.Errorf("%s: %w", when, err)
+		}
+	}
+	t.Row(when+": keys lost", "0", fmt.Sprintf("**%d** of %d", lacks, 10*sample*count), fmt.Sprintf("false positives %.2f%%", 100*float64(wrong)/float64(10*sample*count)), verdict(lacks == 0))
+	return nil
+}
