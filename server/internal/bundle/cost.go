@@ -15,7 +15,7 @@ func (f *OnFilter) Cost(x *engine.Costs, c *engine.Call) {
 	switch {
 	case f.Read != nil:
 		x.Visit(key)
-	case f.Write == nil:
+	case f.Write == nil, f.Write.Reports:
 	case f.work() == health.Delete:
 		x.Delete(key, n)
 	default:

@@ -51,6 +51,8 @@ type Writing struct {
 	Body func(m *store.Scratch, t Terms) store.Items
 	// Deletes reports that the record removes items.
 	Deletes bool
+	// Reports reports that the record counts items, and leaves them as they are.
+	Reports bool
 	// Merge reports that calls which follow each other make one record.
 	Merge bool
 	// Codes reports that the result of a record is Codes instead of Bools.
@@ -97,7 +99,7 @@ func (f *OnFilter) work() health.Work {
 		return health.Has
 	case f.Write == nil && f.Parse == nil:
 		return health.Count
-	case f.Write == nil:
+	case f.Write == nil, f.Write.Reports:
 		return health.Other
 	case f.Write.Deletes:
 		return health.Delete

@@ -16,7 +16,7 @@ import (
 // shadowOf returns the shadow that a write to a filter has to do with, nil if there is
 // none.
 func (f *OnFilter) shadowOf(t engine.Turn, entry *catalog.Entry) *store.Shadow {
-	if f.Write == nil || f.Write.Deletes || entry.Kind != catalog.Filter {
+	if f.Write == nil || f.Write.Deletes || f.Write.Reports || entry.Kind != catalog.Filter {
 		return nil
 	}
 	if sh := t.Context().Contents().Shadow(entry); sh != nil && !sh.Broken() {

@@ -155,6 +155,10 @@ func (f filter) Look() (l health.Look, ok bool) {
 			return l, false
 		}
 	}
+	if l.Gone, ok = f.sum((*store.Part).GoneItems); !ok {
+		return l, false
+	}
+	l.Gone = min(l.Gone, l.Items)
 	if plan := first.Plan(); plan != nil {
 		l.SLA, l.Budget = time.Duration(min(plan.SLA, math.MaxInt32))*time.Microsecond, plan.Budget
 	}

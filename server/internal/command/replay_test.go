@@ -130,6 +130,7 @@ var moves = []struct {
 	{3, fixed("FILTER.ADD", "k", "item")},
 	{2, func(h *history, k, _ string) []string { return h.items("FILTER.ADD", k) }},
 	{2, func(h *history, k, _ string) []string { return h.items("FILTER.DEL", k) }},
+	{2, func(h *history, k, _ string) []string { return h.items("FILTER.GONE", k) }},
 	{1, func(h *history, k, _ string) []string {
 		return []string{"FILTER.ADDHASH", k, strconv.FormatUint(h.rng.Uint64(), 10), "0xff"}
 	}},

@@ -74,6 +74,7 @@ const samples = `
 	FILTER.DUMP mine:f 0
 	FILTER.NEWS mine:f
 	FILTER.FALSE mine:f x
+	FILTER.GONE mine:f x
 	FILTER.FOLD mine:f
 	FILTER.GET mine:c x
 	FILTER.GROW mine:f ERROR 0.1

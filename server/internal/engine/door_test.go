@@ -46,6 +46,7 @@ var samples = map[string][]string{
 	"filter.create":    {"FILTER.CREATE new bloom", "FILTER.CREATE new cuckoo PARTS 4", "FILTER.CREATE new bloom LIKE p"},
 	"filter.del":       {"FILTER.DEL f i"},
 	"filter.fold":      {"FILTER.FOLD z"},
+	"filter.gone":      {"FILTER.GONE p x y", "FILTER.GONE z x"},
 	"filter.grow":      {"FILTER.GROW p", "FILTER.GROW p ERROR 0.5"},
 	"filter.intersect": {"FILTER.INTERSECT new p q", "FILTER.INTERSECT p q"},
 	"filter.load":      {"FILTER.LOAD new 1 $filter", "FILTER.LOAD f 1 $filter VERSION 3"},

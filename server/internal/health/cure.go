@@ -86,6 +86,9 @@ func (e *evidence) reason(s symptom) string {
 			percent(e.Predicted), percent(e.Asked), e.items(), grouped(e.Capacity))
 	case skewed:
 		return fmt.Sprintf("Its keys are aimed at one place: chance fills a block so much with probability 10^-%.0f.", e.Skew)
+	case deleted:
+		return fmt.Sprintf("%s of what it holds is deleted, and it cannot forget: %s of %s items.",
+			percent(float64(e.Gone)/float64(e.Items)), grouped(e.Gone), e.items())
 	case nearlyFull:
 		return fmt.Sprintf("It holds %s items, over 90%% of the %s it was made for.", e.items(), grouped(e.Capacity))
 	case fillingUp:
@@ -129,6 +132,11 @@ func (e *evidence) cure(s symptom) string {
 		return e.remade(remake{capacity: e.roomy(), rate: e.Asked})
 	case skewed:
 		return e.remade(remake{key: newKey})
+	case deleted:
+		if !e.Can.Rebuilds() && !traitsOf(e.Kind).symptoms.has(overRate) { // it is made by a rebuild only
+			return "FILTER.LOAD " + key + " 1 <file of a new filter>"
+		}
+		return e.remade(remake{})
 	case nearlyFull, fillingUp:
 		if traitsOf(e.Kind).layers {
 			return "FILTER.GROW " + key

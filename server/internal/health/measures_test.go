@@ -13,6 +13,7 @@ import (
 const (
 	overRate = iota
 	skewed
+	deleted
 	nearlyFull
 	fillingUp
 	slow
@@ -53,6 +54,8 @@ func TestMeasures(t *testing.T) {
 		{"twice the rate, of which a half is chance", stats(func(s *bloomery.Stats) { s.Predicted, s.PredictedSigma, s.Items = 2.04*0.01, 0.0035, 1001 }), unknown, overRate, 0.0099 / 0.0102, true},
 		{"no rate asked for", stats(func(s *bloomery.Stats) { s.Predicted, s.Asked = 1, 0 }), unknown, overRate, 0, false},
 		{"a skew of 12", stats(func(s *bloomery.Stats) { s.Skew = 12 }), unknown, skewed, 2, true},
+		{"150 of 500 items are deleted", with(func(l *health.Look) { l.Gone = 150 }), unknown, deleted, 1 + 1e-9, true},
+		{"149 of 500 items are deleted", with(func(l *health.Look) { l.Gone = 149 }), unknown, deleted, 149. / 150 * (1 + 1e-9), false},
 		{"900 of 1,000 items", stats(func(s *bloomery.Stats) { s.Items = 900 }), unknown, nearlyFull, 1, false},
 		{"990 of 1,000 items", stats(func(s *bloomery.Stats) { s.Items = 990 }), unknown, nearlyFull, 1.1, true},
 		{"no capacity", stats(func(s *bloomery.Stats) { s.Items, s.Capacity = 990, 0 }), unknown, nearlyFull, 0, false},
@@ -236,6 +239,10 @@ func TestCures(t *testing.T) {
 		{changed("bloom", func(l *health.Look) { l.Items = 4321 }), overRate, "FILTER.REBUILD key BEGIN CAPACITY 6500 ERROR 0.01"},
 		{changed("bloom", func(l *health.Look) { l.Items = math.MaxUint64 }), overRate, "FILTER.REBUILD key BEGIN CAPACITY 1500000 ERROR 0.01"},
 		{look("bloom"), skewed, "FILTER.REBUILD key BEGIN NEWKEY <id>, with a line <id> = <32 hexadecimal digits> in the file of serve --keys"},
+		{look("bloom"), deleted, "FILTER.REBUILD key BEGIN"},
+		{look("fuse8"), deleted, "FILTER.REBUILD key BEGIN"},
+		{fixed("bloom"), deleted, "FILTER.CREATE <new key> bloom CAPACITY 1000 ERROR 0.01, then FILTER.ADD every item and RENAME <new key> key"},
+		{fixed("fuse8"), deleted, "FILTER.LOAD key 1 <file of a new filter>"},
 		{look("bloom"), nearlyFull, "FILTER.GROW key"},
 		{look("cuckoo"), fillingUp, "FILTER.REBUILD key BEGIN CAPACITY 1000 ERROR 0.01"},
 		{look("bloom"), slow, "SLOWLOG GET 10"},

@@ -24,7 +24,7 @@ type traits struct {
 // What every kind can have, what those have that take a fixed number of items, and
 // what those have whose fill depends on the number of items.
 var (
-	always   = setOf(slow, overBudget)
+	always   = setOf(slow, overBudget, deleted)
 	modelled = always | setOf(wrongKind)
 	bounded  = modelled | setOf(overRate, skewed, nearlyFull, fillingUp, sparse)
 	endless  = modelled | setOf(overRate, skewed)

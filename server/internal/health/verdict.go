@@ -35,6 +35,7 @@ type symptom uint8
 const (
 	overRate   symptom = iota // Rebuild: predicted − 3σ > 1.02 × asked × what luck explains
 	skewed                    // Rebuild with another key: keys are aimed at one place
+	deleted                   // Rebuild: 30% of its items are reported as deleted
 	nearlyFull                // Resize: items over 90% of capacity
 	fillingUp                 // Resize: will be within 24 hours
 	slow                      // Optimize: p99 over the SLA
@@ -44,13 +45,14 @@ const (
 	symptoms
 )
 
-var verdictOf = [symptoms]Verdict{Rebuild, Rebuild, Resize, Resize, Optimize, Optimize, Compress, Compress}
+var verdictOf = [symptoms]Verdict{Rebuild, Rebuild, Rebuild, Resize, Resize, Optimize, Optimize, Compress, Compress}
 
 // The thresholds.
 const (
 	rateMargin  = 1.02 // of the rate asked for
 	rateSigmas  = 3
 	mostSkew    = 6 // see bloomery.Stats.Skew
+	goneShare   = 0.3
 	fullShare   = 0.9
 	fullWithin  = 24 * time.Hour
 	leastTimed  = 1000    // calls in a histogram before its p99 is judged
@@ -93,6 +95,8 @@ func (e *evidence) measure(s symptom) float64 {
 		return (e.Predicted - rateSigmas*e.PredictedSigma) / e.allowed()
 	case skewed:
 		return e.Skew / mostSkew
+	case deleted:
+		return share(float64(e.Gone), goneShare*float64(e.Items)) * (1 + 1e-9) // 30% are enough
 	case nearlyFull:
 		return share(float64(e.Items), fullShare*float64(e.Capacity))
 	case fillingUp:
@@ -160,7 +164,7 @@ func (e *evidence) sparseness() float64 {
 // atOnce are the symptoms that a single look shows, lasting those that have to be there
 // for several.
 var (
-	atOnce  = setOf(overRate, skewed, nearlyFull, overBudget)
+	atOnce  = setOf(overRate, skewed, deleted, nearlyFull, overBudget)
 	lasting = [...]symptom{fillingUp, slow, wrongKind, sparse}
 )
 

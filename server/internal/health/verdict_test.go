@@ -272,8 +272,7 @@ func TestHealthyAtCapacity(t *testing.T) {
 // TestVerdictsOfKinds holds the table to the kinds that there are.
 func TestVerdictsOfKinds(t *testing.T) {
 	never := map[health.Verdict]string{
-		health.Rebuild: "fuse8 fuse16 fuse32 ribbon map exact",
-		health.Resize:  "fuse8 fuse16 fuse32 ribbon map exact scalable growing window stable",
+		health.Resize: "fuse8 fuse16 fuse32 ribbon map exact scalable growing window stable",
 	}
 	for _, kind := range codec.Kinds() {
 		for _, v := range health.Verdicts() {

@@ -22,10 +22,11 @@ import (
 // done with it is done through the interfaces of package bloomery, so a kind that
 // is new in codec is served here without a change.
 type filter struct {
-	f    bloomery.Hashed
-	plan atomic.Pointer[shared] // read without a lock
-	own  *arrays                // nil for a filter of one small array
-	news tally                  // belongs to the lock of the part
+	f     bloomery.Hashed
+	plan  atomic.Pointer[shared] // read without a lock
+	own   *arrays                // nil for a filter of one small array
+	news  tally                  // belongs to the lock of the part
+	aside *aside                 // nil for most
 }
 
 var _ Contents = (*filter)(nil)
@@ -157,7 +158,7 @@ func (c *filter) Bytes() uint64 {
 	case c.f == nil:
 		return 0
 	case c.own != nil && c.own.bytes > 0:
-		return c.own.bytes + c.plan.Load().beside()
+		return c.own.bytes + c.plan.Load().beside() + c.aside.bytes()
 	}
 	return c.taken(c.f.Stats())
 }
@@ -165,9 +166,9 @@ func (c *filter) Bytes() uint64 {
 // taken is Bytes for a caller who has asked the filter for its state.
 func (c *filter) taken(s bloomery.Stats) uint64 {
 	if c.own != nil && c.own.bytes > 0 {
-		return c.own.bytes + c.plan.Load().beside()
+		return c.own.bytes + c.plan.Load().beside() + c.aside.bytes()
 	}
-	return s.Bytes + c.plan.Load().beside()
+	return s.Bytes + c.plan.Load().beside() + c.aside.bytes()
 }
 
 // growingStep is what an insert into a growing filter can take: two of its largest
@@ -355,7 +356,7 @@ func (o *FilterDelete) change(s *State, p *Part, r *Record, res *Result) (grown 
 	for i, h := range o.Hashes {
 		if res.Bools[i] = f.DeleteHash(h); res.Bools[i] {
 			res.Changed = true
-			if !c.news.unknown && !c.f.ContainsHash(h) {
+			if !c.news.unknown() && !c.f.ContainsHash(h) {
 				c.news.removed()
 			}
 		}
@@ -436,7 +437,7 @@ func (o *FilterClear) change(s *State, p *Part, r *Record, res *Result) int64 {
 func (s *State) become(c, fresh *filter) {
 	before := c.Bytes()
 	c.Release()
-	c.f, c.own, c.news = fresh.f, fresh.own, fresh.news
+	c.f, c.own, c.news, c.aside = fresh.f, fresh.own, fresh.news, fresh.aside
 	c.plan.Store(fresh.plan.Load())
 	s.bytes.Add(int64(c.Bytes()) - int64(before))
 }
@@ -445,16 +446,20 @@ func (c *filter) Release() {
 	if c.own != nil {
 		c.own.release()
 	}
-	c.f, c.own = nil, nil
+	c.f, c.own, c.aside = nil, nil, nil
 }
 
-// encode appends plan, age and encoding to b.
+// encode appends the encoding to b, and what the filter keeps aside.
 func (c *filter) encode(b []byte) ([]byte, error) {
 	m, ok := c.f.(encoding.BinaryAppender)
 	if !ok {
 		return b, fmt.Errorf("store: encode: %w: a %T has no encoding", bloomery.ErrIncompatible, c.f)
 	}
-	return m.AppendBinary(b)
+	b, err := m.AppendBinary(b)
+	if err != nil {
+		return b, err
+	}
+	return c.aside.encode(b), nil
 }
 
 func (c *filter) AppendHeader(b []byte) []byte { return AppendPlan(b, &c.plan.Load().Plan) }

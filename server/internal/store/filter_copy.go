@@ -24,6 +24,7 @@ const (
 	formLoading = 1 // the size of an encoding, and as much of it as has come
 	formDraft   = 2 // a part of a shadow
 	formAwaited = 3 // kind and hash of a filter, and what formLoading has
+	formAside   = 4 // an encoding, and what the filter keeps aside
 )
 
 // ErrFrozen means that somebody is copying the contents already: that is over soon.
@@ -64,7 +65,11 @@ func (c *filter) freeze(made uint32) (Frozen, error) {
 		}
 		z.mapped, buf = b, b[:0]
 	}
-	data, err := c.encode(append(appendAge(buf, &c.plan.Load().Plan, made), formWhole))
+	form := byte(formWhole)
+	if c.aside != nil {
+		form = formAside
+	}
+	data, err := c.encode(append(appendAge(buf, &c.plan.Load().Plan, made), form))
 	if err != nil {
 		_ = z.Close()
 		return nil, err
@@ -151,7 +156,7 @@ func (l *filterLoader) Done() (Contents, error) {
 	}
 	var c Contents
 	switch form {
-	case formWhole:
+	case formWhole, formAside:
 		c, err = l.state.openContents(p, d.rest)
 	case formLoading:
 		c, err = l.state.reload(p, nil, &d)
@@ -210,8 +215,9 @@ func (l *filterLoader) Release() {
 	}
 }
 
-// openContents returns the contents that data encodes.
+// openContents returns the contents that data encodes, with what they keep aside.
 func (s *State) openContents(p Plan, data []byte) (*filter, error) {
+	data, kept := cutAside(data)
 	header, err := codec.Peek(data)
 	if err != nil {
 		return nil, err
@@ -222,6 +228,10 @@ func (s *State) openContents(p Plan, data []byte) (*filter, error) {
 	}
 	c, err := s.newContents(plan, func(c codec.Config) (bloomery.Hashed, error) { return c.Open(data) })
 	if err != nil {
+		return nil, err
+	}
+	if c.aside, err = parseAside(kept); err != nil {
+		c.Release()
 		return nil, err
 	}
 	c.news.estimate(c.f, math.MaxUint64)

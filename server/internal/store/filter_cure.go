@@ -130,7 +130,7 @@ func (s *State) replace(c *filter, data []byte) error {
 	if err != nil {
 		return err
 	}
-	fresh.news = c.news // the same items
+	fresh.news, fresh.aside = c.news, c.aside // the same items
 	s.become(c, fresh)
 	return nil
 }

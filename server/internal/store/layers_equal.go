@@ -48,6 +48,9 @@ func EqualLayers(f bloomery.Hashed, rate, total float64) ([]byte, error) {
 // CheckLevel returns an error if nodes of a level cannot read an encoding.
 func CheckLevel(data []byte, level uint64) error {
 	const ruleAt = envelope.HeaderSize + 2*8
+	if _, kept := cutAside(data); kept != nil && level < LevelGone {
+		return errLevel
+	}
 	if level >= LevelShares || len(data) < ruleAt+8 {
 		return nil
 	}
@@ -59,5 +62,7 @@ func CheckLevel(data []byte, level uint64) error {
 	case h.Kind.Name != "scalable" || [8]byte(data[ruleAt:]) == [8]byte{}:
 		return nil
 	}
-	return fmt.Errorf("%w: nodes of an older release cannot read this filter: bloomery cluster upgrade first", bloomery.ErrVersion)
+	return errLevel
 }
+
+var errLevel = fmt.Errorf("%w: nodes of an older release cannot read this filter: bloomery cluster upgrade first", bloomery.ErrVersion)

@@ -277,6 +277,7 @@ func (r *ring) after(s *State, body Body, res *Result) {
 		}
 	case *FilterAdvance:
 		r.put(news.Advance, o.Generation)
+	case *FilterGone: // its bits are what they were
 	default:
 		r.forget()
 	}

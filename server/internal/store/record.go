@@ -68,6 +68,7 @@ type Scratch struct {
 	CuckooDelete CuckooDelete
 	FilterAdd    FilterAdd
 	FilterDelete FilterDelete
+	FilterGone   FilterGone
 	ShadowFeed   ShadowFeed
 	CountMinIncr CountMinIncr
 	TopKIncr     TopKIncr

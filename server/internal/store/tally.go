@@ -3,6 +3,8 @@ package store
 // How many items a filter of bits holds.
 
 import (
+	"math"
+
 	"github.com/bloomery/bloomery"
 	composed "github.com/bloomery/bloomery/compose"
 )
@@ -11,10 +13,12 @@ import (
 // a sample of a large array is far off while few bits are set; the tally is off by one
 // for every hash that was taken for one that was there. It is kept in memory alone:
 // what comes from a file or another filter is estimated once.
-type tally struct {
-	items   uint64
-	unknown bool
-}
+type tally struct{ items uint64 }
+
+// uncounted is the tally of a filter of which it is not known.
+const uncounted = math.MaxUint64
+
+func (t *tally) unknown() bool { return t.items == uncounted }
 
 // tallyRate is the false positive rate up to which a tally counts: of the items of a
 // filter that has less, fewer than 1 in 100 were taken for ones that were there, since
@@ -32,7 +36,7 @@ type adder interface{ Added() uint64 }
 // if the tally knows it better. A number that was counted stays as it is.
 func (t *tally) into(s *bloomery.Stats, forgets bool) {
 	switch {
-	case s.Exact || t.unknown || s.Predicted > tallyRate:
+	case s.Exact || t.unknown() || s.Predicted > tallyRate:
 	case forgets && float64(t.items) > forgetShare*float64(s.Capacity):
 	default:
 		s.Items = t.items
@@ -47,12 +51,18 @@ func (t *tally) added(news []bool) (some bool) {
 			n++
 		}
 	}
-	t.items += n
+	if !t.unknown() {
+		t.items += n
+	}
 	return n > 0
 }
 
 // removed counts a hash that is there no more.
-func (t *tally) removed() { t.items -= min(t.items, 1) }
+func (t *tally) removed() {
+	if !t.unknown() {
+		t.items -= min(t.items, 1)
+	}
+}
 
 // newTally returns the tally of an empty filter. Kinds that count their items, and
 // windows, whose items go by themselves, need none.
@@ -61,7 +71,10 @@ func newTally(f bloomery.Hashed, forgets bool) tally {
 	case interface{ EstimateCount() uint64 }, *composed.Quorum:
 		return tally{}
 	}
-	return tally{unknown: !forgets}
+	if forgets {
+		return tally{}
+	}
+	return tally{uncounted}
 }
 
 // littleBytes is how much of a filter is read to count its items anew while others wait.
@@ -70,9 +83,9 @@ const littleBytes = 4 << 20
 // estimate begins anew, with the items that the bits of f show. An array of more than
 // most bytes is not read: then the tally is unknown.
 func (t *tally) estimate(f bloomery.Hashed, most uint64) {
-	*t = tally{unknown: true}
+	*t = tally{uncounted}
 	if c, ok := f.(interface{ EstimateCount() uint64 }); ok && f.Stats().Bytes <= most {
-		*t = tally{items: c.EstimateCount()}
+		*t = tally{c.EstimateCount()}
 	}
 }
 
@@ -81,7 +94,7 @@ func (t *tally) estimate(f bloomery.Hashed, most uint64) {
 func (p *Part) Items(wait bool) (n uint64, known, ok bool) {
 	ok = p.look(wait, func(c Contents) {
 		f, ok := c.(*filter)
-		if ok && !f.news.unknown {
+		if ok && !f.news.unknown() {
 			n, known = f.news.items, true
 			return
 		}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/internal/rdb"
+	"github.com/bloomery/bloomery/quotient"
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/engine"
@@ -302,13 +303,25 @@ func pack(w *rdb.Writer, entry *catalog.Entry, stopped func() bool) bool {
 	w.Data(store.AppendPlan(nil, p.Plan()))
 	w.Uint(uint64(store.PartCount(entry)))
 	for _, p := range store.Parts(entry) {
-		data, _, err := encode(p)
+		data, err := packed(p)
 		if err != nil || stopped() {
 			return false
 		}
 		w.Data(data)
 	}
 	return true
+}
+
+// packed returns the encoding of a part, with what it keeps aside.
+func packed(p *store.Part) (data []byte, err error) {
+	err = reading(p, func(f bloomery.Hashed) (err error) {
+		data, err = marshal(f)
+		if _, fork := f.(*quotient.Growing); !fork && err == nil { // that keeps nothing
+			data = p.AppendAside(data)
+		}
+		return err
+	})
+	return data, err
 }
 
 // unpack reads what pack wrote.

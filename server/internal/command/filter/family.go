@@ -60,6 +60,10 @@ func check(x *engine.Context, entry *catalog.Entry, calls []engine.Call) (again 
 			c.Fail(unable(c, row, func(f codec.Features) bool { return f.Add || f.Insert }))
 		case f.Write == deleting && !row.Features.Delete:
 			c.Fail(unable(c, row, func(f codec.Features) bool { return f.Delete }))
+		case f.Write == reporting && !keepsAll(row.Features):
+			c.Fail(unable(c, row, keepsAll))
+		case f.Write == reporting && x.Contents().Level() < store.LevelGone:
+			c.Fail("ERR FILTER.GONE: nodes of an older release do not know it: bloomery cluster upgrade first")
 		case f.Write == adding && forgets != "" && !x.Names().MayAlso("filter.del", c.Args[1]):
 			c.Fail(textForgets(forgets))
 		}
@@ -72,6 +76,9 @@ func check(x *engine.Context, entry *catalog.Entry, calls []engine.Call) (again 
 	}
 	return advance(x, entry)
 }
+
+// keepsAll reports whether a kind can neither delete items nor forgets them by itself.
+func keepsAll(f codec.Features) bool { return !f.Delete && !f.Forget && !f.Expire }
 
 func textForgets(kind string) string {
 	return "NOPERM a filter of kind " + kind + " forgets items when others are added: that needs the right to 'filter.del' on this key, too"

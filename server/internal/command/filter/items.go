@@ -48,6 +48,16 @@ var del = engine.Command{
 	On:      &bundle.OnFilter{Family: family, Write: deleting, Absent: bundle.NotFound},
 }
 
+// gone is FILTER.GONE key item [item ...].
+var gone = engine.Command{
+	Name: "filter.gone", Arity: -3, Flags: traits.Write | traits.Fast, Keys: traits.OneKey(traits.KeyRW),
+	Categories: []string{"write", "filter", "fast"}, Group: traits.GroupFilter, Since: "0.1.0",
+	Syntax: "key item [item ...]", Complexity: "O(n), n being the number of items",
+	Summary: "Counts items that were deleted elsewhere, for kinds that cannot delete: FILTER.INFO shows how many are gone, and from 30% of all on the verdict is Rebuild. Report each once. Returns for each whether the filter contains it, so that it was counted. FILTER.CLEAR, FILTER.LOAD and a rebuild begin anew.",
+	Split:   splitItems,
+	On:      &bundle.OnFilter{Family: family, Write: reporting, Absent: bundle.NotFound},
+}
+
 // addHash is FILTER.ADDHASH key hash [hash ...].
 var addHash = engine.Command{
 	Name: "filter.addhash", Arity: -3, Flags: traits.Write | traits.DenyOOM | traits.Fast, Keys: traits.OneKey(traits.KeyRW),
@@ -69,10 +79,12 @@ var hasHash = engine.Command{
 	On:      &bundle.OnFilter{Family: family, Parse: parseHashes, Hash: readHashes, Contains: true, Absent: bundle.NotFound},
 }
 
-// adding and deleting are what the writes of items do.
+// adding, deleting and reporting are what the writes of items do.
 var (
 	adding   = &bundle.Writing{Body: addition, Merge: true, Grows: true, Reply: replyItems, Failure: failure}
 	deleting = &bundle.Writing{Body: deletion, Deletes: true, Merge: true, Reply: replyItems, Failure: failure}
+
+	reporting = &bundle.Writing{Body: report, Reports: true, Merge: true, Reply: replyItems, Failure: failure}
 )
 
 // replyItems answers a boolean for each item, or an error if it failed. The array
@@ -235,6 +247,11 @@ func lookOne(p *store.Part, h uint64, ask func(bloomery.Hashed, uint64) answer.R
 func addition(m *store.Scratch, _ bundle.Terms) store.Items {
 	m.FilterAdd = store.FilterAdd{}
 	return &m.FilterAdd
+}
+
+func report(m *store.Scratch, _ bundle.Terms) store.Items {
+	m.FilterGone = store.FilterGone{}
+	return &m.FilterGone
 }
 
 func deletion(m *store.Scratch, _ bundle.Terms) store.Items {

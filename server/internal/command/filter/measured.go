@@ -43,6 +43,7 @@ func measured(x *engine.Context, entry *catalog.Entry, r *health.Report, name st
 		{"lookups", whole(r.Lookups)},
 		{"negatives", whole(r.Negatives)},
 		{"saved", known(r.Saved())},
+		{"gone", whole(r.Gone)},
 		{"repaired", whole(r.Repaired)},
 		{"alarm", r.Repaired > 0},
 		{"anomaly", r.Anomaly.String()},

@@ -36,12 +36,14 @@ func runCommit(x *engine.Context, c *engine.Call) {
 	}
 	old := uint64(0) // looked at first: what is added from here on goes to both
 	if entry != nil && !force {
-		s, ok := statsOf(x, entry)
+		l, ok := x.Contents().Watched(entry).Look()
 		if !ok {
 			c.Fail(answer.TextNotFound)
 			return
 		}
-		old = s.Items
+		if old = l.Items; old != math.MaxUint64 {
+			old -= l.Gone // which nobody feeds
+		}
 	}
 	v, ok := sh.Progress()
 	if !ok {

@@ -1,0 +1,133 @@
+package store
+
+// What a filter keeps besides its items: how many of them are deleted.
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/internal/redisbloom"
+)
+
+// LevelGone is the level of a cluster from which on filters keep something aside. No release has
+// that level yet.
+const LevelGone = LevelShards
+
+// aside is what a filter keeps besides its items. The nil pointer keeps nothing.
+type aside struct {
+	gone uint64 // items that callers have deleted elsewhere, and the filter still has
+}
+
+// besideAside is what that takes in memory.
+const besideAside = 16
+
+func (a *aside) bytes() uint64 {
+	if a == nil {
+		return 0
+	}
+	return besideAside
+}
+
+// What is kept aside stands behind the encoding of a filter: version, fields, their length, and a
+// mark, by which it is known. A filter that has these bytes at its end by chance is one of 2^128.
+const (
+	asideVersion = 1
+	asideMark    = "\xb1\x00m aside \x93\x1f\xe4\x07\xc2\x5a"
+	asideEnd     = 8 + len(asideMark)
+)
+
+// encode appends what is kept, nothing if there is nothing.
+func (a *aside) encode(b []byte) []byte {
+	if a == nil {
+		return b
+	}
+	from := len(b)
+	b = binary.AppendUvarint(append(b, asideVersion), a.gone)
+	b = binary.LittleEndian.AppendUint64(b, uint64(len(b)-from))
+	return append(b, asideMark...)
+}
+
+// cutAside returns the encoding of a filter and what stands behind it, nil if nothing does.
+func cutAside(data []byte) (filter, kept []byte) {
+	at := len(data) - asideEnd
+	if at < 0 || string(data[at+8:]) != asideMark {
+		return data, nil
+	}
+	n := binary.LittleEndian.Uint64(data[at:])
+	if n > uint64(at) {
+		return data, []byte{} // whatever it is, it is not to be read as a filter
+	}
+	return data[:at-int(n)], data[at-int(n) : at : at]
+}
+
+// parseAside reads what cutAside has found.
+func parseAside(kept []byte) (*aside, error) {
+	if kept == nil {
+		return nil, nil
+	}
+	d := decoder{rest: kept}
+	if version := d.byte(); !d.bad && version != asideVersion {
+		return nil, fmt.Errorf("store: load: %w: a filter keeps something aside in version %d: a later release is needed", bloomery.ErrVersion, version)
+	}
+	a := &aside{gone: d.uvarint()}
+	if d.bad || len(d.rest) > 0 {
+		return nil, corrupt("what a filter keeps aside")
+	}
+	return a, nil
+}
+
+// AppendAside appends what the part keeps aside to its encoding. It belongs to the lock of p.
+func (p *Part) AppendAside(b []byte) []byte {
+	if c, ok := p.contents.(*filter); ok {
+		return c.aside.encode(b)
+	}
+	return b
+}
+
+// GoneItems returns how many items of the part were reported as deleted, which may be more than it
+// has. It reports false as Probe does.
+func (p *Part) GoneItems(wait bool) (n uint64, ok bool) {
+	ok = p.look(wait, func(c Contents) {
+		if f, is := c.(*filter); is && f.aside != nil {
+			n = f.aside.gone
+		}
+	})
+	return n, ok
+}
+
+// FilterGone counts the hashes that a filter has, of items that were deleted elsewhere.
+type FilterGone struct{ Hashes []uint64 }
+
+func (*FilterGone) op() Op                            { return OpFilterGone }
+func (o *FilterGone) fields(c coder, r *Record) coder { return c.target(r).hashes(&o.Hashes) }
+
+// Len implements Items.
+func (o *FilterGone) Len() int { return len(o.Hashes) }
+
+// Give implements Items.
+func (*FilterGone) Give(uint64) {}
+
+// Hold implements Items.
+func (o *FilterGone) Hold(_ []redisbloom.Digest, hashes []uint64) { o.Hashes = hashes }
+
+func (o *FilterGone) change(_ *State, p *Part, _ *Record, res *Result) (grown int64) {
+	c := p.contents.(*filter)
+	res.sized(len(o.Hashes))
+	c.f.ContainsHashes(res.Bools, o.Hashes)
+	n := uint64(0)
+	for _, there := range res.Bools {
+		if there {
+			n++
+		}
+	}
+	if n > 0 && c.aside == nil {
+		c.aside, grown = &aside{}, besideAside
+	}
+	if n > 0 {
+		c.aside.gone += min(n, math.MaxUint64-c.aside.gone)
+	}
+	res.Changed, res.Done = n > 0, len(o.Hashes)
+	return grown
+}
