@@ -7,9 +7,12 @@ export class FilterError extends Error {
    * - `version`: of a later version of the format;
    * - `unsupported`: of another kind, sealed, or a patch;
    * - `key`: made with a secret key or a hash function that was not given, or another was;
-   * - `limit`: unpacks to more bytes than allowed.
+   * - `limit`: unpacks to more bytes than allowed;
+   * - `source`: the folder does not have it, or its server answers something else;
+   * - `untrusted`: not signed by the key that was given;
+   * - `older`: an older version than the copy is published.
    */
-  readonly code: "corrupt" | "version" | "unsupported" | "key" | "limit";
+  readonly code: "corrupt" | "version" | "unsupported" | "key" | "limit" | "source" | "untrusted" | "older";
   constructor(code: FilterError["code"], message: string);
 }
 
@@ -44,4 +47,42 @@ export class Filter {
   has(key: string | Uint8Array): boolean;
   /** Like has, for a key whose hash of 64 bits is known. */
   hasHash(hash: bigint): boolean;
+}
+
+export interface FollowOptions extends OpenOptions {
+  /** The name of the filter, if the folder has several. */
+  filter?: string;
+  /** Milliseconds between questions, 60,000 if not given; 0 for none but those of update. */
+  every?: number;
+  /** The key that versions have to be signed with, in PEM. */
+  verifyKey?: string;
+  /** Takes older versions than the copy, too. */
+  older?: boolean;
+  /** Is called with every new version. */
+  changed?: (filter: Followed) => void;
+}
+
+/**
+ * Opens a filter of a folder that `bloomery publish` has made, and keeps it up to date by patches. It needs
+ * WebCrypto: a page by https or from localhost.
+ */
+export function follow(url: string | URL, options?: FollowOptions): Promise<Followed>;
+
+/** A filter that is kept up to date, made by {@link follow}. */
+export class Followed {
+  private constructor();
+  /** The version that answers. */
+  readonly version: { readonly number: number; readonly made: string; readonly sum: string };
+  /** When the copy was last known to be the newest. */
+  readonly checked: Date;
+  /** Why the last update failed, null if it did not. */
+  readonly error: Error | null;
+  /** The filter of this version, as {@link open} returns it. */
+  readonly filter: Filter;
+  has(key: string | Uint8Array): boolean;
+  hasHash(hash: bigint): boolean;
+  /** Looks for a new version now, and reports whether there was one. If that fails the old one stays. */
+  update(): Promise<boolean>;
+  /** Ends the updates. The copy still answers. */
+  close(): void;
 }

@@ -1,36 +1,24 @@
-// Reads the filter files of bloomery, in browsers and in Node.js: one file, no dependencies.
-//
-//   import { open } from "./bloomery.js";
-//   const filter = open(await (await fetch("words.bloom")).arrayBuffer());
-//   filter.has("alice"); // false is certain, true may be a false positive
-//
-// Kinds bloom, standard, partitioned, split, fuse8, fuse16, fuse32 and ribbon, in the plain and in
-// the transport form. docs/format.md of bloomery describes every byte.
-//
+// Reads the filter files of bloomery and follows published filters; bloomery.d.ts says how. docs/format.md describes every byte.
 // SPDX-License-Identifier: Apache-2.0
 
-/** What is wrong with a file, or with what was given to open it. */
 export class FilterError extends Error {
   constructor(code, message) {
     super(message);
     this.name = "FilterError";
-    this.code = code; // "corrupt", "version", "unsupported", "key" or "limit"
+    this.code = code;
   }
 }
 
 const fail = (code, message) => { throw new FilterError(code, message); };
 const corrupt = (message) => fail("corrupt", message);
 
-// Numbers of 64 bits are pairs of 32 bits, the upper ones first. BigInt would allocate memory for
-// every step. r holds results, the lowest 32 bits first: a variable would be put on the heap.
+// Numbers of 64 bits are pairs of 32 bits, the upper ones first: BigInt would allocate. r holds results, the lowest 32 bits first.
 const r = new Uint32Array(4);
 const TWO32 = 2 ** 32;
 
-// high returns the upper 32 bits of a × b. Doubles round the product by less than 2^12, so that the
-// rest behind the upper half is not exact, but always near to 0.
+// high returns the upper 32 bits of a × b. Doubles round the product by less than 2^12: the rest is near to 0.
 const high = (a, b) => ((a * b - (Math.imul(a, b) >>> 0)) / TWO32 + 0.5) >>> 0;
 
-// times sets r to the lower 64 bits of a × b.
 function times(ah, al, bh, bl) {
   al >>>= 0;
   r[0] = Math.imul(al, bl);
@@ -75,17 +63,14 @@ function spread(h, l, s, ch, cl) {
   times(h, l, ch, cl);
 }
 
-// add adds a number to those in a at i.
 function add(a, i, h, l) {
   const low = a[i] + (l >>> 0);
   a[i] = low;
   a[i + 1] += h + (low >= TWO32);
 }
 
-// word returns the 32 bits of b at i.
 const word = (b, i) => b[i] | (b[i + 1] << 8) | (b[i + 2] << 16) | (b[i + 3] << 24);
 
-// mix is the mixer of shards and of layers.
 function mix(h, l) {
   spread(h, l, 30, 0xbf58476d, 0x1ce4e5b9);
   spread(r[1], r[0], 27, 0x94d049bb, 0x133111eb);
@@ -102,7 +87,6 @@ function route(h, l, bits) {
 
 const swapped = (x) => (x << 24) | ((x & 0xff00) << 8) | ((x >>> 8) & 0xff00) | (x >>> 24);
 
-// XXH3 of 64 bits.
 const SECRET = Uint8Array.from(
   ("b8fe6c3923a44bbe7c01812cf721ad1cded46de9839097db7240a4a4b7b3671fcb79e64eccc0e578825ad07dccff7221b8084674f743248ee03590e6813a264c" +
    "3c2852bb91c300cb88d0658b1b532ea371644897a20df94e3819ef46a9deacd8a8fa763fe39c343ff9dcbbc7c70b4f1d8a51e04bcdb45931c89f7ec9d9787364" +
@@ -211,7 +195,6 @@ function middle(b, n, sh, sl) {
   avalanche(acc[1], acc[0]);
 }
 
-// secretOf returns the secret of a seed.
 function secretOf([sh, sl]) {
   const words = new Uint32Array(48);
   for (let i = 0; i < 48; i++) words[i] = word(SECRET, 4 * i);
@@ -312,7 +295,6 @@ function sip(b, n, key) {
 const scratch = new Uint8Array(256);
 const encoder = new TextEncoder();
 
-// hashKey calls hash with the bytes of a key and their number.
 function hashKey(hash, key) {
   if (typeof key === "string") {
     const n = key.length;
@@ -339,7 +321,6 @@ function bytesOf(data, otherwise) {
   throw new TypeError(otherwise);
 }
 
-// CRC-32C.
 const CRC = Uint32Array.from({ length: 256 }, (_, x) => {
   for (let i = 0; i < 8; i++) x = (x >>> 1) ^ (x & 1 ? 0x82f63b78 : 0);
   return x;
@@ -358,7 +339,6 @@ function check(what, b, from, to, want) {
   if (got !== want >>> 0) corrupt(`${what}: checksum is ${hex(got)}, should be ${hex(want >>> 0)}`);
 }
 
-// The envelope.
 const KINDS = [
   "", "bloom", "standard", "partitioned", "split", "scalable", "sliced", "counting", "spectral", "stable", "cuckoo",
   "quotient", "fuse8", "fuse16", "fuse32", "ribbon", "growing", "window", "quorum", "striped",
@@ -368,7 +348,6 @@ const HEAD = 64, MIB = 1 << 20, CHUNK = 1 << 16;
 const longOf = (b, i) => (word(b, i + 4) >>> 0) * TWO32 + (word(b, i) >>> 0); // rounded from 2^53 on: no length is
 const tableSize = (payload) => 4 * Math.ceil(payload / MIB) + 4;
 
-// header checks the 64 bytes of b at i.
 function header(b, i) {
   if (!"bloomery".startsWith(String.fromCharCode(...b.subarray(i, i + 8)))) corrupt("not a bloomery file");
   if (b.length - i < HEAD) corrupt(`data ends after ${b.length} bytes, before the end of the header`);
@@ -387,20 +366,22 @@ function header(b, i) {
   return h;
 }
 
-// unpack returns the plain form of a transport form.
-function unpack(b, limit) {
-  if (b.length < 16) corrupt(`data ends after ${b.length} bytes`);
-  check("transport form", b, 0, 12, word(b, 12));
+// unpack returns the plain form of a transport form, or what a patch makes of old.
+function unpack(b, limit, old) {
+  const head = old ? 24 : 16;
+  if (b.length < head) corrupt(`data ends after ${b.length} bytes`);
+  check("transport form", b, 0, head - 4, word(b, head - 4));
+  if (old && (word(b, 12) !== word(old, old.length - 4) || word(b, 16) !== word(old, 60))) corrupt("the patch is for another filter");
   const version = b[8] | (b[9] << 8);
   if (version !== 1) fail("version", `transport form ${version}, this reader knows 1`);
   if (b[10] || b[11]) corrupt("reserved bytes are not zero");
-  const { payload } = header(b, 16), table = tableSize(payload);
+  const { payload } = header(b, head), table = tableSize(payload);
   if (payload > limit) fail("limit", `the filter takes ${payload} bytes, the limit is ${limit}`);
-  let at = 16 + HEAD;
+  let at = head + HEAD;
   // A chunk has 5 bytes or more: memory is bounded by what has arrived.
   if (at + 5 * Math.ceil(payload / CHUNK) + table > b.length) corrupt(`data ends after ${b.length} bytes`);
   const out = new Uint8Array(HEAD + payload + table);
-  out.set(b.subarray(16, at));
+  out.set(b.subarray(head, at));
   for (let from = HEAD; from < HEAD + payload; from += CHUNK) {
     const raw = out.subarray(from, Math.min(from + CHUNK, HEAD + payload)), start = at;
     const form = b[at], rice = b[at + 1];
@@ -412,6 +393,7 @@ function unpack(b, limit) {
     if (!openChunk(raw, form, rice, b.subarray(at - size, at))) corrupt(`chunk at offset ${start} to ${at}, form ${form}, makes no sense`);
   }
   if (at + table !== b.length) corrupt(`${b.length - at - table} bytes behind the end`);
+  for (let i = old ? Math.min(HEAD + payload, HEAD + longOf(old, 48)) - 1 : 0; i >= HEAD; i--) out[i] ^= old[i];
   out.set(b.subarray(at), HEAD + payload);
   return out;
 }
@@ -474,7 +456,6 @@ function runs(raw, code) {
   return at === code.length;
 }
 
-/** Opens a filter file. */
 export function open(data, { key, hash, limit = 256 * MIB } = {}) {
   let b = bytesOf(data, "a filter is opened from an ArrayBuffer or a Uint8Array");
   const magic = String.fromCharCode(...b.subarray(0, 8));
@@ -512,7 +493,6 @@ function hasherOf(h, key, hash) {
   return hasher;
 }
 
-// split64 sets r to a BigInt.
 function split64(x) {
   if (typeof x !== "bigint") throw new TypeError("a hash is a BigInt");
   r[0] = Number(x & 0xffffffffn);
@@ -521,7 +501,6 @@ function split64(x) {
 
 const SECRETLY = {}; // filters are made by open
 
-/** A filter that was opened. */
 export class Filter {
   #hasher;
   #find;
@@ -546,6 +525,154 @@ export class Filter {
     split64(hash);
     return this.#find(r[1], r[0]);
   }
+}
+
+export function follow(url, options = {}) {
+  const f = new Followed(SECRETLY, url, options);
+  return f.update().then(() => f);
+}
+
+export class Followed {
+  #base;
+  #options;
+  #tag;
+  #data;
+  #timer;
+  #busy;
+
+  constructor(secretly, url, options) {
+    if (secretly !== SECRETLY) throw new TypeError("a filter is made by follow()");
+    this.#base = new URL(String(url).replace(/\/*$/, "/"), globalThis.location?.href);
+    this.#options = options;
+    this.version = this.checked = this.error = this.filter = null;
+  }
+
+  has(key) {
+    return this.filter.has(key);
+  }
+
+  hasHash(hash) {
+    return this.filter.hasHash(hash);
+  }
+
+  close() {
+    clearTimeout(this.#timer);
+    this.#timer = null;
+  }
+
+  update() {
+    return this.#busy ??= this.#run().finally(() => { this.#busy = null; });
+  }
+
+  async #run() {
+    const { every = 60000, changed } = this.#options, began = new Date();
+    try {
+      const fresh = await this.#take();
+      this.error = null;
+      this.checked = began;
+      if (fresh) changed?.(this);
+      return fresh;
+    } catch (error) {
+      this.error = error;
+      throw error;
+    } finally {
+      if (this.filter && this.#timer !== null && every) {
+        clearTimeout(this.#timer);
+        this.#timer = setTimeout(() => this.update().catch(() => {}), every * (0.9 + Math.random() / 5));
+        this.#timer.unref?.(); // Node.js ends without it
+      }
+    }
+  }
+
+  async #take() {
+    const { filter, limit = 256 * MIB, older, verifyKey } = this.#options, have = this.version;
+    if (!globalThis.crypto?.subtle) fail("unsupported", "following needs WebCrypto: a page by https or from localhost");
+    const [index, tag] = await this.#get("index.json", 4 * MIB, this.#tag);
+    if (!index) return false;
+    const [name, e] = await entry(index, filter), fresh = have?.sum !== e.sum;
+    if (verifyKey && !(e.signature && await crypto.subtle.verify("Ed25519", await publicKey(verifyKey), base64(e.signature), signed(name, e)))) fail("untrusted", "not signed by the given key");
+    if (have && !older && (e.version < have.number || (e.version === have.number && fresh))) fail("older", `version ${e.version} is published, the copy is of version ${have.number}`);
+    if (fresh) {
+      if (e.bytes > limit) fail("limit", `the filter takes ${e.bytes} bytes, the limit is ${limit}`);
+      const data = (have && await this.#patched(e, have.sum, limit)) || unpack((await this.#get(e.whole.file, e.whole.bytes))[0], limit);
+      if (await sum(data) !== e.sum) corrupt("the filter has another sum than the index says");
+      this.filter = open(data, this.#options);
+      this.#data = data;
+    }
+    this.version = { number: e.version, made: e.made, sum: e.sum };
+    this.#tag = tag;
+    return fresh;
+  }
+
+  // #patched returns what patches make of the copy, if they do.
+  async #patched(e, from, limit) {
+    try {
+      let data = this.#data;
+      for (const p of chain(e, from)) data = unpack((await this.#get(p.file, p.bytes))[0], limit, data);
+      return await sum(data) === e.sum && data;
+    } catch {
+      return null;
+    }
+  }
+
+  // #get returns a file and its tag, nothing if it has not changed.
+  async #get(file, most, tag) {
+    const url = new URL(encodeURIComponent(file), this.#base), headers = {};
+    if (tag && (globalThis.location?.origin ?? url.origin) === url.origin) headers["If-None-Match"] = tag; // others would have to allow it
+    const response = await fetch(url, { cache: file === "index.json" ? "no-cache" : "default", headers });
+    if (tag && response.status === 304) return [];
+    if (!response.ok) fail("source", `${url}: the server answers ${response.status}`);
+    const out = new Uint8Array(most), reader = response.body.getReader();
+    let n = 0;
+    for (let r = await reader.read(); !r.done; r = await reader.read()) {
+      if (n + r.value.length > most) {
+        reader.cancel().catch(() => {});
+        corrupt(`${url} has more than ${most} bytes`);
+      }
+      out.set(r.value, n);
+      n += r.value.length;
+    }
+    return [out.subarray(0, n), response.headers.get("ETag")];
+  }
+}
+
+const base64 = (text) => Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
+const sum = async (data) => Array.from(new Uint32Array(await crypto.subtle.digest("SHA-256", data)), (x) => hex(swapped(x) >>> 0)).join("");
+const signed = (name, e) => new TextEncoder().encode(`bloomery published filter\n${JSON.stringify(name)}\n${e.version}\n${e.sum}\n${e.bytes}\n${e.made}\n`);
+
+const publicKey = (pem) => crypto.subtle.importKey("spki", base64(pem.replace(/-----[^-]*-----|\s/g, "")), "Ed25519", false, ["verify"]);
+
+async function entry(data, name) {
+  let x;
+  try {
+    x = JSON.parse(new TextDecoder().decode(data));
+  } catch {
+    corrupt("the index is not JSON");
+  }
+  if (x?.bloomery !== 1) fail("version", `index of layout ${x?.bloomery}, this reader knows 1`);
+  const names = Object.keys(x.filters ?? {});
+  name ??= names.length === 1 ? names[0] : "";
+  if (!names.includes(name)) fail("source", `which filter: the folder has ${names.slice(0, 10).join(", ") || "none"}`);
+  const e = x.filters[name], count = (n) => Number.isSafeInteger(n) && n > 0;
+  const piece = (p) => count(p?.bytes) && /^[^./\\:?#%][^/\\:?#%]*$/.test(p.file);
+  if (!count(e?.version) || !count(e.bytes) || !piece(e.whole) || e.whole.bytes > e.bytes * 1.001 + 1024 || (e.patches ??= []).length > 1000 || !e.patches.every(piece) ||
+    !(await sum(signed(name, e))).startsWith(e.check) || e.check?.length !== 16) corrupt(`the index entry of ${name} is not valid`);
+  return [name, e];
+}
+
+// chain returns the patches with the fewest bytes, and fails if the whole filter has fewer.
+function chain(e, from) {
+  const best = new Map([[from, { bytes: 0, way: [] }]]);
+  for (let again = true; again;) {
+    again = false;
+    for (const p of e.patches) {
+      const at = best.get(p.from), bytes = at?.bytes + p.bytes;
+      if (!at || bytes >= (best.get(p.to) ?? e.whole).bytes || bytes >= e.whole.bytes) continue;
+      best.set(p.to, { bytes, way: [...at.way, p] });
+      again = true;
+    }
+  }
+  return best.get(e.sum).way;
 }
 
 // OPENERS check a header, and return what makes a payload into a lookup by hash.
@@ -761,7 +888,6 @@ function ribbon(h) {
   };
 }
 
-// compare compares the number of b at i with another.
 function compare(b, i, h, l) {
   const x = word(b, i + 4) >>> 0, y = word(b, i) >>> 0;
   return x - h || y - l;

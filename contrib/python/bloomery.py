@@ -4,6 +4,8 @@
     words = bloomery.load("words.bloom")
     "alice" in words  # False is certain, True may be a false positive
 
+follow(url) opens a filter that bloomery publish has published, and keeps it up to date.
+
 Kinds bloom, standard, partitioned, split, fuse8, fuse16, fuse32 and ribbon, in the plain and in the
 transport form. docs/format.md of bloomery describes every byte.
 
@@ -12,12 +14,23 @@ SPDX-License-Identifier: Apache-2.0
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import json
 import os
+import random
+import re
 import struct
+import threading
+import time
+import urllib.error
+import urllib.parse
+import urllib.request
+import weakref
 from array import array
-from typing import BinaryIO, Callable, Optional, Union
+from typing import Any, BinaryIO, Callable, Optional, Union
 
-__all__ = ["Filter", "FilterError", "load", "loads"]
+__all__ = ["Filter", "FilterError", "Followed", "follow", "load", "loads"]
 
 Key = Union[str, bytes, bytearray, memoryview]
 Find = Callable[[int], bool]  # reports whether the key with this hash may be in the set
@@ -31,7 +44,7 @@ _CHUNK = 1 << 16
 class FilterError(ValueError):
     """What is wrong with a file, or with what was given to open it.
 
-    code is "corrupt", "version", "unsupported", "key" or "limit".
+    code is "corrupt", "version", "unsupported", "key" or "limit", and of follow "source", "untrusted" or "older".
     """
 
     def __init__(self, code: str, message: str) -> None:
@@ -120,6 +133,270 @@ def loads(
     return Filter(head, hasher, opener(data[_HEAD:end]))
 
 
+# Following a published folder.
+
+_INDEX = 4 * _MIB  # bytes of an index, at most
+
+
+def follow(
+    url: str, *, filter: Optional[str] = None, every: float = 60, verify_key: Optional[str] = None, older: bool = False,
+    changed: Optional[Callable[[Followed], None]] = None, key: Optional[bytes] = None,
+    hash: Optional[Callable[[bytes], int]] = None, limit: int = 256 * _MIB, timeout: float = 30,
+) -> Followed:
+    """Opens a filter of a folder that bloomery publish has made, and keeps it up to date by patches.
+
+    filter is its name, if the folder has several. A thread asks every so many seconds, none if that
+    is 0. verify_key is the key, in PEM, that versions have to be signed with. older takes older versions
+    than the copy, too. changed is called with every new version. See loads for the rest. Raises
+    FilterError, and OSError if there is no answer.
+    """
+    f = Followed(url, filter, verify_key, older, changed, dict(key=key, hash=hash, limit=limit), timeout)
+    f.update()
+    if every > 0:
+        threading.Thread(target=_repeat, args=(weakref.ref(f), f._ended, every), daemon=True).start()
+    return f
+
+
+def _repeat(ref: Callable[[], Optional[Followed]], ended: threading.Event, every: float) -> None:
+    while not ended.wait(every * random.uniform(0.9, 1.1)):
+        f = ref()
+        if f is None:
+            return
+        try:
+            f.update()
+        except Exception:  # f.error has it, also what changed has raised
+            pass
+        del f
+
+
+class Followed:
+    """A filter that is kept up to date, made by follow. Safe for concurrent use."""
+
+    def __init__(self, url, name, verify_key, older, changed, options, timeout) -> None:
+        self.filter: Optional[Filter] = None  # the present version
+        self.version: dict[str, Any] = {}  # its number, when it was made, its sum
+        self.checked = 0.0  # when the copy was last known to be the newest, in seconds since 1970
+        self.error: Optional[Exception] = None  # why the last update failed
+        self._base = url.rstrip("/") + "/"
+        self._name, self._older, self._changed, self._options, self._timeout = name, older, changed, options, timeout
+        self._verify = None if verify_key is None else _public_key(verify_key)
+        self._tag: Optional[str] = None
+        self._data = b""
+        self._ended = threading.Event()
+        self._lock = threading.Lock()  # one update at a time
+
+    def has(self, key: Key) -> bool:
+        """Reports whether key may be in the set. A str is its UTF-8 bytes."""
+        return self.filter.has(key)
+
+    __contains__ = has
+
+    def has_hash(self, hash: int) -> bool:
+        """Like has, for a key whose hash of 64 bits is known."""
+        return self.filter.has_hash(hash)
+
+    def close(self) -> None:
+        """Ends the updates. The copy still answers."""
+        self._ended.set()
+
+    def update(self) -> bool:
+        """Looks for a new version, and reports whether there was one. If that fails the old one stays."""
+        with self._lock:
+            began = time.time()
+            try:
+                fresh = self._take()
+                self.checked, self.error = began, None
+            except Exception as error:
+                self.error = error
+                raise
+        if fresh and self._changed is not None:
+            self._changed(self)
+        return fresh
+
+    def _take(self) -> bool:
+        data, tag = self._get("index.json", _INDEX, self._tag)
+        if data is None:
+            return False
+        name, e = _entry(data, self._name)
+        if self._verify is not None and not _verified(self._verify, _signed(name, e), str(e.get("signature"))):
+            raise FilterError("untrusted", "not signed by the given key")
+        have, number, limit = self.version.get("sum"), self.version.get("number", 0), self._options["limit"]
+        fresh = have != e["sum"]
+        if not self._older and (e["version"] < number or e["version"] == number and fresh):
+            raise FilterError("older", f"version {e['version']} is published, the copy is of version {number}")
+        if fresh:
+            if e["bytes"] > limit:
+                raise FilterError("limit", f"the filter takes {e['bytes']} bytes, the limit is {limit}")
+            encoding = self._patched(e, have, limit)
+            if encoding is None:
+                whole, _ = self._get(e["whole"]["file"], e["whole"]["bytes"])
+                encoding = _unpack(whole, limit)
+            if hashlib.sha256(encoding).hexdigest() != e["sum"]:
+                raise _corrupt("the filter has another sum than the index says")
+            self.filter = loads(encoding, **self._options)
+            self._data = encoding
+        self.version = {"number": e["version"], "made": e["made"], "sum": e["sum"]}
+        self._tag = tag
+        return fresh
+
+    def _patched(self, e: dict, have: Optional[str], limit: int) -> Optional[bytes]:
+        """Returns what patches make of the copy, None if the whole filter is needed."""
+        chain = _chain(e, have)
+        if chain is None:
+            return None
+        data = self._data
+        try:
+            for p in chain:
+                patch, _ = self._get(p["file"], p["bytes"])
+                data = _unpack(patch, limit, data)
+        except (FilterError, OSError):
+            return None
+        return data if hashlib.sha256(data).hexdigest() == e["sum"] else None
+
+    def _get(self, file: str, most: int, tag: Optional[str] = None) -> tuple[Optional[bytes], Optional[str]]:
+        """Returns a file and its tag, None if it has not changed since it had a tag."""
+        request = urllib.request.Request(self._base + urllib.parse.quote(file))
+        if tag:
+            request.add_header("If-None-Match", tag)
+        try:
+            with urllib.request.urlopen(request, timeout=self._timeout) as response:
+                data = response.read(most + 1)
+                if len(data) > most:
+                    raise _corrupt(f"{file} has more than {most} bytes")
+                return data, response.headers.get("ETag")
+        except urllib.error.HTTPError as error:
+            error.close()
+            if tag and error.code == 304:
+                return None, tag
+            raise FilterError("source", f"{request.full_url}: the server answers {error.code}") from None
+
+
+def _entry(data: bytes, name: Optional[str]) -> tuple[str, dict]:
+    """Returns the name of a filter and what an index says of it."""
+    try:
+        index = json.loads(data)
+    except ValueError:
+        raise _corrupt("the index is not JSON") from None
+    layout = index.get("bloomery") if isinstance(index, dict) else None
+    if layout != 1:
+        raise FilterError("version", f"index of layout {layout!r}, this reader knows 1")
+    filters = index.get("filters")
+    if not isinstance(filters, dict):
+        filters = {}
+    if name is None and len(filters) == 1:
+        (name,) = filters
+    if name not in filters:
+        raise FilterError("source", f"which filter: the folder has {', '.join(sorted(filters)[:10]) or 'none'}")
+    e = filters[name]
+    if not isinstance(e, dict) or not _sound(e) or hashlib.sha256(_signed(name, e)).hexdigest()[:16] != e.get("check"):
+        raise _corrupt(f"the index entry of {name} is not valid")
+    return name, e
+
+
+def _sound(e: dict) -> bool:
+    """Reports whether an entry has the fields that it needs, and files beside the index alone."""
+    def count(n: Any) -> bool:
+        return isinstance(n, int) and 0 < n < 1 << 50
+
+    def piece(p: Any) -> bool:
+        return (isinstance(p, dict) and count(p.get("bytes")) and isinstance(p.get("file"), str)
+                and re.fullmatch(r"[^./\\:?#%\x00-\x1f][^/\\:?#%\x00-\x1f]*", p["file"]) is not None)
+
+    patches = e.setdefault("patches", [])
+    return (count(e.get("version")) and count(e.get("bytes")) and isinstance(e.get("sum"), str) and isinstance(e.get("made"), str)
+            and piece(e.get("whole")) and e["whole"]["bytes"] <= e["bytes"] + e["bytes"] // 1024 + 1024
+            and isinstance(patches, list) and len(patches) <= 1000
+            and all(piece(p) and isinstance(p.get("from"), str) and isinstance(p.get("to"), str) for p in patches))
+
+
+def _chain(e: dict, have: Optional[str]) -> Optional[list[dict]]:
+    """Returns the patches from a sum to that of e with the fewest bytes, None if the whole filter has fewer."""
+    best: dict[Optional[str], tuple[int, list[dict]]] = {have: (0, [])}
+    again = have is not None
+    while again:
+        again = False
+        for p in e["patches"]:
+            if p["from"] in best:
+                size, way = best[p["from"]]
+                size += p["bytes"]
+                if size < min(best.get(p["to"], (e["whole"]["bytes"],))[0], e["whole"]["bytes"]):
+                    best[p["to"]] = size, way + [p]
+                    again = True
+    return best[e["sum"]][1] if e["sum"] in best else None
+
+
+def _signed(name: str, e: dict) -> bytes:
+    """Returns what a signature is over."""
+    quoted = json.dumps(name, ensure_ascii=False)
+    return f"bloomery published filter\n{quoted}\n{e['version']}\n{e['sum']}\n{e['bytes']}\n{e['made']}\n".encode()
+
+
+# Ed25519, of RFC 8032, to verify alone. Points are (X, Y, Z, T) with x = X/Z, y = Y/Z and T = XY/Z.
+
+_P = 2**255 - 19
+_ORDER = 2**252 + 27742317777372353535851937790883648493
+_D = -121665 * pow(121666, _P - 2, _P) % _P
+
+
+def _point(data: bytes) -> Optional[tuple]:
+    """Returns the point that 32 bytes stand for, None if there is none."""
+    y = int.from_bytes(data, "little") & (1 << 255) - 1
+    square = (y * y - 1) * pow(_D * y * y + 1, _P - 2, _P) % _P
+    x = pow(square, (_P + 3) // 8, _P)
+    if (x * x - square) % _P:
+        x = x * pow(2, (_P - 1) // 4, _P) % _P
+    odd = data[31] >> 7
+    if y >= _P or (x * x - square) % _P or (x == 0 and odd):
+        return None
+    if x & 1 != odd:
+        x = _P - x
+    return x, y, 1, x * y % _P
+
+
+def _plus(p: tuple, q: tuple) -> tuple:
+    a, b = (p[1] - p[0]) * (q[1] - q[0]) % _P, (p[1] + p[0]) * (q[1] + q[0]) % _P
+    c, d = 2 * p[3] * q[3] * _D % _P, 2 * p[2] * q[2] % _P
+    return (b - a) * (d - c) % _P, (d + c) * (b + a) % _P, (d - c) * (d + c) % _P, (b - a) * (b + a) % _P
+
+
+def _many(n: int, p: tuple) -> tuple:
+    sum_ = (0, 1, 1, 0)
+    while n:
+        if n & 1:
+            sum_ = _plus(sum_, p)
+        p = _plus(p, p)
+        n >>= 1
+    return sum_
+
+
+def _public_key(pem: str) -> bytes:
+    """Returns the 32 bytes of a public key in PEM."""
+    try:
+        der = base64.b64decode(re.sub(r"-----[^-]*-----|\s", "", pem), validate=True)
+    except ValueError:
+        der = b""
+    if len(der) != 44 or der[:12] != bytes.fromhex("302a300506032b6570032100") or _point(der[12:]) is None:
+        raise FilterError("key", "this is no Ed25519 public key in PEM")
+    return der[12:]
+
+
+def _verified(public: bytes, message: bytes, text: str) -> bool:
+    try:
+        signature = base64.b64decode(text, validate=True)
+    except ValueError:
+        return False
+    if len(signature) != 64 or int.from_bytes(signature[32:], "little") >= _ORDER:
+        return False
+    key, r = _point(public), _point(signature[:32])
+    if key is None or r is None:
+        return False
+    base = _point((4 * pow(5, _P - 2, _P) % _P).to_bytes(32, "little"))
+    challenge = int.from_bytes(hashlib.sha512(signature[:32] + public + message).digest(), "little") % _ORDER
+    left = _many(int.from_bytes(signature[32:], "little"), base)
+    right = _plus(r, _many(challenge, key))
+    return (left[0] * right[2] - right[0] * left[2]) % _P == 0 and (left[1] * right[2] - right[1] * left[2]) % _P == 0
+
+
 # The envelope.
 
 _KINDS = (
@@ -195,27 +472,31 @@ def _check(what: str, data: bytes, want: int) -> None:
 
 # The transport form.
 
-def _unpack(data: bytes, limit: int) -> bytes:
-    """Returns the plain form of a transport form."""
-    if len(data) < 16:
+def _unpack(data: bytes, limit: int, old: Optional[bytes] = None) -> bytes:
+    """Returns the plain form of a transport form, or what a patch makes of old."""
+    start = 16 if old is None else 24
+    if len(data) < start:
         raise _corrupt(f"data ends after {len(data)} bytes")
-    version, reserved, checksum = struct.unpack_from("<HHI", data, 8)
-    _check("transport form", data[:12], checksum)
+    version, reserved = struct.unpack_from("<HH", data, 8)
+    _check("transport form", data[:start - 4], struct.unpack_from("<I", data, start - 4)[0])
+    if old is not None and (data[:8] != b"bloomdif" or data[12:16] != old[-4:] or data[16:20] != old[60:64]):
+        raise _corrupt("the patch is for another filter")
     if version != 1:
         raise FilterError("version", f"transport form {version}, this reader knows 1")
     if reserved:
         raise _corrupt("reserved bytes are not zero")
-    payload = _Header(data, 16).payload
+    payload = _Header(data, start).payload
     table = _table_size(payload)
     if payload > limit:
         raise FilterError("limit", f"the filter takes {payload} bytes, the limit is {limit}")
-    at = 16 + _HEAD
+    at = start + _HEAD
     # A chunk has 5 bytes or more: memory is bounded by what has arrived.
     if at + 5 * -(-payload // _CHUNK) + table > len(data):
         raise _corrupt(f"data ends after {len(data)} bytes")
-    parts = [data[16:at]]
-    for start in range(0, payload, _CHUNK):
-        n = min(_CHUNK, payload - start)
+    parts = [data[start:at]]
+    before = b"" if old is None else old[_HEAD:_HEAD + _Header(old).payload]
+    for first in range(0, payload, _CHUNK):
+        n = min(_CHUNK, payload - first)
         if at + 4 > len(data):
             raise _corrupt(f"data ends after {len(data)} bytes")
         offset = at
@@ -230,11 +511,18 @@ def _unpack(data: bytes, limit: int) -> bytes:
         raw = _chunk(n, form, rice, data[at - size:at])
         if raw is None:
             raise _corrupt(f"chunk at offset {offset} to {at}, form {form}, makes no sense")
-        parts.append(raw)
+        parts.append(_xor(raw, before[first:first + n]))
     if at + table != len(data):
         raise _corrupt(f"{len(data) - at - table} bytes behind the end")
     parts.append(data[at:])
     return b"".join(parts)
+
+
+def _xor(a: bytes, b: bytes) -> bytes:
+    """Returns a, xor b as far as that reaches."""
+    if not b:
+        return a
+    return (int.from_bytes(a, "little") ^ int.from_bytes(b, "little")).to_bytes(len(a), "little")
 
 
 def _chunk(n: int, form: int, rice: int, code: bytes) -> Optional[bytes]:

@@ -24,7 +24,8 @@ func TestChromium(t *testing.T) {
 	if program == "" {
 		t.Skipf("there is no browser (%s): make ui installs one", strings.Join(browser.Names, ", "))
 	}
-	dir := copied(t, "../js/bloomery.js", "testdata/check.js", "testdata/check.html")
+	dir := copied(t, "../js/bloomery.js", "testdata/check.js", "testdata/follow.js", "testdata/check.html")
+	putFolders(t, dir)
 	put(t, dir, "readme.html", example(t, "../js/README.md", "html"))
 	putWords(t, dir)
 	body, err := browser.Ask(t.Context(), program, dir, "check.html")
@@ -35,6 +36,7 @@ func TestChromium(t *testing.T) {
 		Cases int
 		Wrong []string
 		Shown []string // by the page of the README
+		Steps int
 	}
 	if err := json.Unmarshal(body, &answer); err != nil {
 		t.Fatalf("%v: %s", err, body)
@@ -42,8 +44,8 @@ func TestChromium(t *testing.T) {
 	for _, text := range answer.Wrong[:min(20, len(answer.Wrong))] {
 		t.Error(text)
 	}
-	if answer.Cases < 1000 {
-		t.Errorf("%d cases", answer.Cases)
+	if answer.Cases < 1000 || answer.Steps != len(followed) {
+		t.Errorf("%d cases, %d steps", answer.Cases, answer.Steps)
 	}
 	if got := strings.Join(answer.Shown, ", "); got != "perhaps, certainly not" {
 		t.Errorf("the page of the README shows %q for a word and for another", got)

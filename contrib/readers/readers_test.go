@@ -52,8 +52,9 @@ func TestNode(t *testing.T) {
 		t.Skip("there is no node (Debian: nodejs)")
 	}
 	// Node.js before 20.19 needs package.json to know what bloomery.js is.
-	dir := copied(t, "../js/bloomery.js", "../js/package.json", "testdata/check.js", "testdata/check-node.mjs")
+	dir := copied(t, "../js/bloomery.js", "../js/package.json", "testdata/check.js", "testdata/check-node.mjs", "testdata/follow.js", "testdata/follow-node.mjs")
 	run(t, dir, node, "check-node.mjs")
+	followFolders(t, dir, func(url string) { run(t, dir, node, "follow-node.mjs", url) })
 	putWords(t, dir)
 	put(t, dir, "example.mjs", example(t, "../js/README.md", "js"))
 	if got := run(t, dir, node, "example.mjs"); got != "true false\n" {
@@ -66,8 +67,9 @@ func TestPython(t *testing.T) {
 	if err != nil {
 		t.Skip("there is no python3: make clients installs it")
 	}
-	dir := copied(t, "../python/bloomery.py", "testdata/check.py")
+	dir := copied(t, "../python/bloomery.py", "testdata/check.py", "testdata/follow.py")
 	run(t, dir, python, "-B", "check.py")
+	followFolders(t, dir, func(url string) { run(t, dir, python, "-B", "follow.py", url) })
 	putWords(t, dir)
 	put(t, dir, "example.py", example(t, "../python/README.md", "python"))
 	if got := run(t, dir, python, "-B", "example.py"); !strings.HasPrefix(got, "True\nFalse\nbloom 100 1e-06 ") {
@@ -106,7 +108,7 @@ func TestScript(t *testing.T) {
 		slices.Sort(names)
 		return names
 	}
-	if got, want := exported(types), exported(script); !slices.Equal(got, want) || len(got) != 3 {
+	if got, want := exported(types), exported(script); !slices.Equal(got, want) || len(got) != 5 {
 		t.Errorf("bloomery.d.ts has types of %q, bloomery.js exports %q", got, want)
 	}
 }
