@@ -157,7 +157,7 @@ func TestHandshakesLeaveRoom(t *testing.T) {
 // waitFor waits for what no event is sent of; what is the error if that does not come.
 func waitFor(t *testing.T, ok func() bool, what string) {
 	t.Helper()
-	for until := time.Now().Add(30 * time.Second); !ok(); time.Sleep(10 * time.Millisecond) {
+	for until := time.Now().Add(time.Minute); !ok(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(until) {
 			t.Fatal(what)
 		}

@@ -279,7 +279,7 @@ func TestTopLive(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		}
-	case <-time.After(10 * time.Second):
+	case <-time.After(time.Minute):
 		t.Fatal("q does not end it")
 	}
 	if all := out.text.String(); !strings.HasPrefix(all, otherScreen) || !strings.HasSuffix(all, firstScreen) {
@@ -324,7 +324,7 @@ func TestTopEnds(t *testing.T) {
 			if (err != nil) != (way == "server") {
 				t.Errorf("%s: %v", way, err)
 			}
-		case <-time.After(20 * time.Second):
+		case <-time.After(time.Minute):
 			t.Fatalf("%s does not end it", way)
 		}
 		signal()

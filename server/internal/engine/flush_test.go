@@ -40,7 +40,7 @@ func TestFlushHoldsNobody(t *testing.T) {
 			if want := "[+OK :0 +OK \"new\" :1 +OK +QUEUED [:2]]"; fmt.Sprint(got) != want {
 				t.Errorf("%s and others = %v, want %s", command, got, want)
 			}
-		case <-time.After(30 * time.Second):
+		case <-time.After(time.Minute):
 			t.Fatalf("%s waits for a reader of a filter, and all others with it", command)
 		}
 		if got := b.state.Bytes(); got > 10_000 {

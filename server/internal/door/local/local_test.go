@@ -242,7 +242,7 @@ func TestFullDisk(t *testing.T) {
 		}
 		do(t, d, add(id, 2)) // one that was on its way
 		full.Store(false)
-		for deadline := time.Now().Add(5 * time.Second); d.Refuses() != nil && time.Now().Before(deadline); {
+		for deadline := time.Now().Add(time.Minute); d.Refuses() != nil && time.Now().Before(deadline); {
 			time.Sleep(time.Millisecond)
 		}
 		do(t, d, add(id, 3))
@@ -485,7 +485,7 @@ func TestAutomaticSnapshot(t *testing.T) {
 		t.Fatal(err)
 	}
 	id := do(t, d, newBloom("k", 10_000)).Entry.ID
-	deadline := time.Now().Add(10 * time.Second)
+	deadline := time.Now().Add(time.Minute)
 	for i := uint64(0); d.Status().Snapshots < 2 && time.Now().Before(deadline); i++ {
 		do(t, d, add(id, i))
 	}

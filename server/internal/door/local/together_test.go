@@ -58,7 +58,7 @@ func syncedGoOn(t *testing.T) {
 			if err != nil {
 				t.Error(err)
 			}
-		case <-time.After(20 * time.Second):
+		case <-time.After(time.Minute):
 			t.Fatal("a writer whose record is durable waits for the sync of another")
 		}
 	}

@@ -41,7 +41,7 @@ func TestDoNeverWaits(t *testing.T) {
 	}()
 	select {
 	case <-ops:
-	case <-time.After(20 * time.Second):
+	case <-time.After(time.Minute):
 		t.Fatal("Do waits for the disk")
 	}
 	ready := make(chan struct{})
@@ -58,7 +58,7 @@ func TestDoNeverWaits(t *testing.T) {
 	close(goOn)
 	select {
 	case <-ready:
-	case <-time.After(20 * time.Second):
+	case <-time.After(time.Minute):
 		t.Fatal("Ready waits for ever")
 	}
 	if err := d.Close(); err != nil {
@@ -129,7 +129,7 @@ func TestEverySecondIgnoresTheTimeOfDay(t *testing.T) {
 		back.Add(int64(time.Hour))
 		syncs := d.Status().Syncs
 		do(t, d, add(id, i))
-		deadline := time.Now().Add(10 * time.Second)
+		deadline := time.Now().Add(time.Minute)
 		for d.Status().Syncs == syncs {
 			if time.Now().After(deadline) {
 				t.Fatal("no sync after the clock was set back")
