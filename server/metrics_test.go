@@ -1,7 +1,6 @@
 package server_test
 
 import (
-	"bufio"
 	"context"
 	"fmt"
 	"io"
@@ -94,19 +93,15 @@ func TestPoisoningThroughTheWire(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- s.Serve(ctx) }()
-	c, err := s.Dial(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := inside(t, s)
 	send := func(commands ...string) {
 		t.Helper()
-		if _, err := io.WriteString(c, strings.Join(commands, "\r\n")+"\r\n"); err != nil {
+		if _, err := io.WriteString(c.nc, strings.Join(commands, "\r\n")+"\r\n"); err != nil {
 			t.Fatal(err)
 		}
-		r := bufio.NewReader(c)
 		for _, command := range commands {
-			if line, err := r.ReadString('\n'); err != nil || line[0] == '-' {
-				t.Fatalf("%s: %q, %v", command, line, err)
+			if got := c.reply(); got[0] == '-' {
+				t.Fatalf("%s: %q", command, got)
 			}
 		}
 	}

@@ -166,6 +166,13 @@ func ask(nc net.Conn, r *bufio.Reader, reply *resp.Reply, command ...string) err
 	return reply.Read(r)
 }
 
+// overdue reports whether the time of a context is over. A connection may end for it before
+// the context says so.
+func overdue(ctx context.Context) bool {
+	end, ok := ctx.Deadline()
+	return ok && !time.Now().Before(end)
+}
+
 // networkCause takes operation and addresses out of an error of the network.
 func networkCause(err error) error {
 	if e, ok := errors.AsType[*net.OpError](err); ok && !errors.Is(err, errServer) {

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/bloomery/bloomery/internal/ports"
 )
 
 // call runs a command line and returns its exit code and output.
@@ -92,11 +94,11 @@ func TestSettings(t *testing.T) {
 func TestServe(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var out, errOut bytes.Buffer
-	l, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
+	addr := ports.Free(t, 1)[0]
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp", addr)
 	if err != nil {
 		t.Fatal(err)
 	}
-	addr := l.Addr().String()
 	dir := t.TempDir() + "/data"
 	if code, _, errOut := call(t, "serve", "--dir", dir, "--addr", addr); code != 2 || !strings.Contains(errOut, "hint: choose another port with --addr 127.0.0.1:") {
 		t.Errorf("taken port = %d, %q, want 2 and the flag to set", code, errOut)

@@ -85,7 +85,7 @@ func (o *pingOptions) run(ctx context.Context, s *shell) error {
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
-	case err != nil && limit.Err() != nil:
+	case err != nil && overdue(limit):
 		return fmt.Errorf("%s: no answer within %v", o.addr, o.timeout)
 	case err != nil:
 		return err

@@ -73,13 +73,11 @@ func awaitVerdict(t *testing.T, nc net.Conn, filter, verdict string) {
 // send sends commands, words without quotes, and reads their answers.
 func send(t *testing.T, nc net.Conn, commands ...string) {
 	t.Helper()
+	r := bufio.NewReader(nc)
 	for _, c := range commands {
-		if _, err := nc.Write(resp.AppendCommand(nil, strings.Fields(c)...)); err != nil {
-			t.Fatal(err)
-		}
-		b := make([]byte, 64<<10)
-		if n, err := nc.Read(b); err != nil || b[0] == '-' {
-			t.Fatalf("%s: %v, %s", c, err, b[:n])
+		var reply resp.Reply
+		if err := ask(nc, r, &reply, strings.Fields(c)...); err != nil || reply.Type == '-' {
+			t.Fatalf("%s: %v, %s", c, err, reply.Text)
 		}
 	}
 }
@@ -185,6 +183,10 @@ func deafServer(t *testing.T, says string) string {
 	return badServer(t, func(nc net.Conn) {
 		_, _ = nc.Read(make([]byte, 1<<10))
 		_, _ = io.WriteString(nc, says)
+		if tcp, ok := nc.(*net.TCPConn); ok {
+			_ = tcp.CloseWrite()
+		}
+		_, _ = io.Copy(io.Discard, nc) // what is not read would reset the connection
 	})
 }
 

@@ -64,11 +64,11 @@ func (f *webFile) ReadAt(p []byte, off int64) (int, error) {
 	if len(p) == 0 {
 		return 0, nil
 	}
-	ctx, cancel := context.WithTimeoutCause(f.ctx, f.timeout, fmt.Errorf("no answer within %v", f.timeout))
+	ctx, cancel := context.WithTimeout(f.ctx, f.timeout)
 	defer cancel()
 	n, err := f.read(ctx, p, off)
-	if err != nil && ctx.Err() != nil && f.ctx.Err() == nil {
-		err = hinted{context.Cause(ctx), "give it more time with --timeout"}
+	if err != nil && overdue(ctx) && f.ctx.Err() == nil {
+		err = hinted{fmt.Errorf("no answer within %v", f.timeout), "give it more time with --timeout"}
 	}
 	return n, err
 }
