@@ -102,7 +102,7 @@ func sameEverywhere(ctx context.Context, nodes []*node, writers []*writer, f *fi
 }
 
 // takePicture reads the state of a node. steady is false if messages were applied
-// meanwhile.
+// meanwhile, or a key could not be read: a node that has just started reaches no other yet.
 func takePicture(ctx context.Context, n *node, names []string) (p picture, steady bool, err error) {
 	c, err := connect(ctx, n)
 	if err != nil {
@@ -112,6 +112,7 @@ func takePicture(ctx context.Context, n *node, names []string) (p picture, stead
 	if p.lanes, err = lanes(c); err != nil {
 		return p, false, err
 	}
+	read := true
 	for some := range slices.Chunk(names, 16) {
 		commands := make([]string, len(some))
 		for i, name := range some {
@@ -122,12 +123,13 @@ func takePicture(ctx context.Context, n *node, names []string) (p picture, stead
 			return p, false, err
 		}
 		for _, reply := range replies {
+			read = read && judge(reply) == acknowledged
 			sum := sha256.Sum256([]byte(reply))
 			p.keys = append(p.keys, string(sum[:]))
 		}
 	}
 	after, err := lanes(c)
-	return p, after == p.lanes, err
+	return p, read && after == p.lanes, err
 }
 
 // lanes returns how far each lane is.
@@ -191,6 +193,12 @@ func absent(c *conn, command string, items []int) (missing int, err error) {
 			commands[i] = fmt.Sprintf(command, n)
 		}
 		replies, err := c.talk(patience, commands)
+		for end := time.Now().Add(settleWithin); err == nil && time.Now().Before(end); time.Sleep(time.Second) {
+			if !slices.ContainsFunc(replies, func(r string) bool { return judge(r) == refused }) {
+				break // other nodes that hold them have answered
+			}
+			replies, err = c.talk(patience, commands)
+		}
 		if err != nil {
 			return missing, err
 		}
