@@ -4,6 +4,7 @@ import (
 	"errors"
 	"math/rand/v2"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -20,6 +21,7 @@ type load struct {
 	clients  int    // in all
 	keys     uint64 // adds: how many at most; reads: those that are drawn from, half of which are there
 	reads    bool
+	refused  *atomic.Uint64 // counts commands that no other node has answered, if it is not nil
 }
 
 // drive has clients, spread over the nodes, do what a load says for so long, or
@@ -74,9 +76,14 @@ func (l *load) turn(c *client, from uint64, rng *rand.Rand) error {
 		return err
 	}
 	for range l.pipeline {
-		if _, err := c.receive(); err != nil {
+		if _, err := c.receive(); l.refused != nil && isDown(err) {
+			l.refused.Add(1)
+		} else if err != nil {
 			return err
 		}
 	}
 	return nil
 }
+
+// isDown reports whether a node has answered that others do not.
+func isDown(err error) bool { return err != nil && strings.Contains(err.Error(), "CLUSTERDOWN ") }
