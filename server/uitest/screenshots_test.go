@@ -59,6 +59,11 @@ func TestScreenshots(t *testing.T) {
 				time.Sleep(200 * time.Millisecond)
 			}
 		}
+		if shot.path == "/how" { // where the first lesson leads
+			p.click(`button[aria-label="Last step"]`)
+			p.shown("cat-dog", 3)
+			p.wait(`document.getAnimations().length === 0`) // colours fade in
+		}
 		data, err := run(p, chromedp.CaptureScreenshot())
 		if err != nil {
 			t.Fatal(err)
