@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/bloomery/bloomery/follow"
+	"github.com/bloomery/bloomery/internal/ports"
 	"github.com/bloomery/bloomery/server"
 )
 
@@ -16,7 +17,7 @@ import (
 func TestHistory(t *testing.T) {
 	for _, kind := range []string{"bloom", "cuckoo"} {
 		dir := t.TempDir()
-		s := serving(t, server.Config{Dir: dir})
+		s := serving(t, server.Config{Dir: dir, Addr: ports.Free(t, 1)})
 		s.line("FILTER.CREATE f " + kind + " CAPACITY 3000")
 		rng := rand.New(rand.NewPCG(5, uint64(len(kind))))
 		config := func(i int) follow.Config {

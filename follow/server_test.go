@@ -20,6 +20,7 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/codec"
 	"github.com/bloomery/bloomery/follow"
+	"github.com/bloomery/bloomery/internal/ports"
 	"github.com/bloomery/bloomery/internal/resp"
 	"github.com/bloomery/bloomery/server"
 )
@@ -170,7 +171,7 @@ func TestFollowServer(t *testing.T) {
 // another with the same data, and that an outage changes nothing.
 func TestFollowServerRuns(t *testing.T) {
 	dir := t.TempDir()
-	s := serving(t, server.Config{Dir: dir})
+	s := serving(t, server.Config{Dir: dir, Addr: ports.Free(t, 1)})
 	s.line("FILTER.CREATE f bloom CAPACITY 5000")
 	name := filepath.Join(t.TempDir(), "copy.bf")
 	changes := make(chan follow.Version, 100)
