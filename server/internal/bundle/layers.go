@@ -117,7 +117,7 @@ func (s *stack) layer(name []byte) *catalog.Entry {
 	case !store.IsFilter(entry):
 		s.c.Fail("WRONGTYPE the layer " + quoted + " is not a filter")
 	case !s.t.Answers(entry):
-		s.c.Fail("CLUSTERDOWN other nodes hold contents of the layer " + quoted + ", and this one does not: ask one that does")
+		s.c.Fail("ERR the layer " + quoted + " does not lie at the node that these layers lie at: names with the same {hash tag} lie together, one part at a node")
 	default:
 		return entry
 	}

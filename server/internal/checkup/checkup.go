@@ -37,7 +37,29 @@ func (f *Filters) of(entry *catalog.Entry, wait bool) health.Subject {
 	if !store.IsFilter(entry) {
 		return nil
 	}
-	return filter{f.State, entry, wait, f.Can}
+	return filter{f.State, entry, wait, f.Can, nil}
+}
+
+// Some returns those parts of a filter that only reports true for, without the others. It is nil if the entry is no
+// filter. Its methods wait for the locks of the parts.
+func (f *Filters) Some(entry *catalog.Entry, only func(*store.Part) bool) health.Subject {
+	if !store.IsFilter(entry) {
+		return nil
+	}
+	return filter{f.State, entry, true, f.Can, only}
+}
+
+// Known returns what is known of a filter whose contents may be elsewhere.
+func (f *Filters) Known(entry *catalog.Entry) health.Look {
+	l := health.Look{Parts: store.PartCount(entry), Can: f.Can}
+	first := store.PartOf(entry)
+	if plan := first.Plan(); plan != nil {
+		l.SLA, l.Budget = time.Duration(min(plan.SLA, math.MaxInt32))*time.Microsecond, plan.Budget
+	}
+	if made := first.Made(); made > 0 {
+		l.Created = time.Unix(made, 0)
+	}
+	return l
 }
 
 // Len implements health.Source.
@@ -66,12 +88,35 @@ func (f *Filters) Walk(cursor uint64, visit func(health.Subject)) uint64 {
 	return next
 }
 
-// filter is a filter as its health sees it, all of its parts together.
+// filter is a filter as its health sees it, all of its parts together. If other nodes hold some of
+// them, those that are here stand for all.
 type filter struct {
 	state *store.State
 	entry *catalog.Entry
 	wait  bool // for locks
 	can   status.Abilities
+	only  func(*store.Part) bool // nil for all
+}
+
+// here reports whether a part is looked at.
+func (f filter) here(p *store.Part) bool {
+	if f.only != nil {
+		return f.only(p)
+	}
+	return f.state.Answers(p)
+}
+
+// parts returns the parts that are looked at, and how many they stand for.
+func (f filter) parts() (list []*store.Part, all int) {
+	for _, p := range store.Parts(f.entry) {
+		if f.here(p) {
+			list = append(list, p)
+		}
+	}
+	if f.only != nil {
+		return list, len(list)
+	}
+	return list, store.PartCount(f.entry)
 }
 
 // ID implements health.Subject.
@@ -80,22 +125,25 @@ func (f filter) ID() uint64 { return f.entry.ID }
 // Version implements health.Subject: the changes of all parts.
 func (f filter) Version() (uint64, bool) { return f.sum((*store.Part).Glance) }
 
-// Bytes implements health.Subject.
+// Bytes implements health.Subject: those that are here.
 func (f filter) Bytes() (uint64, bool) { return f.sum((*store.Part).Size) }
 
 func (f filter) sum(of func(p *store.Part, wait bool) (uint64, bool)) (sum uint64, ok bool) {
 	for _, p := range store.Parts(f.entry) {
-		n, ok := of(p, f.wait)
-		if !ok {
+		if !f.here(p) {
+			continue
+		}
+		n, there := of(p, f.wait)
+		if !there {
 			return 0, false
 		}
-		sum += n
+		sum, ok = sum+n, true
 	}
-	return sum, true
+	return sum, ok
 }
 
-// Probe implements health.Subject. Each hash is asked of the part that it names; if
-// one of them cannot be asked at the moment, all count as not asked.
+// Probe implements health.Subject. Each hash is asked of the part that it names, or of another one
+// if that is not here; if one of them cannot be asked at the moment, all count as not asked.
 func (f filter) Probe(r *rand.Rand) (yes int, ok bool) {
 	var hashes, same [health.Batch]uint64
 	var found, done [health.Batch]bool
@@ -117,7 +165,15 @@ func (f filter) Probe(r *rand.Rand) (yes int, ok bool) {
 				n++
 			}
 		}
-		got, ok := store.PartAt(f.entry, uint32(part)).Probe(found[:n], same[:n], f.wait)
+		p := store.PartAt(f.entry, uint32(part))
+		if !f.here(p) {
+			list, _ := f.parts()
+			if len(list) == 0 {
+				return 0, false
+			}
+			p = list[part%len(list)]
+		}
+		got, ok := p.Probe(found[:n], same[:n], f.wait)
 		if !ok {
 			return 0, false
 		}
@@ -128,9 +184,8 @@ func (f filter) Probe(r *rand.Rand) (yes int, ok bool) {
 
 // Look implements health.Subject. It looks at some parts, at others after each change.
 func (f filter) Look() (l health.Look, ok bool) {
-	first := store.PartOf(f.entry)
-	parts := store.PartCount(f.entry)
-	step := max(parts/store.LookParts, 1)
+	list, parts := f.parts()
+	step := max(len(list)/store.LookParts, 1)
 	var version uint64
 	if parts > 1 {
 		if version, ok = f.Version(); !ok {
@@ -138,50 +193,57 @@ func (f filter) Look() (l health.Look, ok bool) {
 		}
 	}
 	var looks []store.Look
-	for i := int(version % uint64(step)); i < parts; i += step {
-		v, ok := store.PartAt(f.entry, uint32(i)).Look(f.wait)
+	for i := int(version % uint64(step)); i < len(list); i += step {
+		v, ok := list[i].Look(f.wait)
 		if !ok {
 			return l, false
 		}
 		looks = append(looks, v)
 	}
-	l = health.Look{Stats: combine(looks, parts), Version: looks[0].Version, Layers: looks[0].Layers, Grows: looks[0].Grows, Folds: looks[0].Folds, Parts: parts, Can: f.can}
+	if len(looks) == 0 {
+		return l, false
+	}
+	l = (&Filters{Can: f.can}).Known(f.entry)
+	l.Stats, l.Version, l.Layers, l.Grows, l.Folds, l.Parts = combine(looks, parts), looks[0].Version, looks[0].Layers, looks[0].Grows, looks[0].Folds, parts
 	if parts > 1 {
-		if l.Items, ok = f.items(&l); !ok {
+		if l.Items, ok = f.items(&l, list); !ok {
 			return l, false
 		}
-		l.Version = version
+		l.Version, l.Exact = version, l.Exact && len(list) == parts
 		if l.Bytes, ok = f.Bytes(); !ok {
 			return l, false
 		}
+		l.Bytes = scaled(l.Bytes, parts, len(list))
 	}
 	if l.Gone, ok = f.sum((*store.Part).GoneItems); !ok {
 		return l, false
 	}
-	l.Gone = min(l.Gone, l.Items)
-	if plan := first.Plan(); plan != nil {
-		l.SLA, l.Budget = time.Duration(min(plan.SLA, math.MaxInt32))*time.Microsecond, plan.Budget
-	}
-	if made := first.Made(); made > 0 {
-		l.Created = time.Unix(made, 0)
-	}
+	l.Gone = min(scaled(l.Gone, parts, len(list)), l.Items)
 	return l, true
+}
+
+// scaled returns what n parts of all stand for.
+func scaled(sum uint64, all, n int) uint64 {
+	if all == n {
+		return sum
+	}
+	return wholeNumber(float64(sum) * float64(all) / float64(n))
 }
 
 // items returns the number of items of a filter of several parts of which l is a look:
 // what all of them have counted, if they have, otherwise that of the look.
-func (f filter) items(l *health.Look) (n uint64, ok bool) {
+func (f filter) items(l *health.Look, list []*store.Part) (n uint64, ok bool) {
 	if !l.Exact && !store.Counted(l.Predicted) {
 		return l.Items, true
 	}
-	for _, p := range store.Parts(f.entry) {
+	for _, p := range list {
 		items, known, ok := p.Items(f.wait)
 		if !ok || !known {
 			return l.Items, ok
 		}
 		n += items
 	}
-	return n, true
+	return scaled(n, l.Parts, len(list)), true
 }
 
 // combine returns the state of a filter from those of some of its parts. A key is
@@ -190,7 +252,7 @@ func (f filter) items(l *health.Look) (n uint64, ok bool) {
 func combine(looks []store.Look, parts int) bloomery.Stats {
 	sum := looks[0].Stats
 	n := float64(len(looks))
-	if len(looks) == 1 {
+	if parts == 1 {
 		return sum
 	}
 	var items, saturation, overflow, predicted, squares, variance float64
@@ -206,7 +268,7 @@ func combine(looks []store.Look, parts int) bloomery.Stats {
 	}
 	scale := float64(parts) / n
 	mean := predicted / n
-	among := max(squares/n-mean*mean, 0) * n / (n - 1) // the variance among parts
+	among := max(squares/n-mean*mean, 0) * n / max(n-1, 1) // the variance among parts
 	sum.Capacity *= uint64(parts)
 	sum.Bits *= uint64(parts)
 	sum.Items = wholeNumber(items * scale)

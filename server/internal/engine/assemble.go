@@ -13,6 +13,7 @@ import (
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/door"
+	"github.com/bloomery/bloomery/server/internal/health"
 	"github.com/bloomery/bloomery/server/internal/placement"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
@@ -41,6 +42,49 @@ func (x Contents) Mine(entry *catalog.Entry, p *store.Part) bool {
 
 // Assembled reports whether the command is run for some parts only, which are Mine.
 func (x Contents) Assembled() bool { return x.s.only != nil }
+
+// MyParts returns the parts of a filter that are Mine, as its health sees them, nil if it is none.
+func (x Contents) MyParts(entry *catalog.Entry) health.Subject {
+	return x.e.filters.Some(entry, func(p *store.Part) bool { return x.Mine(entry, p) })
+}
+
+// Known returns what is known of a filter wherever its contents lie.
+func (x Contents) Known(entry *catalog.Entry) health.Look { return x.e.filters.Known(entry) }
+
+// NodesOf returns which nodes hold the contents of an entry, and how many of its parts: "1:8 2:8",
+// in the order of their numbers; "" if all nodes hold all of them.
+func (x Contents) NodesOf(entry *catalog.Entry) string {
+	counts := map[uint32]int{}
+	for _, p := range store.Parts(entry) {
+		place := x.e.state.PlaceOf(p)
+		if place == nil {
+			return ""
+		}
+		for _, c := range place.Copies {
+			if c.Phase == store.Holds {
+				counts[c.Node]++
+			}
+		}
+	}
+	var b []byte
+	for _, node := range slices.Sorted(maps.Keys(counts)) {
+		b = fmt.Appendf(b, " %d:%d", node, counts[node])
+	}
+	return strings.TrimPrefix(string(b), " ")
+}
+
+// Spread reports whether the command has to gather what other machines hold.
+func (x Contents) Spread() bool {
+	h := x.e.state.Holdings()
+	return h != nil && !h.Everything() && !x.Assembled()
+}
+
+// Gather has machines run a call of the same command, each for shards that it holds, all shards
+// together, and returns their answers, of which none is an error: that is what it returns then. It is
+// for a command that Gathers and runs outside the gate.
+func (x Contents) Gather(args [][]byte) (parts []answer.Reply, failed answer.Reply) {
+	return x.e.gatherParts(x.s, &Call{Args: args, cmd: x.s.running})
+}
 
 // Sum is an Assemble that adds numbers up.
 func Sum(_ *Context, _ *Call, parts []answer.Reply) answer.Reply {
@@ -92,30 +136,34 @@ func (e *Engine) holdsOnly(s *Session, c *Call) bool {
 func (e *Engine) assemble(s *Session, c *Call) {
 	e.settle(s)
 	e.leave(s)
+	if parts, failed := e.gatherParts(s, c); failed.Kind != answer.None {
+		c.Answer(failed)
+	} else {
+		c.Answer(c.cmd.Assemble(&s.ctx, c, parts))
+	}
+}
+
+// gatherParts has machines run a call, each for shards that it holds, and returns their answers, or what failed.
+func (e *Engine) gatherParts(s *Session, c *Call) (parts []answer.Reply, failed answer.Reply) {
 	e.waits(s, "other machines")
 	defer func() { s.avoid = nil }()
 	for range mostLooks {
 		sets, lanes, text := e.assign(s, c)
 		if text != "" {
-			c.Fail(text)
-			return
+			return nil, answer.Fail(text)
 		}
 		parts, err := e.askSets(s, c, sets, lanes)
 		switch {
 		case err != nil:
-			c.Answer(e.unsettled(err))
+			return nil, e.unsettled(err)
 		case parts != nil:
 			if i := slices.IndexFunc(parts, func(r answer.Reply) bool { return r.Failed() }); i >= 0 {
-				c.Answer(parts[i])
-			} else {
-				c.Answer(c.cmd.Assemble(&s.ctx, c, parts))
+				return nil, parts[i]
 			}
-		default:
-			continue
+			return parts, answer.Reply{}
 		}
-		return
 	}
-	c.Fail(textMoving)
+	return nil, answer.Fail(textMoving)
 }
 
 // assign divides the shards that a call is about among the machines that hold them.
@@ -139,6 +187,11 @@ func (e *Engine) assign(s *Session, c *Call) (sets map[uint32]*shardSet, lanes [
 	if entry := e.assembled(s, c); entry != nil {
 		for i, p := range store.Parts(entry) {
 			assign(p.Shard(), e.state.Answers(p))
+			for _, node := range e.everyone(s, c, p) {
+				if sets[node] == nil {
+					sets[node] = &shardSet{}
+				}
+			}
 			if lane := e.shared.LaneOf(entry.ID, uint32(i)); !slices.Contains(lanes, lane) {
 				lanes = append(lanes, lane)
 			}
@@ -152,6 +205,14 @@ func (e *Engine) assign(s *Session, c *Call) (sets map[uint32]*shardSet, lanes [
 		lanes = append(lanes, lane)
 	}
 	return sets, lanes, text
+}
+
+// everyone returns the machines that hold a part, if all of them are asked.
+func (e *Engine) everyone(s *Session, c *Call, p *store.Part) []uint32 {
+	if !c.cmd.Everyone {
+		return nil
+	}
+	return e.holders(s, p.Shard())
 }
 
 // askSets has machines run a call for their shards. It returns nil if they have to be found

@@ -77,6 +77,12 @@ type Command struct {
 	// which has run it for the parts that are its own: see [Contents.Mine]. Such a command has
 	// one key, or none, and Run.
 	Assemble func(x *Context, c *Call, parts []answer.Reply) answer.Reply
+	// Everyone has all machines asked that hold parts, those too that have none of their own: they
+	// know something that is nobody else's.
+	Everyone bool
+	// Gathers says that Run has other machines run the command for their parts: see
+	// [Contents.Gather]. Such a command has no keys, and is Outside.
+	Gathers bool
 
 	full  string // the name with its container: "client|list"
 	quick bool   // Run is all

@@ -19,7 +19,7 @@ import (
 const (
 	// TextElsewhere is the error of a command on a key whose contents other nodes hold.
 	TextElsewhere = refusal.TextElsewhere
-	textInPart    = "CLUSTERDOWN this node does not hold all contents, and the answer needs them"
+	textInPart    = "ERR %s needs contents of several nodes, which a transaction cannot have: send it without MULTI"
 	textNoHolder  = "CLUSTERDOWN shard %d has no live holder: contents of this key are in it, and of the nodes that hold it none was heard of lately"
 	textNoAnswer  = "CLUSTERDOWN shard %d has no live holder: contents of this key are in it, and no node that holds it answers"
 	textLayersFar = "NOPERM other nodes hold these layers, and this user has not all rights: ask a node that holds them"
@@ -61,7 +61,7 @@ func (e *Engine) holds(s *Session, calls []Call) bool {
 	case s.passes:
 		notHere(s, calls)
 		return false
-	case s.only != nil && c.cmd.Assemble != nil:
+	case s.only != nil && (c.cmd.Assemble != nil || c.cmd.Gathers):
 		if !e.holdsOnly(s, c) {
 			notHere(s, calls)
 			return false
@@ -70,10 +70,14 @@ func (e *Engine) holds(s *Session, calls []Call) bool {
 	case !s.helps && s.group == nil && e.assembles(s, c):
 		e.assemble(s, c)
 		return false
+	case c.cmd.Gathers && !s.helps && s.group == nil:
+		e.settle(s)
+		e.leave(s)
+		return true
 	case !named(c):
 		whole := e.state.Holdings().Everything()
 		if !whole {
-			c.Fail(textInPart)
+			c.Fail(fmt.Sprintf(textInPart, strings.ToUpper(c.cmd.Name)))
 		}
 		return whole
 	}

@@ -571,8 +571,8 @@ func TestAssemble(t *testing.T) {
 		if fmt.Sprint(got) != "[[true] +OK :0 [false false]]" {
 			t.Errorf("FILTER.CLEAR: %v", got)
 		}
-		if got := v.nodes[1].line("FILTER.LIST"); !strings.HasPrefix(got, "-CLUSTERDOWN ") {
-			t.Errorf("FILTER.LIST = %s", got)
+		if got := v.nodes[1].lines("MULTI", "FILTER.LIST", "EXEC"); !strings.HasPrefix(got[2], "[-ERR FILTER.LIST needs contents of several nodes") {
+			t.Errorf("FILTER.LIST in a transaction = %s", got)
 		}
 		v.peers.SetDeaf(true)
 		time.Sleep(10 * time.Second)
@@ -588,8 +588,8 @@ func TestAssemble(t *testing.T) {
 // another one holds all of it; and refusedParts those that are refused on a filter of several parts of
 // which no node holds all. docs/cluster.md has both.
 var (
-	refusedFar   = []string{"bf.loadchunk", "cf.loadchunk", "filter.list", "filter.load", "filter.news"}
-	refusedParts = []string{"copy", "dump", "filter.create", "filter.density", "filter.dump", "filter.fold", "filter.grow", "filter.info", "filter.intersect", "filter.layers", "filter.similar", "filter.union"}
+	refusedFar   = []string{"bf.loadchunk", "cf.loadchunk", "filter.load", "filter.news"}
+	refusedParts = []string{"copy", "dump", "filter.create", "filter.density", "filter.dump", "filter.fold", "filter.grow", "filter.intersect", "filter.layers", "filter.similar", "filter.union"}
 )
 
 // TestEveryCommandAtEveryNode runs every command that looks into filters at a node that holds

@@ -79,10 +79,10 @@ type Report struct {
 	// Lookups is how many items were looked up, Negatives how many of them were
 	// answered no: what the filter has saved. False is how many of the others
 	// callers have denied. Traffic is the share of the former in
-	// both, decayed as Probed is.
+	// both, decayed as Probed is, and Reports how many it stands on.
 	Lookups          uint64
 	False, Negatives uint64
-	Traffic          float64
+	Traffic, Reports float64
 	TrafficInterval  measuring.Interval
 	TrafficTooFew    bool
 
@@ -221,10 +221,11 @@ func (k *Keeper) demand(id uint64, now time.Time) *state {
 
 func (s *state) report() Report {
 	_, n := s.rate.Counts()
+	_, reports := s.traffic.Counts()
 	return Report{
 		Look: s.look, Diagnosis: s.diagnosis,
 		Probed: s.rate.Value(), Probes: n, Interval: s.rate.Interval(), TooFew: !s.rate.Enough(s.look.Asked),
-		Lookups: s.lookups, False: s.falses, Negatives: s.no, Traffic: s.traffic.Value(), TrafficInterval: s.traffic.Interval(),
+		Lookups: s.lookups, False: s.falses, Negatives: s.no, Traffic: s.traffic.Value(), Reports: reports, TrafficInterval: s.traffic.Interval(),
 		TrafficTooFew: !s.traffic.Enough(s.look.Asked),
 		Add:           s.latency[timing(Add)], Has: s.latency[timing(Has)], Calls: s.calls,
 		Repaired: s.repaired, Anomaly: s.odd.found(), Since: s.since,

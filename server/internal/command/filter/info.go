@@ -56,9 +56,10 @@ var info = engine.Command{
 	Name: "filter.info", Arity: -2, Max: 3, Flags: traits.ReadOnly | traits.Outside, Keys: traits.OneKey(traits.KeyRO),
 	Categories: []string{"read", "filter", "slow"}, Group: traits.GroupFilter, Since: "0.1.0",
 	Syntax: "key [JSON]", Complexity: "O(n), n being the number of parts",
-	Summary: "Describes a filter of any kind, BF, CF and sketches included: size, items, false positive rate asked for, predicted and measured, latency, and verdict.",
-	Cost:    costOfInfo,
-	Run:     runInfo,
+	Summary:  "Describes a filter of any kind, BF, CF and sketches included: size, items, false positive rate asked for, predicted and measured, latency, and verdict.",
+	Cost:     costOfInfo,
+	Assemble: assembleInfo, Everyone: true,
+	Run: runInfo,
 }
 
 // field is a line of FILTER.INFO.
@@ -78,19 +79,31 @@ func runInfo(x *engine.Context, c *engine.Call) {
 			return
 		}
 	}
+	if x.Contents().Assembled() {
+		if v, ok := shareOf(x, entry, true); ok {
+			c.Answer(v.reply(x, entry, string(c.Args[1])))
+		} else {
+			c.Fail(answer.TextNotFound)
+		}
+		return
+	}
 	fields, ok := describe(x, entry, string(c.Args[1]))
 	if !ok {
 		c.Fail(answer.TextNotFound)
 		return
 	}
-	if len(c.Args) == 3 && !sketch {
+	c.Answer(infoReply(x, c, entry, append(fields, lies(x, entry)...)))
+}
+
+// infoReply returns the reply to FILTER.INFO, as it was asked for.
+func infoReply(x *engine.Context, c *engine.Call, entry *catalog.Entry, fields []field) answer.Reply {
+	if len(c.Args) < 3 {
+		return asMap(fields)
+	}
+	if store.IsFilter(entry) {
 		fields = append(fields, field{"history", x.Contents().Health().History(entry.ID)})
 	}
-	if len(c.Args) == 3 {
-		c.Answer(answer.Text(asJSON(fields)))
-		return
-	}
-	c.Answer(asMap(fields))
+	return answer.Text(asJSON(fields))
 }
 
 // findSketch returns the entry of a name and whether it is a sketch. Sketches have no
@@ -120,20 +133,26 @@ func describe(x *engine.Context, entry *catalog.Entry, name string) ([]field, bo
 }
 
 func described(x *engine.Context, entry *catalog.Entry, s bloomery.Stats) []field {
-	p := store.PartOf(entry)
-	bytes := int64(0)
+	bytes := uint64(0)
 	for _, p := range store.Parts(entry) {
 		p.RLock()
-		bytes += int64(p.Bytes())
+		bytes += p.Bytes()
 		p.RUnlock()
 	}
+	s.Kind, s.Bytes = kindOf(entry, s), bytes
+	return describedAs(x, entry, s, innerOf(store.PartOf(entry)))
+}
+
+// describedAs describes a filter or a sketch, by figures that others may have told.
+func describedAs(x *engine.Context, entry *catalog.Entry, s bloomery.Stats, inner []field) []field {
+	p := store.PartOf(entry)
 	fields := []field{
-		{"kind", kindOf(entry, s)},
+		{"kind", s.Kind},
 		{"capacity", whole(s.Capacity)},
 		{"items", whole(s.Items)},
 		{"items_exact", s.Exact},
 		{"bits", whole(s.Bits)},
-		{"bytes", bytes},
+		{"bytes", whole(s.Bytes)},
 		{"parts", int64(store.PartCount(entry))},
 		{"asked", s.Asked},
 		{"predicted", s.Predicted},
@@ -144,7 +163,7 @@ func described(x *engine.Context, entry *catalog.Entry, s bloomery.Stats) []fiel
 	if s.Overflow > 0 {
 		fields = append(fields, field{"overflow", s.Overflow})
 	}
-	fields = append(fields, details(p)...)
+	fields = append(fields, details(p, inner)...)
 	if x.Contents().Shadow(entry) != nil {
 		fields = append(fields, field{"rebuilding", true})
 	}
@@ -167,31 +186,18 @@ func kindOf(entry *catalog.Entry, s bloomery.Stats) string {
 
 func whole(n uint64) int64 { return int64(min(n, math.MaxInt64)) }
 
-// details returns what only filters of package codec have, or only a sketch.
-func details(p *store.Part) []field {
-	if d, ok := p.Contents().(store.Detailed); ok {
-		return sketchDetails(p, d)
-	}
+// details returns what only filters of package codec have, or only a sketch. inner is what innerOf has found.
+func details(p *store.Part, inner []field) []field {
 	plan := p.Plan()
 	if plan == nil {
-		return nil
+		return inner
 	}
 	hasher, usable := p.Hasher()
 	fields := []field{{"hash", hasher.String()}, {"usable", usable}}
 	if hasher.Kind() != hashing.XXH3 {
 		fields = append(fields, field{"key", plan.KeyID})
 	}
-	p.RLock()
-	defer p.RUnlock()
-	switch f := p.Filter().(type) {
-	case interface{ Layers() int }:
-		fields = append(fields, field{"layers", int64(f.Layers())})
-	case *compose.Window:
-		fields = append(fields, field{"generations", int64(f.Shape().Generations)},
-			field{"generation", whole(f.Generation())}, field{"generation_ms", plan.Generation})
-	case *compose.Quorum:
-		fields = append(fields, field{"members", int64(len(f.Members()))}, field{"need", int64(f.Need())})
-	}
+	fields = append(fields, inner...)
 	if plan.SLA > 0 {
 		fields = append(fields, field{"sla", whole(plan.SLA)})
 	}
@@ -205,6 +211,28 @@ func details(p *store.Part) []field {
 		fields = append(fields, field{"version", whole(plan.Version)})
 	}
 	return fields
+}
+
+// innerOf returns what only the contents of a filter tell, or of a sketch: whole numbers, for a filter.
+func innerOf(p *store.Part) (fields []field) {
+	if d, ok := p.Contents().(store.Detailed); ok {
+		return sketchDetails(p, d)
+	}
+	plan := p.Plan()
+	if plan == nil {
+		return nil
+	}
+	p.RLock()
+	defer p.RUnlock()
+	switch f := p.Filter().(type) {
+	case interface{ Layers() int }:
+		return []field{{"layers", int64(f.Layers())}}
+	case *compose.Window:
+		return []field{{"generations", int64(f.Shape().Generations)}, {"generation", whole(f.Generation())}, {"generation_ms", plan.Generation}}
+	case *compose.Quorum:
+		return []field{{"members", int64(len(f.Members()))}, {"need", int64(f.Need())}}
+	}
+	return nil
 }
 
 // sketchDetails returns the figures of a sketch, none if it is gone.

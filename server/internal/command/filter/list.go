@@ -22,6 +22,7 @@ var list = engine.Command{
 	Syntax: "[MATCH pattern] [SORT field] [DESC] [OFFSET n] [COUNT n]", Complexity: "O(n log n), n being the number of keys",
 	Summary: "Lists filters and sketches with what is known of them, a page at a time: the number that match, and up to 50 of them, or COUNT. They are sorted by name, kind, items, capacity, fill, saturation, asked, predicted, probed, traffic, bytes, layers, created or verdict. Nothing is probed for it.",
 	Cost:    func(x *engine.Costs, c *engine.Call) { x.Describe(c.Args[1:]) },
+	Gathers: true,
 	Run:     runList,
 }
 
@@ -128,6 +129,10 @@ type ranked struct {
 const rankedBytes = 160
 
 func runList(x *engine.Context, c *engine.Call) {
+	if x.Contents().Assembled() && len(c.Args) == 3 && string(c.Args[1]) == listOf {
+		runListOf(x, c)
+		return
+	}
 	l, text := parseList(c.Args)
 	if text != "" {
 		c.Fail(text)
@@ -145,30 +150,26 @@ func runList(x *engine.Context, c *engine.Call) {
 		if ok = x.Hold(size); ok {
 			held += size
 		}
-		for i := before; i < len(all) && ok && l.field != "name"; i++ { // of names, there is nothing to find out
-			if x.GaveUp(c) {
-				return
-			}
-			l.rank(x, &all[i])
-		}
 	}
 	if !ok {
 		c.Fail(answer.TextOOM)
+		return
+	}
+	if l.field != "name" && !eachFound(x, c, all, l.rank) { // of names, there is nothing to find out
 		return
 	}
 	l.sort(&all)
 	total := len(all)
 	all = all[min(l.offset, total):min(l.offset+l.count, total)]
 	rows, size := make([]answer.Reply, 0, len(all)), 0
-	for i := range all {
-		if x.GaveUp(c) {
-			return
-		}
-		if row, ok := listed(x, &all[i].patient); ok {
+	if !eachFound(x, c, all, func(p *ranked, v *found) {
+		if row, ok := listed(x, &p.patient, v); ok {
 			rows = append(rows, row)
 		}
 		const each = 5000 // of a row in memory, besides the names
-		size += each + 2*len(all[i].name)
+		size += each + 2*len(p.name)
+	}) {
+		return
 	}
 	x.Unhold(held)
 	if !x.Hold(size) {
@@ -176,6 +177,29 @@ func runList(x *engine.Context, c *engine.Call) {
 		return
 	}
 	c.Answer(answer.Pairs(answer.Text("total"), answer.Integer(int64(total)), answer.Text("filters"), answer.List(rows...)))
+}
+
+// eachFound calls f with what is known of filters and sketches that are not gone. It answers and reports false if
+// that fails.
+func eachFound(x *engine.Context, c *engine.Call, all []ranked, f func(*ranked, *found)) bool {
+	for len(all) > 0 {
+		if x.GaveUp(c) {
+			return false
+		}
+		some := all[:min(listChunk, len(all))]
+		all = all[len(some):]
+		list, failed := lookAt(x, some)
+		if failed.Kind != answer.None {
+			c.Answer(failed)
+			return false
+		}
+		for i := range list {
+			if list[i].ok {
+				f(&some[i], &list[i])
+			}
+		}
+	}
+	return true
 }
 
 // scan passes the filters and sketches among the next names that match to f.
@@ -205,14 +229,10 @@ func peek(x *engine.Context, entry *catalog.Entry) (r health.Report, ok bool) {
 	return r, ok
 }
 
-// rank finds out what a filter is sorted by.
-func (l *lister) rank(x *engine.Context, p *ranked) {
-	r, ok := peek(x, p.entry)
-	if !ok {
-		return // it is gone: it is passed over when its row is made
-	}
-	if p.kind = r.Kind; l.field != "kind" {
-		p.rank = orders[l.field](&r)
+// rank notes what a filter is sorted by.
+func (l *lister) rank(p *ranked, v *found) {
+	if p.kind = v.Kind; l.field != "kind" {
+		p.rank = orders[l.field](&v.Report)
 	}
 	if l.field == "verdict" && !store.IsFilter(p.entry) {
 		p.rank++ // it has none
@@ -243,13 +263,14 @@ func (l *lister) sort(all *[]ranked) {
 }
 
 // listed returns the row of a filter or a sketch. It reports false if it is gone.
-func listed(x *engine.Context, p *patient) (answer.Reply, bool) {
-	r, ok := peek(x, p.entry)
-	if !ok {
-		return answer.Reply{}, false
+func listed(x *engine.Context, p *patient, v *found) (answer.Reply, bool) {
+	if v.row.Kind != answer.None {
+		return v.row, true
 	}
-	fields := listedFilter(x, p, &r)
+	r := &v.Report
+	fields := listedFilter(x, p, r)
 	if !store.IsFilter(p.entry) {
+		var ok bool
 		if fields, ok = describe(x, p.entry, p.name); !ok {
 			return answer.Reply{}, false
 		}

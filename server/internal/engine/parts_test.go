@@ -1,0 +1,142 @@
+package engine_test
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/bloomery/bloomery/server/internal/answer"
+	"github.com/bloomery/bloomery/server/internal/door/cluster/memlog"
+)
+
+// oneWhole spreads contents so that the first node holds all of them, and no other does.
+func oneWhole(shard, node int) bool { return node == 0 || shard%3+1 == node }
+
+// pairs returns the fields of a map.
+func pairs(t *testing.T, r answer.Reply) (names []string, values map[string]answer.Reply) {
+	t.Helper()
+	if r.Failed() || len(r.Elems)%2 != 0 {
+		t.Fatalf("not a map: %.300s", show(r))
+	}
+	values = map[string]answer.Reply{}
+	for i := 0; i < len(r.Elems); i += 2 {
+		names = append(names, r.Elems[i].Text)
+		values[r.Elems[i].Text] = r.Elems[i+1]
+	}
+	return names, values
+}
+
+// sameFigure reports whether two figures are equal, up to how sums were rounded.
+func sameFigure(a, b answer.Reply) bool {
+	if a.Kind != answer.Double {
+		return show(a) == show(b)
+	}
+	x, y := math.Float64frombits(uint64(a.N)), math.Float64frombits(uint64(b.N))
+	return b.Kind == answer.Double && math.Abs(x-y) <= 1e-9*math.Abs(x)
+}
+
+// TestInfoOfParts asks for FILTER.INFO at a node that holds all parts of filters, and at nodes that do not: the
+// figures are equal, in the same order.
+func TestInfoOfParts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		v := newSpread(t, memlog.Faults{})
+		v.place(t, oneWhole)
+		b := v.nodes[0]
+		b.lines("FILTER.CREATE f counting CAPACITY 100000 PARTS 16 BUDGET 1000000", "FILTER.CREATE g bloom CAPACITY 2000 ERROR 0.001 PARTS 16", "FILTER.CREATE w window CAPACITY 1000 SPAN 1h PARTS 4", "FILTER.CREATE s scalable CAPACITY 1000 PARTS 8")
+		for _, name := range []string{"f", "g", "w", "s"} {
+			b.do(withItems("FILTER.ADD "+name, 0, 2900)...)
+		}
+		time.Sleep(time.Second)
+		for _, name := range []string{"f", "g", "w", "s"} {
+			want, whole := pairs(t, b.exec(args([]string{"FILTER.INFO", name}))[0])
+			for i, n := range v.nodes[1:] {
+				got, parts := pairs(t, n.exec(args([]string{"FILTER.INFO", name}))[0])
+				if !slices.Equal(got, want) {
+					t.Fatalf("node %d, %s has the fields %v, want %v", i+2, name, got, want)
+				}
+				for _, f := range []string{"kind", "capacity", "items", "items_exact", "bits", "bytes", "parts", "asked", "predicted", "saturation", "skew", "hash", "usable", "age", "grows", "alarm", "verdict", "reason", "command", "nodes"} {
+					if !sameFigure(whole[f], parts[f]) {
+						t.Errorf("node %d, %s: %s = %s, want %s", i+2, name, f, show(parts[f]), show(whole[f]))
+					}
+				}
+				for _, f := range []string{"layers", "generations", "generation", "budget"} {
+					if show(whole[f]) != show(parts[f]) {
+						t.Errorf("node %d, %s: %s = %s, want %s", i+2, name, f, show(parts[f]), show(whole[f]))
+					}
+				}
+			}
+		}
+		if _, f := pairs(t, v.nodes[2].exec(args([]string{"FILTER.INFO", "g"}))[0]); show(f["verdict"]) == `"OK"` || !strings.HasPrefix(show(f["nodes"]), `"1:16 2:`) {
+			t.Errorf("verdict %s, nodes %s", show(f["verdict"]), show(f["nodes"]))
+		}
+		if got := v.nodes[2].line("FILTER.INFO g JSON"); !strings.Contains(got, `items`) || !strings.Contains(got, `history`) {
+			t.Errorf("as JSON: %.300s", got)
+		}
+		if got := v.nodes[2].line("FILTER.INFO none"); got != "-ERR not found" {
+			t.Errorf("of no filter: %s", got)
+		}
+		// What callers report is counted where it is asked for, by whichever holder.
+		v.nodes[1].do(withItems("FILTER.FALSE f", 0, 10)...)
+		v.nodes[3].do(withItems("FILTER.FALSE f", 10, 20)...)
+		if _, f := pairs(t, v.nodes[2].exec(args([]string{"FILTER.INFO", "f"}))[0]); show(f["false_reported"]) != ":20" {
+			t.Errorf("false_reported = %s", show(f["false_reported"]))
+		}
+	})
+}
+
+// TestListOfParts asks for FILTER.LIST at a node that holds everything, and at nodes that do not: they have the
+// same rows in the same order.
+func TestListOfParts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		v := newSpread(t, memlog.Faults{})
+		v.place(t, oneWhole)
+		b := v.nodes[0]
+		b.lines("FILTER.CREATE many counting CAPACITY 100000 PARTS 16", "FILTER.CREATE all bloom CAPACITY 1000 REPLICAS ALL", "SET string v", "TOPK.RESERVE top 5", "CF.RESERVE cuckoo 1000", "CMS.INITBYDIM counts 100 5")
+		b.do(withItems("FILTER.ADD many", 0, 300)...)
+		for i := range 150 {
+			b.do(withItems(fmt.Sprint("BF.MADD bf", i), 0, i+1)...)
+		}
+		time.Sleep(time.Second)
+		for _, line := range []string{"FILTER.LIST", "FILTER.LIST SORT items DESC COUNT 200", "FILTER.LIST SORT kind", "FILTER.LIST SORT bytes OFFSET 100", "FILTER.LIST MATCH m*", "FILTER.LIST SORT verdict", "FILTER.LIST COUNT 0"} {
+			_, whole := pairs(t, b.exec(args(strings.Fields(line)))[0])
+			for i, n := range v.nodes[1:] {
+				_, parts := pairs(t, n.exec(args(strings.Fields(line)))[0])
+				if show(whole["total"]) != show(parts["total"]) || len(whole["filters"].Elems) != len(parts["filters"].Elems) {
+					t.Fatalf("node %d, %s: %s and %d rows, want %s and %d", i+2, line, show(parts["total"]), len(parts["filters"].Elems), show(whole["total"]), len(whole["filters"].Elems))
+				}
+				for j, row := range whole["filters"].Elems {
+					want, wholeRow := pairs(t, row)
+					got, partsRow := pairs(t, parts["filters"].Elems[j])
+					if !slices.Equal(got, want) {
+						t.Fatalf("node %d, %s, row %d has the fields %v, want %v", i+2, line, j, got, want)
+					}
+					for _, f := range []string{"key", "kind", "items", "items_exact", "capacity", "bytes", "parts", "layers", "saturation", "asked", "predicted", "verdict", "reason", "command", "created"} {
+						if !sameFigure(wholeRow[f], partsRow[f]) {
+							t.Errorf("node %d, %s, %s: %s = %s, want %s", i+2, line, show(wholeRow["key"]), f, show(partsRow[f]), show(wholeRow[f]))
+						}
+					}
+				}
+			}
+		}
+		few := v.nodes[1].connect()
+		v.nodes[1].line("ACL SETUSER few on >pw ~bf1* +filter.list +auth")
+		few.line("AUTH few pw")
+		if _, list := pairs(t, few.exec(args([]string{"FILTER.LIST"}))[0]); show(list["total"]) != ":61" {
+			t.Errorf("a user sees %s filters, want those that it may read", show(list["total"]))
+		}
+		for _, line := range []string{"FILTER.LIST SORT none", "FILTER.LIST \x00of x"} {
+			if got := v.nodes[1].line(line); !strings.HasPrefix(got, "-ERR ") {
+				t.Errorf("%q = %.100s", line, got)
+			}
+		}
+		v.peers.SetDeaf(true)
+		time.Sleep(10 * time.Second)
+		if got := v.nodes[1].line("FILTER.LIST"); !strings.HasPrefix(got, "-CLUSTERDOWN shard ") {
+			t.Errorf("nobody is heard of: %.200s", got)
+		}
+	})
+}
