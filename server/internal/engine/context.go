@@ -159,6 +159,9 @@ func (x Contents) Creation(b store.Body) (*Op, bool) {
 		return nil, false
 	}
 	op := x.Record(b)
+	if x.e.state.Holdings() != nil { // others have the rest
+		size = min(size, x.e.state.TakesAt(&op.Record, x.e.router.Self()))
+	}
 	op.Cost = uint64(store.NewCost(op.Record.NewName(), size))
 	return op, true
 }

@@ -140,3 +140,44 @@ func TestListOfParts(t *testing.T) {
 		}
 	})
 }
+
+// TestCreateLargerThanANode makes a filter of which every node is to hold a quarter, through one that has no room
+// for all of it. If a node has too little for its share, the error names it.
+func TestCreateLargerThanANode(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		v := newSpread(t, memlog.Faults{})
+		v.place(t, func(shard, node int) bool { return shard%4 == node })
+		b := v.nodes[0]
+		b.line("CONFIG SET maxmemory 5mb")
+		for i := range v.room {
+			v.room[i].Store(5 << 20)
+		}
+		time.Sleep(5 * time.Second)                             // all have heard of it
+		const create = " standard CAPACITY 10000000 ERROR 0.01" // 12 MB
+		if got := b.line("FILTER.CREATE f" + create); got != "+OK" {
+			t.Fatalf("FILTER.CREATE = %s", got)
+		}
+		if n := b.exec(args([]string{"MEMORY", "USAGE", "f"}))[0].N; n < 11<<20 {
+			t.Errorf("MEMORY USAGE = %d", n)
+		}
+		if got := b.do(withItems("FILTER.ADD f", 0, 100)...) + b.do(withItems("FILTER.HAS f", 0, 100)...); strings.Count(got, "true") != 200 {
+			t.Errorf("%.300s", got)
+		}
+		v.room[2].Store(1 << 20)
+		time.Sleep(5 * time.Second)
+		for _, n := range []*bench{v.nodes[1], v.nodes[3]} {
+			if got := n.line("FILTER.CREATE g" + create); !strings.HasPrefix(got, "-OOM node 3 (host3:1) is to hold ") {
+				t.Errorf("FILTER.CREATE = %s", got)
+			}
+		}
+		if got := b.line("FILTER.CREATE h" + create); !strings.HasPrefix(got, "-OOM FILTER.CREATE needs ") {
+			t.Errorf("FILTER.CREATE at a node that is full = %s", got)
+		}
+		if got := b.line("FILTER.CREATE all" + create + " REPLICAS ALL"); !strings.HasPrefix(got, "-OOM ") {
+			t.Errorf("FILTER.CREATE at every node = %s", got)
+		}
+		if got := b.line("FILTER.CREATE small bloom CAPACITY 100"); got != "+OK" {
+			t.Errorf("FILTER.CREATE = %s", got)
+		}
+	})
+}

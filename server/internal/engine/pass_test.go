@@ -6,6 +6,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -27,6 +28,7 @@ type spread struct {
 	doors [4]*cluster.Door
 	logs  [4]*memlog.Node
 	peers *memlog.Peers
+	room  [4]atomic.Uint64 // what nodes say that they have
 }
 
 // newSpread opens the nodes. Node i+1 does not hold the shards that are i modulo 4.
@@ -34,7 +36,8 @@ func newSpread(t *testing.T, faults memlog.Faults) *spread {
 	t.Helper()
 	v, log := &spread{peers: &memlog.Peers{}}, memlog.New(1, faults)
 	for i := range v.nodes {
-		v.nodes[i], v.doors[i], v.logs[i] = newNodeOf(t, log, cluster.Config{Peers: v.peers, Name: fmt.Sprint("n", i), Addr: fmt.Sprintf("host%d:1", i+1)})
+		v.room[i].Store(1 << 40)
+		v.nodes[i], v.doors[i], v.logs[i] = newNodeOf(t, log, cluster.Config{Peers: v.peers, Name: fmt.Sprint("n", i), Addr: fmt.Sprintf("host%d:1", i+1), Headroom: v.room[i].Load})
 	}
 	v.record(t, 0, &store.Level{Level: store.LevelShards})
 	time.Sleep(5 * time.Second) // all know it, and have heard of each other

@@ -62,6 +62,9 @@ func Record(shared door.Shared, err error) answer.Reply {
 	case errors.Is(err, door.ErrUnknown):
 		return answer.Fail("UNKNOWN the write may be kept or not (" + Cause(err) + ")")
 	case errors.Is(err, door.ErrMemory):
+		if _, why, ok := strings.Cut(answer.OneLine(err), door.ErrMemory.Error()+": "); ok {
+			return answer.Fail("OOM " + why)
+		}
 		return answer.Fail(answer.TextOOM)
 	case errors.Is(err, ErrTooLong), errors.Is(err, door.ErrGroup):
 		return answer.Fail("ERR " + answer.OneLine(err))

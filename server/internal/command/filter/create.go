@@ -102,7 +102,7 @@ func (o *options) resolve(x *engine.Context, c *engine.Call) string {
 	if o.given["replicas"] && !x.Can().Cluster {
 		return "ERR REPLICAS is for a server of a cluster, and this one stands alone (serve --cluster)"
 	}
-	o.level = x.Contents().Level()
+	o.level, o.spread = x.Contents().Level(), x.Contents().Divided()
 	if nodes := x.Contents().Nodes(); o.given["replicas"] && o.replicas < nodes {
 		return "ERR REPLICAS " + strconv.FormatUint(o.replicas, 10) + " is less than the " + strconv.FormatUint(nodes, 10) +
 			" nodes of the cluster, and how many of them hold a filter is one number for all filters (bloomery cluster copies): leave it out, or give REPLICAS ALL"

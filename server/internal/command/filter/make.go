@@ -25,6 +25,9 @@ const (
 	// partBytes is how large a part is at most, unless PARTS is given: it is
 	// copied under its lock.
 	partBytes = 16 << 20
+	// spreadBytes takes its place where nodes hold different parts: smaller ones are spread more
+	// evenly, and moved in smaller steps.
+	spreadBytes = 1 << 20
 	// maxPartBytes is how large a part is at most with PARTS.
 	maxPartBytes = 256 << 20
 	// foldFrom is the size from which filters are made so that they can be
@@ -194,7 +197,7 @@ func (o *options) empty(plan *store.Plan, now int64) ([]byte, error) {
 }
 
 // template returns an empty part and the number of parts: those of o, or the
-// smallest power of two with which a part is within partBytes.
+// smallest power of two with which a part is within partBytes, or spreadBytes.
 func (o *options) template() (bloomery.Hashed, uint64, error) {
 	f, parts, err := o.sized()
 	if n := parts * o.members; err == nil && o.kind == "quorum" && n > store.MaxMade {
@@ -213,8 +216,12 @@ func (o *options) sized() (bloomery.Hashed, uint64, error) {
 		return f, o.parts, err
 	}
 	for n := uint64(1); ; n *= 2 {
-		f, err := o.part(n, partBytes)
-		if err == nil && f.Stats().Bytes > partBytes {
+		limit := partBytes
+		if o.spread && n < store.MaxParts {
+			limit = spreadBytes
+		}
+		f, err := o.part(n, limit)
+		if err == nil && f.Stats().Bytes > uint64(limit) {
 			err = errPart
 		}
 		if !tooLarge(err) {

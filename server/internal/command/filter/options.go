@@ -57,6 +57,7 @@ type options struct {
 	sla      uint64
 	budget   uint64
 	level    uint64 // of the cluster, see Contents.Level
+	spread   bool   // nodes hold different contents
 	replicas uint64 // nodes of a cluster that hold it; 0 for as many as hold any other
 	nx       bool
 

@@ -130,9 +130,11 @@ func (d *Door) prepare(b *batch, ops []*door.Op, rides []ride, bytes []byte) []b
 		answer(ops, store.ErrLength)
 		return bytes
 	}
-	if !first.Part() && !d.fits(first.Takes()) {
-		refuse(ops, door.ErrMemory) // no command takes that for another error of its own
-		return bytes
+	if !first.Part() {
+		if err := d.lacksRoom(first); err != nil {
+			refuse(ops, err) // no command takes that for another error of its own
+			return bytes
+		}
 	}
 	l := d.laneOf(first)
 	if err := l.down(); err != nil {

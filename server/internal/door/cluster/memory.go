@@ -3,6 +3,7 @@ package cluster
 // Memory of all nodes: what the fullest of them leaves.
 
 import (
+	"fmt"
 	"math"
 	"slices"
 
@@ -25,6 +26,24 @@ func (d *Door) measure() {
 
 // fits reports whether every other node has room for n bytes more.
 func (d *Door) fits(n uint64) bool { return n <= ^d.beats.full.Load() }
+
+// lacksRoom returns why a record of the catalogue cannot be sent: a node has no room for what it is to have
+// of it. It is nil if all have.
+func (d *Door) lacksRoom(r *store.Record) error {
+	if d.fits(r.Takes()) {
+		return nil
+	}
+	if !r.Creates() || !d.state.Roster().Spread() {
+		return door.ErrMemory
+	}
+	for _, v := range d.live() {
+		if n := d.state.TakesAt(r, v.node); n > v.headroom {
+			m := d.state.Roster().Member(v.node)
+			return fmt.Errorf("%w: node %d (%s) is to hold %d bytes of it, and has room for %d", door.ErrMemory, v.node, m.Addr, n, v.headroom)
+		}
+	}
+	return nil
+}
 
 // fitsPart reports whether every other node that has a part, or learns it, has room for n bytes
 // more.
