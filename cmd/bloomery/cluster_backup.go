@@ -45,7 +45,8 @@ nothing behind; if it is killed, no server starts on the files that are left.
 
 The user needs the right to run CLUSTER BACKUP (category admin) and to read
 all keys. The node needs room on its disk for what changes while the copy is
-made.
+made. Where contents are spread over nodes (cluster copies) it passes on what
+others hold; nodes need no more memory for that than for a snapshot.
 
 A cluster without a majority cannot find out what it has acknowledged. --stale
 copies what the node has, without asking the others: use it when most of the log

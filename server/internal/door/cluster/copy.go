@@ -31,7 +31,9 @@ var _ door.Copier = (*Door)(nil)
 
 // savingEvery is how often a copy looks whether the snapshot that is being taken is, and
 // savingFor for how long.
+// copyTries is how often a copy is begun of a cluster whose transactions get in its way.
 const (
+	copyTries   = 5
 	savingEvery = 50 * time.Millisecond
 	savingFor   = 10 * time.Minute
 )
@@ -51,6 +53,11 @@ func (d *Door) OpenCopy(stale bool) (uint64, []door.CopiedFile, error) {
 	}
 	defer k.copying.Store(false)
 	h, err := d.makeCopy(fmt.Sprintf("%016d", k.copies.Add(1)))
+	for tries := 1; errors.Is(err, errWatched) && tries < copyTries; tries++ {
+		if err = k.save.Claim(); err == nil {
+			h, err = d.makeCopy(fmt.Sprintf("%016d", k.copies.Add(1)))
+		}
+	}
 	if err != nil {
 		return 0, nil, fmt.Errorf("cluster: copy: %w", err)
 	}
@@ -111,19 +118,24 @@ func (d *Door) makeCopy(prefix string) (*hold, error) {
 	k := &d.keep
 	j := newJournal(d.config.Files, prefix)
 	k.journal.Store(j)
-	d.betweenMessages()
-	src := &copySource{Source: d.source, files: d.config.Files, journal: j, positions: map[uint64]uint64{}}
+	d.beginJournal(j)
+	src := &copySource{Source: d.source, files: d.config.Files, lanes: d.all(), journal: j, positions: map[uint64]uint64{}, places: map[uint64]place{}, over: make(chan struct{})}
 	err := d.take(src)
+	if err == nil && src.err == nil {
+		err = d.gather(src)
+	}
 	k.journal.Store(nil)
 	d.betweenMessages()
 	err = errors.Join(err, j.close(), src.err, d.failed())
-	h := &hold{held: &src.held, own: j.names()}
+	h := &hold{held: &src.held, own: j.names(), over: src.over}
 	if err == nil {
+		src.openGathered(d)
 		err = src.finish()
 	}
 	if err != nil {
 		_ = h.held.Close() // it was only read
 		d.removeAll(h.own)
+		close(h.over)
 		return nil, err
 	}
 	return h, nil
@@ -142,8 +154,13 @@ type copySource struct {
 	snapshot.Source
 	files     folder.Files
 	journal   *journal
+	lanes     []*lane
 	cut       uint64            // position of the catalogue
+	begun     []uint64          // the last message of each lane of which something may be before cut
 	positions map[uint64]uint64 // of parts, by id
+	places    map[uint64]place  // of parts that other nodes hold, by id: as what they were frozen
+	gathered  []*gathered       // from other nodes
+	over      chan struct{}     // closed when nobody needs what other nodes hold
 	taken     snapshot.Manifest
 	held      snapshot.Held
 	err       error
@@ -153,6 +170,10 @@ type copySource struct {
 func (s *copySource) Cut(m *snapshot.Manifest, copy func()) error {
 	return s.Source.Cut(m, func() {
 		s.cut = s.journal.position()
+		s.begun = s.begun[:0]
+		for _, l := range s.lanes {
+			s.begun = append(s.begun, l.begun.Load())
+		}
 		copy()
 	})
 }
@@ -170,6 +191,7 @@ func (s *copySource) Freeze(e *catalog.Entry, index int, p *store.Part, fn func(
 func (s *copySource) Taken(m *snapshot.Manifest, unneeded []string) {
 	s.Source.Taken(m, unneeded)
 	s.taken = *m
+	s.taken.Items = slices.Clone(m.Items)
 	for _, number := range slices.Sorted(maps.Keys(m.Files())) {
 		if s.err = s.open(s.files, folder.PartName(number), folder.PartName(number)); s.err != nil {
 			return
@@ -203,12 +225,17 @@ func (s *copySource) finish() error {
 	m.Items = slices.Clone(m.Items)
 	for i := range m.Items {
 		it := &m.Items[i]
-		if it.Elsewhere {
-			return fmt.Errorf("%w: the contents of this cluster are spread (cluster copies), and no node has all of them to back up", store.ErrElsewhere)
-		}
 		position, part := s.positions[it.ID]
 		if !part {
 			position = s.cut
+		}
+		if p, other := s.places[it.ID]; other {
+			var err error
+			if position, err = s.journal.at(p); err != nil {
+				return err
+			}
+			position = max(position, s.cut) // in between the lane has nothing: it was not behind begun
+			m.Next = max(m.Next, it.File+1)
 		}
 		it.Lane, it.Position, it.Version = 0, position, 0
 	}

@@ -50,6 +50,7 @@ type hold struct {
 	held *snapshot.Held
 	used time.Duration // as Door.tick counts
 	own  []string      // files that go with it
+	over chan struct{} // closed with it: other nodes let go of what they hold for it; nil if none do
 }
 
 // limit is how long it is kept without a question. A node that fetches asks for no more
@@ -79,6 +80,8 @@ func (d *Door) answer(q []byte) ([]byte, error) {
 		return d.judge(q[1:])
 	case askRun:
 		return d.answerRun(q[1:])
+	case askGather:
+		return d.openGather(q[1:])
 	}
 	var v [4]uint64
 	c, n := folder.Cursor{Rest: q[1:]}, 0
@@ -227,6 +230,9 @@ func (d *Door) dropHold(number uint64) {
 	if h := k.holds[number]; h != nil {
 		_ = h.held.Close() // it was only read
 		d.removeAll(h.own)
+		if h.over != nil {
+			close(h.over)
+		}
 		delete(k.holds, number)
 		d.noteKept()
 	}

@@ -39,6 +39,7 @@ type journal struct {
 	file   folder.File
 	size   int64    // of file
 	starts []uint64 // of all files
+	marks  []marks  // by lane
 	err    error    // it is of no use any more
 }
 
@@ -85,9 +86,14 @@ func (j *journal) add(r *store.Record, res *store.Result) {
 	}
 	j.effect.Add(r, res)
 	records, long := j.effect.Take()
+	j.write(records, long...)
+}
+
+// write appends encoded records. The caller holds j.mu.
+func (j *journal) write(records []byte, more ...[]byte) {
 	before := len(j.buf)
 	j.buf = append(j.buf, records...)
-	for _, piece := range long {
+	for _, piece := range more {
 		j.buf = append(j.buf, piece...)
 	}
 	j.end += uint64(len(j.buf) - before)
@@ -95,6 +101,77 @@ func (j *journal) add(r *store.Record, res *store.Result) {
 		j.err = j.flush()
 	}
 }
+
+// marks are the positions of a journal behind the messages of a lane, those after first in their
+// order.
+type marks struct {
+	begun     bool
+	first     uint64
+	positions []uint64 // behind first, and behind each message after it
+}
+
+// beginJournal notes where lanes are: messages behind that are in the journal.
+func (d *Door) beginJournal(j *journal) {
+	all := d.all()
+	j.mu.Lock()
+	j.marks = make([]marks, len(all))
+	j.mu.Unlock()
+	for i, l := range all {
+		l.still(func(seq uint64) {
+			j.mu.Lock()
+			defer j.mu.Unlock()
+			j.marks[i] = marks{true, seq, []uint64{j.end}}
+		})
+	}
+}
+
+// mark notes that a message of a lane is in the journal.
+func (j *journal) mark(lane int, seq uint64) {
+	if j == nil {
+		return
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if lane >= len(j.marks) || !j.marks[lane].begun || seq <= j.marks[lane].first {
+		return
+	}
+	m := &j.marks[lane]
+	if seq != m.first+uint64(len(m.positions)) {
+		j.err = errors.Join(j.err, fmt.Errorf("cluster: journal: message %d of lane %d is missing", seq, lane))
+		return
+	}
+	m.positions = append(m.positions, j.end)
+}
+
+// at returns the position behind a message, which is in the journal.
+func (j *journal) at(p place) (uint64, error) {
+	if p.lane < len(j.marks) {
+		if m := &j.marks[p.lane]; p.seq >= m.first && p.seq-m.first < uint64(len(m.positions)) {
+			return m.positions[p.seq-m.first], nil
+		}
+	}
+	return 0, fmt.Errorf("%w: message %d of lane %d is not in the journal", errAnswer, p.seq, p.lane)
+}
+
+// pass notes a record of a part that other nodes hold, as it is: they have frozen the part at some
+// message, and what the records behind that do follows from them alone. A condition does not: the
+// version of a part is in no copy.
+func (j *journal) pass(r *store.Record) {
+	if j == nil {
+		return
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	switch {
+	case j.err != nil:
+	case r.Expects():
+		j.err = errWatched
+	default:
+		j.write(store.AppendRecord(nil, r))
+	}
+}
+
+var errWatched = errors.New("cluster: a transaction that watches a filter of another node came while the copy was made: make the copy again")
 
 // flush writes what was gathered as a frame.
 func (j *journal) flush() error {

@@ -101,6 +101,7 @@ func (l *lane) tookStray(seq uint64, msg []byte, why error) {
 	l.d.stats.stray.Add(1)
 	l.recent.Load().keep(seq, msg)
 	l.apply.Lock()
+	l.journal = l.d.keep.journal.Load()
 	l.passed(seq, sumOf(msg))
 	l.apply.Unlock()
 	l.moved.wake()
@@ -111,6 +112,7 @@ func (l *lane) tookStray(seq uint64, msg []byte, why error) {
 func (l *lane) passed(seq uint64, sum uint32) {
 	l.begun.Store(seq)
 	l.sum = sum
+	l.journal.mark(l.number, seq)
 	l.seq.Store(seq)
 }
 
@@ -283,6 +285,9 @@ func (l *lane) applyPart(seq uint64, r *store.Record, res *store.Result) {
 	p.Lock()
 	store.Apply(l.d.state, r, p, res)
 	l.journal.add(r, res)
+	if errors.Is(res.Err, store.ErrElsewhere) {
+		l.journal.pass(r)
+	}
 	l.d.keep.save.Note(p)
 	p.Unlock()
 }
