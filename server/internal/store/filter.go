@@ -64,17 +64,26 @@ type grower interface{ GrowBytes(n int) uint64 }
 
 // newContents returns the contents with a filter that open makes.
 func (s *State) newContents(p *shared, open func(codec.Config) (bloomery.Hashed, error)) (*filter, error) {
+	c, err := s.keptContents(p, open)
+	if err != nil {
+		return nil, err
+	}
+	if _, grows := c.f.(grower); !grows && len(c.own.list) == 1 && c.own.bytes < keepFrom {
+		c.own = nil
+	}
+	return c, nil
+}
+
+// keptContents is newContents for a filter whose arrays are remembered, small as they may be.
+func (s *State) keptContents(p *shared, open func(codec.Config) (bloomery.Hashed, error)) (*filter, error) {
 	own := &arrays{memory: s.memory}
 	f, err := open(codec.Config{Hasher: p.hasher, Alloc: own.alloc})
 	if err != nil {
 		own.release()
 		return nil, err
 	}
-	c := &filter{f: f, news: newTally(f, p.kind.Features.Forget)}
+	c := &filter{f: f, own: own, news: newTally(f, p.kind.Features.Forget)}
 	c.plan.Store(p)
-	if _, grows := f.(grower); grows || len(own.list) != 1 || own.bytes >= keepFrom {
-		c.own = own
-	}
 	return c, nil
 }
 
@@ -262,6 +271,9 @@ func (c *filter) add(hashes []uint64, room uint64, res *Result) (grown int64) {
 		// A window writes what it has to the present generation again.
 		_, res.All = c.f.(*composed.Window)
 		res.Changed = c.news.added(res.Bools) || res.All && res.Done > 0
+		if c.sourced() && c.addToSourced(hashes) { // some may be in sources already
+			res.All, res.Changed = true, true
+		}
 	case bloomery.Inserter:
 		return c.insert(f, hashes, res)
 	default:
@@ -446,6 +458,7 @@ func (c *filter) Release() {
 	if c.own != nil {
 		c.own.release()
 	}
+	c.aside.release()
 	c.f, c.own, c.aside = nil, nil, nil
 }
 

@@ -230,7 +230,7 @@ func (s *State) openContents(p Plan, data []byte) (*filter, error) {
 	if err != nil {
 		return nil, err
 	}
-	if c.aside, err = parseAside(kept); err != nil {
+	if err = s.readAside(c, kept); err != nil {
 		c.Release()
 		return nil, err
 	}

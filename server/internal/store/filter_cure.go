@@ -118,6 +118,9 @@ func (p *Part) Folded() (bloomery.Hashed, error) {
 // replace puts the filter that data encodes in the place of that of c, in memory of
 // the state.
 func (s *State) replace(c *filter, data []byte) error {
+	if c.sourced() {
+		return ErrSourced
+	}
 	header, err := codec.Peek(data)
 	if err != nil {
 		return err

@@ -1,6 +1,6 @@
 package store
 
-// What a filter keeps besides its items: how many of them are deleted.
+// What a filter keeps besides its items: how many of them are deleted, and its sources.
 
 import (
 	"encoding/binary"
@@ -18,16 +18,40 @@ const LevelGone = LevelShards
 // aside is what a filter keeps besides its items. The nil pointer keeps nothing.
 type aside struct {
 	gone uint64 // items that callers have deleted elsewhere, and the filter still has
+
+	added   *filter // what was added to a filter that has sources, nil for others
+	sources []*summary
 }
 
 // besideAside is what that takes in memory.
-const besideAside = 16
+const besideAside = 48
 
-func (a *aside) bytes() uint64 {
+func (a *aside) bytes() (n uint64) {
 	if a == nil {
 		return 0
 	}
-	return besideAside
+	n = besideAside
+	if a.added != nil {
+		n += a.added.Bytes()
+	}
+	for _, v := range a.sources {
+		n += v.bytes()
+	}
+	return n
+}
+
+func (a *aside) release() {
+	if a == nil {
+		return
+	}
+	if a.added != nil {
+		a.added.Release()
+	}
+	for _, v := range a.sources {
+		if v.filter != nil {
+			v.filter.Release()
+		}
+	}
 }
 
 // What is kept aside stands behind the encoding of a filter: version, fields, their length, and a
@@ -44,7 +68,7 @@ func (a *aside) encode(b []byte) []byte {
 		return b
 	}
 	from := len(b)
-	b = binary.AppendUvarint(append(b, asideVersion), a.gone)
+	b = a.appendSources(binary.AppendUvarint(append(b, asideVersion), a.gone))
 	b = binary.LittleEndian.AppendUint64(b, uint64(len(b)-from))
 	return append(b, asideMark...)
 }
@@ -62,20 +86,23 @@ func cutAside(data []byte) (filter, kept []byte) {
 	return data[:at-int(n)], data[at-int(n) : at : at]
 }
 
-// parseAside reads what cutAside has found.
-func parseAside(kept []byte) (*aside, error) {
+// readAside has c keep what cutAside has found. If it fails the caller releases c.
+func (s *State) readAside(c *filter, kept []byte) error {
 	if kept == nil {
-		return nil, nil
+		return nil
 	}
 	d := decoder{rest: kept}
 	if version := d.byte(); !d.bad && version != asideVersion {
-		return nil, fmt.Errorf("store: load: %w: a filter keeps something aside in version %d: a later release is needed", bloomery.ErrVersion, version)
+		return fmt.Errorf("store: load: %w: a filter keeps something aside in version %d: a later release is needed", bloomery.ErrVersion, version)
 	}
-	a := &aside{gone: d.uvarint()}
+	c.aside = &aside{gone: d.uvarint()}
+	if err := s.readSources(c, &d); err != nil {
+		return err
+	}
 	if d.bad || len(d.rest) > 0 {
-		return nil, corrupt("what a filter keeps aside")
+		return corrupt("what a filter keeps aside")
 	}
-	return a, nil
+	return nil
 }
 
 // AppendAside appends what the part keeps aside to its encoding. It belongs to the lock of p.

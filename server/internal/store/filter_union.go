@@ -18,7 +18,7 @@ const WholeUnion = -1
 // both arrays, nil if the part is of another kind or small. It belongs to the lock
 // of p.
 func (p *Part) Array() []byte {
-	if c, ok := p.contents.(*filter); ok {
+	if c, ok := p.contents.(*filter); ok && c.own != nil && c.own.bytes >= keepFrom {
 		return c.array()
 	}
 	return nil
@@ -52,6 +52,10 @@ func (o *FilterUnion) change(_ *State, p *Part, _ *Record, res *Result) int64 {
 }
 
 func (c *filter) union(o *FilterUnion, res *Result) {
+	if c.sourced() {
+		res.Err = ErrSourced
+		return
+	}
 	defer func() {
 		if res.Changed {
 			c.news.estimate(c.f, littleBytes)

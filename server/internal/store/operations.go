@@ -87,7 +87,7 @@ const (
 	OpCompress      Op = 78 // compress a TDIGEST
 	OpTDigestMerge  Op = 71 // replace a TDIGEST by the union of others
 
-	// In filter.go, filter_copy.go, filter_union.go, filter_cure.go, filter_gone.go.
+	// In filter.go, filter_copy.go, filter_union.go, filter_cure.go, filter_gone.go, filter_sources.go.
 
 	OpFilterAdd     Op = 88  // add or insert hashes
 	OpFilterDelete  Op = 89  // delete hashes
@@ -98,6 +98,7 @@ const (
 	OpFilterGrow    Op = 112 // turn a bloom filter into a scalable one of equal shares
 	OpFilterFold    Op = 113 // halve the array
 	OpFilterScale   Op = 121 // as OpFilterGrow, with the shares of sizing.LayerShare
+	OpFilterSource  Op = 123 // bytes of a version of a source
 	OpFilterGone    Op = 122 // count hashes of items that are deleted, which the filter keeps
 
 	// In shadow.go, shadow_add.go.
@@ -260,6 +261,7 @@ var operations = [256]operation{
 	OpFilterGrow:    {"filter grow", ofPart, firstLevel, always, nothing, func() Body { return &FilterGrow{Equal: true} }, is[*filter]},
 	OpFilterFold:    {"filter fold", ofPart, firstLevel, always, nothing, func() Body { return new(FilterFold) }, is[*filter]},
 	OpFilterScale:   {"filter scale", ofPart, LevelShares, always, nothing, func() Body { return new(FilterGrow) }, is[*filter]},
+	OpFilterSource:  {"filter source", ofPart, LevelSources, always, nothing, func() Body { return new(FilterSource) }, is[*filter]},
 	OpFilterGone:    {"filter gone", ofPart, LevelGone, always, nothing, func() Body { return new(FilterGone) }, is[*filter]},
 
 	OpShadow:       {"shadow", ofNames, firstLevel, never, newContents, func() Body { return new(ShadowOpen) }, nil},

@@ -166,7 +166,7 @@ func (s *State) Meets(r *Record) error {
 		if o.Shadow = 0; sh != nil {
 			o.Shadow = sh.Entry.ID
 		}
-	case *FilterClear, *FilterUnion, *FilterPiece:
+	case *FilterClear, *FilterUnion, *FilterPiece, *FilterSource:
 		if sh != nil {
 			return ErrRebuilding
 		}

@@ -33,12 +33,12 @@ var dump = engine.Command{
 	Run:     runDump,
 }
 
-// load is FILTER.LOAD key cursor data [VERSION n] [SPAN time].
+// load is FILTER.LOAD key cursor data [VERSION n] [FROM source] [SPAN time].
 var load = engine.Command{
-	Name: "filter.load", Arity: -4, Max: 8, Flags: traits.Write | traits.DenyOOM | traits.Steps, Keys: traits.OneKey(traits.KeyOW),
+	Name: "filter.load", Arity: -4, Max: 10, Flags: traits.Write | traits.DenyOOM | traits.Steps, Keys: traits.OneKey(traits.KeyOW),
 	Categories: []string{"write", "filter", "slow", "delete"}, Group: traits.GroupFilter, Since: "0.1.0",
-	Syntax: "key cursor data [VERSION n] [SPAN time]", Complexity: "O(n), n being the number of bytes",
-	Summary: "Stores a piece that FILTER.DUMP returned, with its cursor; a whole file with cursor 1. The last piece creates the filter, or replaces the one that is there. With VERSION a filter of that version or a later one is not replaced. A window needs SPAN, unless it replaces one with as many generations.",
+	Syntax: "key cursor data [VERSION n] [FROM source] [SPAN time]", Complexity: "O(n), n being the number of bytes",
+	Summary: "Stores a piece that FILTER.DUMP returned, with its cursor; a whole file with cursor 1. The last piece creates the filter, or replaces the one that is there. With VERSION a filter of that version or a later one is not replaced. With FROM the filter is the union of the latest versions of up to 256 sources, and of what is added to it: each source, and what is added, takes as much memory as the filter. All must have its kind (bloom, standard, partitioned or split), size and hash. A window needs SPAN, unless it replaces one with as many generations.",
 	Cost:    costOfLoad,
 	Also:    alsoLoad,
 	Before:  beforeLoad, Prepare: prepareLoad, Reply: replyLoad, After: afterLoad,
@@ -130,7 +130,8 @@ func reading(p *store.Part, do func(f bloomery.Hashed) error) error {
 type loadCall struct {
 	staged  *staging.Staged
 	version uint64
-	known   bool // VERSION was given
+	known   bool   // VERSION was given
+	from    []byte // FROM
 	span    time.Duration
 	taken   bool // it has its name, or is kept for the next piece
 }
@@ -149,6 +150,8 @@ func parseLoad(args [][]byte) (part, parts int, v *loadCall, text string) {
 		case answer.Is(args[0], "version") && !v.known:
 			text = number(args[1], &v.version, 1, 1<<62, "VERSION")
 			v.known = true
+		case answer.Is(args[0], "from") && v.from == nil:
+			v.from, text = args[1], checkSource(args[1])
 		case answer.Is(args[0], "span") && v.span == 0:
 			var o options
 			text = words["span"](&o, args[1])
@@ -158,6 +161,9 @@ func parseLoad(args [][]byte) (part, parts int, v *loadCall, text string) {
 			return 0, 0, nil, text
 		}
 	}
+	if v.from != nil && (!v.known || v.span != 0) {
+		return 0, 0, nil, "ERR FROM needs VERSION, and is not for windows"
+	}
 	return part, parts, v, ""
 }
 
@@ -166,6 +172,10 @@ func beforeLoad(x *engine.Context, c *engine.Call) {
 	part, parts, v, text := parseLoad(c.Args)
 	if text != "" {
 		c.Fail(text)
+		return
+	}
+	if v.from != nil {
+		loadSource(x, c, part, parts, v)
 		return
 	}
 	name, data := string(c.Args[1]), c.Args[3]

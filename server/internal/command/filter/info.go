@@ -65,7 +65,7 @@ var info = engine.Command{
 // field is a line of FILTER.INFO.
 type field struct {
 	name  string
-	value any // string, int64, float64 or bool
+	value any // string, int64, float64, bool or []sourceInfo
 }
 
 func runInfo(x *engine.Context, c *engine.Call) {
@@ -164,6 +164,9 @@ func describedAs(x *engine.Context, entry *catalog.Entry, s bloomery.Stats, inne
 		fields = append(fields, field{"overflow", s.Overflow})
 	}
 	fields = append(fields, details(p, inner)...)
+	if list := sourcesOf(x, entry); len(list) > 0 {
+		fields = append(fields, field{"sources", list})
+	}
 	if x.Contents().Shadow(entry) != nil {
 		fields = append(fields, field{"rebuilding", true})
 	}
@@ -285,6 +288,8 @@ func asReply(v any) answer.Reply {
 		return answer.Truth(v)
 	case float64:
 		return answer.Float(v)
+	case []sourceInfo:
+		return answerSources(v)
 	}
 	return answer.Nil()
 }

@@ -175,6 +175,10 @@ func unite(x *engine.Context, c *engine.Call, entries []*catalog.Entry, f form) 
 		c.Fail("ERR filters differ: " + text)
 		return
 	}
+	if len(store.PartOf(to).Sources()) > 0 {
+		c.Fail(failure(store.ErrSourced))
+		return
+	}
 	for _, from := range entries {
 		if from.ID == to.ID {
 			continue

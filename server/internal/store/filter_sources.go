@@ -1,0 +1,381 @@
+package store
+
+// Sources of a filter: summaries of others' data, of which it is the union.
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/bloomery/bloomery"
+	bloomfilter "github.com/bloomery/bloomery/bloom"
+	"github.com/bloomery/bloomery/codec"
+	"github.com/bloomery/bloomery/sizing"
+)
+
+const (
+	// LevelSources is the level of a cluster from which on filters have sources. No release has that
+	// level yet.
+	LevelSources = LevelShards
+	// MaxSources is how many sources a filter may have, and MaxSourceName how long their names may be.
+	MaxSources    = 256
+	MaxSourceName = 128
+	// MaxSourceBytes is what all sources of a part may take: all of them are read, in some 50 ms, when
+	// one is replaced.
+	MaxSourceBytes = 256 << 20
+	// besideSource is what a source takes besides its bits.
+	besideSource = 160
+)
+
+// ErrSourced means that a filter has sources, and its bits are theirs.
+var ErrSourced = errors.New("store: the filter is the union of its sources: load those instead")
+
+// summary is what a source has sent, and the next version of it that is on its way.
+type summary struct {
+	name    string
+	version uint64 // 0 before the first one is whole
+	at      int64  // when it came, in milliseconds since 1970
+	filter  *filter
+	next    *incoming
+}
+
+// incoming is a version of which not all pieces have come.
+type incoming struct {
+	version uint64
+	at      int64
+	of      uint64 // its length
+	buf     []byte // what has come
+}
+
+// Source is a source of a part, as others see it.
+type Source struct {
+	Name    string
+	Version uint64
+	At      int64 // when it came, in milliseconds since 1970
+}
+
+// Sources returns the sources of a part that are whole, by name. It waits for the lock.
+func (p *Part) Sources() (list []Source) {
+	p.RLock()
+	defer p.RUnlock()
+	c, ok := p.contents.(*filter)
+	if !ok || c.aside == nil {
+		return nil
+	}
+	for _, v := range c.aside.sources {
+		if v.version > 0 {
+			list = append(list, Source{v.name, v.version, v.at})
+		}
+	}
+	return list
+}
+
+// sourced reports whether the filter has sources.
+func (c *filter) sourced() bool { return c.aside != nil && c.aside.added != nil }
+
+// at returns the place of a source, and the source if there is one.
+func (a *aside) at(name string) (i int, v *summary) {
+	if a == nil {
+		return 0, nil
+	}
+	i, found := slices.BinarySearchFunc(a.sources, name, func(v *summary, name string) int { return strings.Compare(v.name, name) })
+	if found {
+		v = a.sources[i]
+	}
+	return i, v
+}
+
+// FilterSource stores bytes of the encoding of a version of a source, in order. The last of them have
+// the version take the place of the one before, and the filter is the union of all sources then. A
+// version that is not later than the one that is there changes nothing.
+type FilterSource struct {
+	Source  []byte
+	Version uint64
+	At      int64 // milliseconds since 1970
+	Offset  int64
+	Of      uint64 // the length of the encoding
+	Data    []byte
+}
+
+func (*FilterSource) op() Op { return OpFilterSource }
+func (o *FilterSource) fields(c coder, r *Record) coder {
+	return c.target(r).bytes(&o.Source).uvarint(&o.Version).varint(&o.At).bytes(&o.Data).varint(&o.Offset).uvarint(&o.Of)
+}
+
+func (o *FilterSource) change(s *State, p *Part, _ *Record, res *Result) int64 {
+	c := p.contents.(*filter)
+	before := c.Bytes()
+	if _, v := c.aside.at(string(o.Source)); v == nil || v.version < o.Version {
+		res.Err = s.putSource(c, o)
+		res.Changed = res.Err == nil
+	}
+	return int64(c.Bytes()) - int64(before)
+}
+
+// putSource stores a piece of a later version. If it fails nothing has changed.
+func (s *State) putSource(c *filter, o *FilterSource) error {
+	if err := c.takesSource(o); err != nil {
+		return err
+	}
+	i, v := c.aside.at(string(o.Source))
+	n := int64(len(o.Data))
+	switch {
+	case n == int64(o.Of):
+		return s.replaceSource(c, o, o.Data)
+	case o.Offset == 0:
+		if v == nil {
+			if c.aside == nil {
+				c.aside = &aside{}
+			}
+			v = &summary{name: string(o.Source)}
+			c.aside.sources = slices.Insert(c.aside.sources, i, v)
+		}
+		v.next = &incoming{version: o.Version, at: o.At, of: o.Of}
+	case v == nil || v.next == nil || v.next.version != o.Version || int64(len(v.next.buf)) != o.Offset || v.next.of != o.Of:
+		return fmt.Errorf("store: source: %w: %d bytes at %d of %d, which are not the next: another load has begun", bloomery.ErrCorrupt, n, o.Offset, o.Of)
+	}
+	all := append(v.next.buf, o.Data...)
+	if uint64(len(all)) == o.Of {
+		return s.replaceSource(c, o, all)
+	}
+	v.next.buf = all
+	return nil
+}
+
+// takesSource returns why a filter cannot have a piece of a source.
+func (c *filter) takesSource(o *FilterSource) error {
+	shape, ok := shapeOf(c.f)
+	_, known := c.aside.at(string(o.Source))
+	n := uint64(len(o.Data))
+	switch {
+	case !ok:
+		return fmt.Errorf("store: source: %w: a filter of kind %s has no sources: that is for %s", bloomery.ErrIncompatible, c.plan.Load().kind.Name, strings.Join(plainBits, ", "))
+	case len(o.Source) == 0 || len(o.Source) > MaxSourceName || o.Version == 0:
+		return corrupt("name or version of a source")
+	case n == 0 || o.Offset < 0 || n > o.Of || uint64(o.Offset) > o.Of-n:
+		return corrupt("piece of a source")
+	case o.Of > shape.Bits/8+4<<10: // no filter of this shape is so long
+		return fmt.Errorf("store: source: %w: %d bytes for a filter of %d bits", bloomery.ErrIncompatible, o.Of, shape.Bits)
+	case known == nil && c.aside != nil && len(c.aside.sources) >= MaxSources:
+		return fmt.Errorf("store: source: %w: a filter has %d sources at most", bloomery.ErrTooLarge, MaxSources)
+	case o.Offset == 0 && c.aside.bytes()+2*o.Of > MaxSourceBytes:
+		return fmt.Errorf("store: source: %w: the sources of a part take %d bytes at most: make it of more parts", bloomery.ErrTooLarge, MaxSourceBytes)
+	}
+	return nil
+}
+
+// shapeOf returns the shape of a filter that is an array of bits and nothing else. The union of two of
+// one shape is the or of their arrays.
+func shapeOf(f bloomery.Hashed) (shape sizing.Shape, ok bool) {
+	switch f := f.(type) {
+	case *bloomfilter.Filter:
+		return f.Shape(), true
+	case *bloomfilter.Standard:
+		return f.Shape(), true
+	case *bloomfilter.Partitioned:
+		return f.Shape(), true
+	case *bloomfilter.Split:
+		return f.Shape(), true
+	}
+	return shape, false
+}
+
+// openSource returns a filter that data encodes, if it is one like c.
+func (s *State) openSource(c *filter, data []byte) (*filter, error) {
+	plan := c.plan.Load()
+	header, err := codec.Peek(data)
+	if err != nil {
+		return nil, err
+	}
+	if header.Kind.Number != plan.kind.Number || header.Hash != plan.hasher.Kind() || header.Check != plan.hasher.Check() {
+		return nil, fmt.Errorf("store: source: %w: it is of kind %s with another hash or seed, or of another kind than the filter", bloomery.ErrIncompatible, header.Kind.Name)
+	}
+	f, err := s.keptContents(plan, func(config codec.Config) (bloomery.Hashed, error) { return config.Open(data) })
+	if err != nil {
+		return nil, err
+	}
+	mine, _ := shapeOf(c.f)
+	if its, _ := shapeOf(f.f); its != mine || f.array() == nil {
+		f.Release()
+		return nil, fmt.Errorf("store: source: %w: it has %d bits with %d hashes, the filter %d with %d", bloomery.ErrIncompatible, its.Bits, its.K, mine.Bits, mine.K)
+	}
+	return f, nil
+}
+
+// replaceSource puts a version of a source, which is whole, in the place of the one before.
+func (s *State) replaceSource(c *filter, o *FilterSource, data []byte) error {
+	fresh, err := s.openSource(c, data)
+	if err != nil {
+		return err
+	}
+	if !c.sourced() {
+		if err := s.begin(c); err != nil {
+			fresh.Release()
+			return err
+		}
+	}
+	i, v := c.aside.at(string(o.Source))
+	if v == nil {
+		v = &summary{name: string(o.Source)}
+		c.aside.sources = slices.Insert(c.aside.sources, i, v)
+	}
+	old := v.filter
+	v.filter, v.version, v.at, v.next = fresh, o.Version, o.At, nil
+	orBytes(c.array(), fresh.array())
+	if old != nil {
+		old.Release()
+		c.reunite()
+	}
+	c.aside.gone = 0 // they are in no later version
+	c.news.estimate(c.f, littleBytes)
+	return nil
+}
+
+// begin has a filter keep what it has, and what is added to it, apart from its sources.
+func (s *State) begin(c *filter) error {
+	data, err := encoded(c.f)
+	if err != nil {
+		return err
+	}
+	added, err := s.openSource(c, data)
+	if err != nil {
+		return err
+	}
+	if c.array() == nil { // a small one, whose array nobody has remembered
+		again, err := s.openSource(c, data)
+		if err != nil {
+			added.Release()
+			return err
+		}
+		c.f, c.own = again.f, again.own
+	}
+	if c.aside == nil {
+		c.aside = &aside{}
+	}
+	c.aside.added = added
+	return nil
+}
+
+// reunite makes the filter the union of its sources and of what was added to it.
+func (c *filter) reunite() {
+	all := c.array()
+	copy(all, c.aside.added.array())
+	for _, v := range c.aside.sources {
+		if v.filter != nil {
+			orBytes(all, v.filter.array())
+		}
+	}
+}
+
+// addToSourced keeps hashes that were added apart from the sources, and reports whether that changed
+// anything.
+func (c *filter) addToSourced(hashes []uint64) (some bool) {
+	news := make([]bool, len(hashes))
+	c.aside.added.f.(bloomery.Adder).AddHashes(news, hashes)
+	return slices.Contains(news, true)
+}
+
+func (v *summary) bytes() (n uint64) {
+	n = besideSource + uint64(len(v.name))
+	if v.filter != nil {
+		n += v.filter.Bytes()
+	}
+	if v.next != nil {
+		n += uint64(len(v.next.buf))
+	}
+	return n
+}
+
+// appendSources appends what no source has, and the sources.
+func (a *aside) appendSources(b []byte) []byte {
+	if b = binary.AppendUvarint(b, uint64(len(a.sources))); len(a.sources) == 0 {
+		return b
+	}
+	b = appendFilter(b, a.added)
+	for _, v := range a.sources {
+		b = appendBytes(b, []byte(v.name))
+		b = binary.AppendVarint(binary.AppendUvarint(b, v.version), v.at)
+		b = appendFilter(b, v.filter)
+		next := v.next
+		if next == nil {
+			next = &incoming{}
+		}
+		b = binary.AppendVarint(binary.AppendUvarint(b, next.version), next.at)
+		b = appendBytes(binary.AppendUvarint(b, next.of), next.buf)
+	}
+	return b
+}
+
+// appendFilter appends the encoding of a filter, or of none.
+func appendFilter(b []byte, c *filter) []byte {
+	if c == nil {
+		return appendBytes(b, nil)
+	}
+	data, err := encoded(c.f)
+	if err != nil { // it was read from one
+		panic(err)
+	}
+	return appendBytes(b, data)
+}
+
+// readSources reads what appendSources wrote into the aside of c. If it fails the caller releases c.
+func (s *State) readSources(c *filter, d *decoder) error {
+	n := d.uvarint()
+	if n == 0 {
+		return nil
+	}
+	if _, ok := shapeOf(c.f); !ok || n > MaxSources {
+		return corrupt("sources of a filter")
+	}
+	a := c.aside
+	read := func() (f *filter, err error) {
+		if data := d.bytes(); len(data) > 0 {
+			f, err = s.openSource(c, data)
+		}
+		return f, err
+	}
+	var err error
+	if a.added, err = read(); err != nil {
+		return err
+	}
+	whole := false
+	for ; n > 0; n-- {
+		v := &summary{name: string(d.bytes()), version: d.uvarint(), at: d.varint()}
+		i, twice := a.at(v.name)
+		if d.bad || v.name == "" || len(v.name) > MaxSourceName || twice != nil || i < len(a.sources) {
+			return corrupt("sources of a filter")
+		}
+		a.sources = append(a.sources, v)
+		if v.filter, err = read(); err != nil {
+			return err
+		}
+		next := incoming{version: d.uvarint(), at: d.varint(), of: d.uvarint(), buf: slices.Clone(d.bytes())}
+		whole = whole || v.filter != nil
+		if d.bad || (v.filter == nil) != (v.version == 0) || (next.of == 0) != (next.version == 0) || uint64(len(next.buf)) > next.of {
+			return corrupt("sources of a filter")
+		}
+		if next.of > 0 {
+			v.next = &next
+		}
+	}
+	switch {
+	case whole != (a.added != nil):
+		return corrupt("sources of a filter")
+	case !whole:
+		return nil
+	case c.array() == nil:
+		data, err := encoded(c.f)
+		if err != nil {
+			return err
+		}
+		again, err := s.openSource(c, data)
+		if err != nil {
+			return err
+		}
+		c.f, c.own = again.f, again.own
+	}
+	c.reunite()
+	return nil
+}
