@@ -73,6 +73,9 @@ type Command struct {
 	// Lands, if there is one, returns where the key is that a call makes contents for, 0 if it
 	// makes none: they have to be made where they will lie.
 	Lands func(args [][]byte) int
+	// OnePart, if there is one, returns which part of its filter a call is about, of so many: the machines
+	// that hold it can run it.
+	OnePart func(args [][]byte, parts int) int
 	// Assemble, if there is one, answers a call from the answers of several machines, each of
 	// which has run it for the parts that are its own: see [Contents.Mine]. Such a command has
 	// one key, or none, and Run.

@@ -169,6 +169,9 @@ func (e *Engine) far(s *Session, calls []Call) (far bool) {
 		entry := e.state.Names.Lookup(c.Args[1], s.ms)
 		return entry != nil && !e.answers(entry) && (!splits(c, entry) || e.itemsFar(calls, entry))
 	}
+	if p := e.onePart(s, c); p != nil {
+		return !e.state.Answers(p)
+	}
 	contents := len(c.cmd.Keys) == 1
 	c.cmd.Keys.Each(c.Args, func(i int, _ traits.Key) {
 		entry := e.state.Names.Lookup(c.Args[i], s.ms)
@@ -177,6 +180,18 @@ func (e *Engine) far(s *Session, calls []Call) (far bool) {
 	})
 	shard := e.lands(s, c)
 	return far || contents && shard >= 0 && !e.state.Holdings().Answers(shard)
+}
+
+// onePart returns the part that a call is about, nil if it is about more.
+func (e *Engine) onePart(s *Session, c *Call) *store.Part {
+	if c.cmd.OnePart == nil {
+		return nil
+	}
+	entry := e.state.Names.Lookup(c.Args[1], s.ms)
+	if entry == nil || entry.Kind != catalog.Filter {
+		return nil
+	}
+	return store.PartAt(entry, uint32(c.cmd.OnePart(c.Args, store.PartCount(entry))))
 }
 
 // Landing is a Lands of commands whose destination is at i.
@@ -229,7 +244,11 @@ func (e *Engine) route(s *Session, p *passing, c *Call) (text string) {
 		if entry == nil || store.Everywhere(entry) {
 			return
 		}
+		only := e.onePart(s, c)
 		for i, part := range store.Parts(entry) {
+			if only != nil && part != only {
+				continue
+			}
 			holders := e.holders(s, part.Shard())
 			if len(holders) == 0 && !e.state.Answers(part) {
 				text = noHolder(s, part.Shard())

@@ -5,12 +5,14 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/door/cluster/memlog"
+	"github.com/bloomery/bloomery/server/internal/peers"
 )
 
 // oneWhole spreads contents so that the first node holds all of them, and no other does.
@@ -178,6 +180,114 @@ func TestCreateLargerThanANode(t *testing.T) {
 		}
 		if got := b.line("FILTER.CREATE small bloom CAPACITY 100"); got != "+OK" {
 			t.Errorf("FILTER.CREATE = %s", got)
+		}
+	})
+}
+
+// TestCellsAndLayersOfParts asks for FILTER.LAYERS and DENSITY at a node that holds all parts of a filter, and at nodes that
+// do not, before and after FILTER.GROW by one of these: the answers are equal.
+func TestCellsAndLayersOfParts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		v := newSpread(t, memlog.Faults{})
+		v.place(t, oneWhole)
+		b := v.nodes[0]
+		b.line("FILTER.CREATE f bloom CAPACITY 10000 PARTS 16")
+		b.do(withItems("FILTER.ADD f", 0, 2900)...)
+		same := func() {
+			t.Helper()
+			time.Sleep(time.Second) // all nodes have what was written
+			for _, line := range []string{"FILTER.LAYERS f", "FILTER.DENSITY f 1", "FILTER.DENSITY f 5", "FILTER.DENSITY f 100", "FILTER.DENSITY f 4096"} {
+				want := b.line(line)
+				for i, n := range v.nodes[1:] {
+					if got := n.line(line); got != want || strings.HasPrefix(got, "-") {
+						t.Errorf("node %d: %s = %.300s, want %.300s", i+2, line, got, want)
+					}
+				}
+			}
+		}
+		same()
+		if got := v.nodes[1].line("FILTER.GROW f ERROR 0.0000001"); !strings.HasPrefix(got, "-ERR ERROR must be more than") {
+			t.Errorf("FILTER.GROW to a lower rate = %s", got)
+		}
+		if got := v.nodes[1].line("FILTER.GROW f"); got != "+OK" {
+			t.Errorf("FILTER.GROW = %s", got)
+		}
+		same()
+		if _, f := pairs(t, v.nodes[2].exec(args([]string{"FILTER.INFO", "f"}))[0]); show(f["kind"]) != `"scalable"` {
+			t.Errorf("it has become %s", show(f["kind"]))
+		}
+		if got := v.nodes[3].line("FILTER.GROW f"); !strings.HasPrefix(got, "-ERR FILTER.GROW is for kind bloom") {
+			t.Errorf("FILTER.GROW once more = %s", got)
+		}
+		if got := v.nodes[3].do(withItems("FILTER.HAS f", 0, 2900)...); strings.Count(got, "true") != 2900 {
+			t.Errorf("items are lost: %.200s", got)
+		}
+	})
+}
+
+// TestSilentNodeIsAskedOnce asks for items of many parts while a node does not answer: it is left out for all parts that
+// it holds, not for those alone about which it was asked first.
+func TestSilentNodeIsAskedOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		v := newSpread(t, memlog.Faults{})
+		// Nodes 2 and 4 are the first holders of parts whose other holders differ.
+		holders := [][]int{{1, 3}, {1, 2}, {2, 3}, {1, 3}}
+		v.place(t, func(shard, node int) bool { return slices.Contains(holders[shard%4], node) })
+		b := v.nodes[0]
+		b.line("FILTER.CREATE f bloom CAPACITY 100000 ERROR 0.000001 PARTS 64")
+		b.do(withItems("FILTER.ADD f", 0, 500)...)
+		for silent := uint32(2); silent <= 4; silent++ {
+			var asked atomic.Int32
+			v.peers.SetFault(func(node uint32) (f memlog.Fault) {
+				if node == silent {
+					asked.Add(1)
+					f.Unsent = peers.ErrUnsent
+				}
+				return f
+			})
+			if got := b.do(withItems("FILTER.HAS f", 0, 500)...); strings.Count(got, "true") != 500 {
+				t.Errorf("node %d is silent: %.200s", silent, got)
+			}
+			if n := asked.Load(); n > 1 {
+				t.Errorf("node %d was asked %d times by one call", silent, n)
+			}
+		}
+	})
+}
+
+// TestDumpOfParts reads filters piece by piece through nodes none of which holds all of them: the pieces are those of a node
+// that does.
+func TestDumpOfParts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		v := newSpread(t, memlog.Faults{})
+		v.place(t, oneWhole)
+		b := v.nodes[0]
+		b.lines("FILTER.CREATE f bloom CAPACITY 10000 PARTS 16", "FILTER.CREATE large standard CAPACITY 2000000 ERROR 0.01")
+		b.do(withItems("FILTER.ADD f", 0, 2900)...)
+		time.Sleep(time.Second) // all nodes have it
+		for _, name := range []string{"f", "large"} {
+			for i, n := range v.nodes[1:] {
+				cursor, pieces := "0", 0
+				for {
+					want := b.exec(args([]string{"FILTER.DUMP", name, cursor}))[0]
+					got := n.exec(args([]string{"FILTER.DUMP", name, cursor}))[0]
+					if show(got) != show(want) || len(got.Elems) != 2 {
+						t.Fatalf("node %d: FILTER.DUMP %s %s = %.200s, want %.200s", i+2, name, cursor, show(got), show(want))
+					}
+					if cursor = fmt.Sprint(got.Elems[0].N); cursor == "0" {
+						break
+					}
+					pieces++
+				}
+				if pieces < 4 {
+					t.Errorf("%s has %d pieces", name, pieces)
+				}
+			}
+		}
+		for _, cursor := range []string{"x", "-1", "5", "99999999999"} {
+			if got := v.nodes[1].line("FILTER.DUMP f " + cursor); !strings.HasPrefix(got, "-ERR cursor must be") {
+				t.Errorf("cursor %s: %.100s", cursor, got)
+			}
 		}
 	})
 }

@@ -120,6 +120,8 @@ func roomOf(c *Call) int {
 	switch {
 	case c.cmd.writes() && c.cmd.Group == traits.GroupTopK: // it answers items
 		return door.MaxQuestion
+	case c.cmd.OnePart != nil: // it answers all of it
+		return door.MaxQuestion
 	case c.cmd.On != nil:
 		return 256 + 16*len(c.Args)
 	}

@@ -592,7 +592,7 @@ func TestAssemble(t *testing.T) {
 // which no node holds all. docs/cluster.md has both.
 var (
 	refusedFar   = []string{"bf.loadchunk", "cf.loadchunk", "filter.load", "filter.news"}
-	refusedParts = []string{"copy", "dump", "filter.create", "filter.density", "filter.dump", "filter.fold", "filter.grow", "filter.intersect", "filter.layers", "filter.similar", "filter.union"}
+	refusedParts = []string{"copy", "dump", "filter.create", "filter.fold", "filter.intersect", "filter.similar", "filter.union"}
 )
 
 // TestEveryCommandAtEveryNode runs every command that looks into filters at a node that holds

@@ -30,6 +30,7 @@ var dump = engine.Command{
 	Syntax: "key cursor", Complexity: "O(n), n being the number of bytes returned",
 	Summary: "Returns a cursor and a piece of a filter in the format of its files, for FILTER.LOAD. Start with cursor 0; after the last piece the cursor is 0 again.",
 	Cost:    engine.ByBytes(4),
+	OnePart: dumpedPart,
 	Run:     runDump,
 }
 
@@ -56,6 +57,15 @@ func parseCursor(arg []byte) (part, parts int, ok bool) {
 }
 
 const textCursor = "ERR cursor must be 0 or one that FILTER.DUMP has returned"
+
+// dumpedPart returns the part that a call of FILTER.DUMP returns. Any node answers what is wrong, and the end.
+func dumpedPart(args [][]byte, parts int) int {
+	part, _, ok := parseCursor(args[2])
+	if !ok {
+		return 0
+	}
+	return min(part+1, parts-1)
+}
 
 func runDump(x *engine.Context, c *engine.Call) {
 	part, parts, ok := parseCursor(c.Args[2])

@@ -15,9 +15,10 @@ var grow = engine.Command{
 	Name: "filter.grow", Arity: -2, Max: 4, Flags: traits.Write | traits.DenyOOM | traits.Outside, Keys: traits.OneKey(traits.KeyRW),
 	Categories: []string{"write", "filter", "slow"}, Group: traits.GroupFilter, Since: "0.1.0",
 	Syntax: "key [ERROR rate]", Complexity: "O(n), n being the number of bytes",
-	Summary: "Turns a filter of kind bloom into a scalable one, which gets a layer when it is full. No item is lost. The false positive rate asked for doubles, unless ERROR sets another; ERROR must be more than the rate that the filter has now.",
-	Cost:    engine.ByBytes(8),
-	Run:     runGrow,
+	Summary:  "Turns a filter of kind bloom into a scalable one, which gets a layer when it is full. No item is lost. The false positive rate asked for doubles, unless ERROR sets another; ERROR must be more than the rate that the filter has now.",
+	Cost:     engine.ByBytes(8),
+	Assemble: assembleGrow,
+	Run:      runGrow,
 }
 
 // runGrow grows part after part. Those that a call that was cut short has grown stay
@@ -40,6 +41,9 @@ func runGrow(x *engine.Context, c *engine.Call) {
 	}
 	var todo []uint32
 	for i, p := range store.Parts(entry) {
+		if !x.Contents().Mine(entry, p) {
+			continue
+		}
 		switch row := p.Row(); row.Name {
 		case "bloom":
 			todo = append(todo, uint32(i))
@@ -53,7 +57,7 @@ func runGrow(x *engine.Context, c *engine.Call) {
 			return
 		}
 	}
-	if len(todo) == 0 {
+	if len(todo) == 0 && !x.Contents().Assembled() {
 		c.Fail("ERR FILTER.GROW is for kind bloom; a filter of kind " + store.PartOf(entry).Row().Name + " grows by itself")
 		return
 	}
@@ -62,7 +66,19 @@ func runGrow(x *engine.Context, c *engine.Call) {
 			return
 		}
 	}
+	if x.Contents().Assembled() {
+		c.Answer(answer.Integer(int64(len(todo))))
+		return
+	}
 	c.Answer(answer.OK())
+}
+
+// assembleGrow answers for parts that nodes have grown. If there were none, all grow by themselves.
+func assembleGrow(x *engine.Context, c *engine.Call, parts []answer.Reply) answer.Reply {
+	if engine.Sum(x, c, parts).N == 0 {
+		return answer.Fail("ERR FILTER.GROW is for kind bloom; all parts of this filter grow by themselves")
+	}
+	return answer.OK()
 }
 
 // growPart grows a part to a rate, 0 for twice what was asked for. It answers and

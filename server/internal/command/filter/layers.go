@@ -3,6 +3,9 @@ package filter
 // FILTER.LAYERS and FILTER.DENSITY.
 
 import (
+	"cmp"
+	"slices"
+
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/engine"
@@ -15,9 +18,10 @@ var layers = engine.Command{
 	Name: "filter.layers", Arity: 2, Flags: traits.ReadOnly | traits.Outside, Keys: traits.OneKey(traits.KeyRO),
 	Categories: []string{"read", "filter", "slow"}, Group: traits.GroupFilter, Since: "0.1.0",
 	Syntax: "key", Complexity: "O(n), n being the number of layers",
-	Summary: "Describes what a filter of any kind consists of, BF and CF included: layers and sub-filters, the oldest first, generations, the newest first, members. Of very many, 256 are listed. Of kind layers it shows what each layer has stopped since the server started.",
-	Cost:    costOfLayers,
-	Run:     runLayers,
+	Summary:  "Describes what a filter of any kind consists of, BF and CF included: layers and sub-filters, the oldest first, generations, the newest first, members. Of very many, 256 are listed. Of kind layers it shows what each layer has stopped since the server started.",
+	Cost:     costOfLayers,
+	Assemble: assembleLayers,
+	Run:      runLayers,
 }
 
 // mostLayers is how many layers are listed.
@@ -42,6 +46,9 @@ func runLayers(x *engine.Context, c *engine.Call) {
 		if x.GaveUp(c) {
 			return
 		}
+		if !x.Contents().Mine(entry, p) {
+			continue
+		}
 		list, ok := p.Layers(mostLayers - len(rows))
 		if !ok {
 			c.Fail(answer.TextNotFound)
@@ -65,6 +72,23 @@ func runLayers(x *engine.Context, c *engine.Call) {
 	c.Answer(answer.List(rows...))
 }
 
+// assembleLayers puts the rows of several nodes into the order of their parts. Each has listed as many as
+// are listed of all.
+func assembleLayers(_ *engine.Context, _ *engine.Call, parts []answer.Reply) answer.Reply {
+	var rows []answer.Reply
+	for i := range parts {
+		rows = append(rows, parts[i].Elems...)
+	}
+	part := func(r answer.Reply) int64 {
+		if len(r.Elems) < 2 {
+			return 0
+		}
+		return r.Elems[1].N
+	}
+	slices.SortStableFunc(rows, func(a, b answer.Reply) int { return cmp.Compare(part(a), part(b)) })
+	return answer.List(rows[:min(len(rows), mostLayers)]...)
+}
+
 // costOfLayers counts that so many parts are looked at, if each is one layer.
 func costOfLayers(x *engine.Costs, c *engine.Call) {
 	for range mostLayers / store.LookParts {
@@ -77,9 +101,10 @@ var density = engine.Command{
 	Name: "filter.density", Arity: 3, Flags: traits.ReadOnly | traits.Outside, Keys: traits.OneKey(traits.KeyRO),
 	Categories: []string{"read", "filter", "slow"}, Group: traits.GroupFilter, Since: "0.1.0",
 	Syntax: "key cells", Complexity: "O(n), n being the number of cells",
-	Summary: "Cuts the array of a filter of any kind into cells and returns how full each is: the share of its bits that are set, or of its bytes that are not 0. Up to 4 KiB of a cell are looked at.",
-	Cost:    costOfDensity,
-	Run:     runDensity,
+	Summary:  "Cuts the array of a filter of any kind into cells and returns how full each is: the share of its bits that are set, or of its bytes that are not 0. Up to 4 KiB of a cell are looked at.",
+	Cost:     costOfDensity,
+	Assemble: assembleDensity,
+	Run:      runDensity,
 }
 
 // mostCells bounds the cells.
@@ -98,6 +123,7 @@ func runDensity(x *engine.Context, c *engine.Call) {
 	// Every part has equally many cells; of very many parts, each cell is one.
 	cells, parts := make([]float64, n), store.PartCount(entry)
 	each, ofBits := max(int(n)/parts, 1), false
+	others := make([]bool, n) // cells of parts that are not this node's
 	for i := 0; i < len(cells); {
 		if x.GaveUp(c) {
 			return
@@ -106,6 +132,13 @@ func runDensity(x *engine.Context, c *engine.Call) {
 		first, end := i/each*each, min(i/each*each+each, len(cells))
 		piece := cells[i:min(i+store.DensityCells, end)]
 		p := store.PartAt(entry, uint32(min(first*parts/len(cells), parts-1)))
+		if !x.Contents().Mine(entry, p) {
+			for j := range piece {
+				others[i+j] = true
+			}
+			i += len(piece)
+			continue
+		}
 		if ofBits, ok = p.Density(piece, i-first, end-first); !ok {
 			c.Fail(answer.TextNotFound)
 			return
@@ -118,9 +151,31 @@ func runDensity(x *engine.Context, c *engine.Call) {
 	}
 	list := make([]answer.Reply, len(cells))
 	for i, v := range cells {
-		list[i] = answer.Float(v)
+		if list[i] = answer.Float(v); others[i] {
+			list[i] = answer.Nil()
+		}
 	}
 	c.Answer(answer.Pairs(answer.Text("unit"), answer.Text(unit), answer.Text("cells"), answer.List(list...)))
+}
+
+// assembleDensity takes each cell from the node that has it.
+func assembleDensity(_ *engine.Context, _ *engine.Call, parts []answer.Reply) (all answer.Reply) {
+	for _, r := range parts {
+		if len(r.Elems) != 4 {
+			return answer.Fail("ERR another node has answered something else")
+		}
+		if all.Kind == answer.None {
+			all = r
+			continue
+		}
+		cells := all.Elems[3].Elems
+		for i, v := range r.Elems[3].Elems {
+			if i < len(cells) && v.Kind != answer.Null {
+				cells[i], all.Elems[1] = v, r.Elems[1]
+			}
+		}
+	}
+	return all
 }
 
 // costOfDensity counts what is looked at of every cell.

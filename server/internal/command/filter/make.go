@@ -26,8 +26,8 @@ const (
 	// copied under its lock.
 	partBytes = 16 << 20
 	// spreadBytes takes its place where nodes hold different parts: smaller ones are spread more
-	// evenly, and moved in smaller steps.
-	spreadBytes = 1 << 20
+	// evenly, moved in smaller steps, and fit into an answer between nodes.
+	spreadBytes = 960 << 10
 	// maxPartBytes is how large a part is at most with PARTS.
 	maxPartBytes = 256 << 20
 	// foldFrom is the size from which filters are made so that they can be
