@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/url"
 	"time"
 
 	"github.com/bloomery/bloomery"
@@ -44,6 +45,9 @@ type Config struct {
 	// its name the address of this machine. Where another program mounts
 	// Handler, names are asked for only if there are some here.
 	HTTPHosts []string
+	// HTTPOrigins are the origins of other sites, as https://example.org, whose
+	// pages may read copies of filters over HTTP; "*" allows all.
+	HTTPOrigins []string
 	// TLSCert and TLSKey are the files of the certificate, with the chain that
 	// signs it, and of its private key, in PEM form. Reload reads them again.
 	TLSCert, TLSKey string
@@ -167,6 +171,11 @@ func (c Config) completed() (Config, error) {
 	for _, addr := range c.HTTP {
 		if _, err := c.endpoint("http", addr); err != nil {
 			return c, err
+		}
+	}
+	for _, origin := range c.HTTPOrigins {
+		if u, err := url.Parse(origin); origin != "*" && (err != nil || u.Scheme == "" || u.Host == "" || u.Scheme+"://"+u.Host != origin) {
+			return c, fmt.Errorf("server: http-origins: %q is no origin, as https://example.org or http://localhost:8000 is, and not *", origin)
 		}
 	}
 	if c.HTTPDebug && c.HTTPToken == "" {

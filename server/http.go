@@ -74,7 +74,7 @@ func (s *Server) newHandler() *web.Handler {
 	c := &s.config
 	return web.New(web.Config{
 		Engine: s.engine, NewSession: s.httpSession, Ready: s.ready, Metrics: metrics.Handler(s.engine, c.MetricsFilters), Token: c.HTTPToken, Admin: c.HTTPAdmin, Debug: c.HTTPDebug,
-		Protected: c.ProtectedMode, Hosts: slices.Concat(c.HTTPHosts, c.httpNames()), Log: c.Log, Now: c.Now,
+		Protected: c.ProtectedMode, Hosts: slices.Concat(c.HTTPHosts, c.httpNames()), Origins: c.HTTPOrigins, Log: c.Log, Now: c.Now,
 	})
 }
 

@@ -57,6 +57,31 @@ func (h *Handler) protect(r *http.Request) error {
 		"Set --http-token or --password, or turn protected mode off (--protected-mode=false) if the network is trusted."}
 }
 
+// shared allows a page of another site to read a copy of a filter, if its origin is one of those
+// that may. It reports false if that is not so, or the page asks for something else.
+func (h *Handler) shared(head http.Header, r *http.Request) bool {
+	asked := *r
+	if asked.Method = http.MethodGet; len(h.Origins) == 0 {
+		return false
+	}
+	_, pattern := h.mux.Handler(&asked)
+	if !slices.ContainsFunc(newsRoutes, func(n route) bool { return pattern == n.method+" "+n.path }) {
+		return false
+	}
+	head.Add("Vary", "Origin")
+	origin := r.Header.Get("Origin")
+	if origin == "" || !slices.Contains(h.Origins, "*") && !slices.ContainsFunc(h.Origins, func(own string) bool { return strings.EqualFold(own, origin) }) {
+		return false
+	}
+	head.Set("Access-Control-Allow-Origin", origin)
+	head.Set("Access-Control-Allow-Methods", http.MethodGet)
+	head.Set("Access-Control-Allow-Headers", "Authorization, If-None-Match")
+	head.Set("Access-Control-Expose-Headers", "ETag")
+	head.Set("Access-Control-Max-Age", "600")
+	head.Set("Cross-Origin-Resource-Policy", "cross-origin")
+	return true
+}
+
 // checkHost refuses a name under which nobody should reach the server. A page of
 // another site can give its own name the address of this machine; then its scripts
 // are of the same origin, and only the name gives them away. Another program that

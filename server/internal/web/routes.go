@@ -35,7 +35,7 @@ const anyFile = "/{file...}"
 
 // routes returns all there is. Each file has the routes of its subject.
 func (h *Handler) routes() []route {
-	return slices.Concat(probeRoutes, debugRoutes, filterRoutes, itemRoutes, cureRoutes, overviewRoutes, eventRoutes, openapiRoutes, questionRoutes(), tabRoutes, pageRoutes)
+	return slices.Concat(probeRoutes, debugRoutes, filterRoutes, newsRoutes, itemRoutes, cureRoutes, overviewRoutes, eventRoutes, openapiRoutes, questionRoutes(), tabRoutes, pageRoutes)
 }
 
 func (h *Handler) register() {

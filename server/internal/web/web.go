@@ -47,6 +47,9 @@ type Config struct {
 	// Hosts are names under which anonymous requests may reach the server,
 	// besides those of loopback and addresses; "*" allows all.
 	Hosts []string
+	// Origins are those of other sites whose pages may read copies of filters, as
+	// https://example.org; "*" allows all.
+	Origins []string
 	// Log receives what the handler reports; nil means nothing.
 	Log *slog.Logger
 	// Now returns the time; nil means time.Now.
@@ -113,6 +116,10 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	defer h.active.Done()
 	defer h.rescue(w, r)
+	if h.shared(w.Header(), r) && r.Method == http.MethodOptions {
+		w.WriteHeader(http.StatusNoContent)
+		return
+	}
 	if _, pattern := h.mux.Handler(r); pattern == "" {
 		h.unmatched(w, r)
 		return

@@ -1,0 +1,130 @@
+package web
+
+// Copies of a filter: what they lack, and whole files, by tags.
+
+import (
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/bloomery/bloomery/internal/news"
+	"github.com/bloomery/bloomery/server/internal/answer"
+)
+
+var newsRoutes = []route{
+	{"GET", "/api/v1/filters/{name}/news", (*call).news, reads, "Returns what a copy of a filter lacks: changes, or all of it."},
+	{"GET", "/api/v1/filters/{name}/file", (*call).file, reads, "Returns a filter as a file, in the transport form."},
+}
+
+// mostNews is how many bytes an answer of FILTER.NEWS may be asked to have.
+const mostNews = 16 << 20
+
+// changes is an answer of FILTER.NEWS.
+type changes struct {
+	token, check string
+	more         bool
+	pieces       []answer.Reply // of each its part, its form and its bytes
+}
+
+// ask asks for the news of a filter since a token, "" for all of it.
+func (c *call) ask(name, since string, most int) (v changes, err error) {
+	args := []string{"FILTER.NEWS", name, "MAX", strconv.Itoa(most)}
+	if since != "" {
+		args = append(args, "SINCE", since)
+	}
+	reply, err := c.do(args...)
+	if err != nil {
+		return v, err
+	}
+	e := reply.Elems
+	return changes{e[0].Text, strconv.FormatInt(e[3].N, 10), e[1].N != 0, e[2].Elems}, nil
+}
+
+// none reports whether nothing is new.
+func (v *changes) none() bool { return len(v.pieces) == 0 && !v.more }
+
+// token returns the token that the client has, of its tag or of its query: "" for none. A tag that
+// is no token is that of something else.
+func (c *call) token() string {
+	if t := c.r.URL.Query().Get("since"); t != "" {
+		return t
+	}
+	for tag := range strings.SplitSeq(c.r.Header.Get("If-None-Match"), ",") {
+		t := strings.Trim(strings.TrimPrefix(strings.TrimSpace(tag), "W/"), `"`)
+		if _, err := news.ParseToken(t); err == nil {
+			return t
+		}
+	}
+	return ""
+}
+
+// tagged notes the tag of an answer, which is asked for again by it. It reports whether the client has
+// it, and has answered then.
+func (c *call) tagged(v *changes, since string) bool {
+	head := c.w.Header()
+	head.Set("ETag", `"`+v.token+`"`)
+	head.Set("Cache-Control", "no-cache")
+	if since == "" || !v.none() {
+		return false
+	}
+	c.w.WriteHeader(http.StatusNotModified)
+	return true
+}
+
+func (c *call) news() error {
+	name, err := c.filterName()
+	if err != nil {
+		return err
+	}
+	f := fieldsOf(c.r.URL.Query())
+	most := f.whole("max", mostNews, 64, mostNews)
+	if err := f.err(); err != nil {
+		return err
+	}
+	since := c.token()
+	v, err := c.ask(name, since, most)
+	if err != nil {
+		return err
+	}
+	if c.tagged(&v, since) {
+		return nil
+	}
+	pieces := make([]object, len(v.pieces))
+	for i, p := range v.pieces {
+		pieces[i] = object{"part": p.Elems[0].N, "form": p.Elems[1].Text, "data": []byte(p.Elems[2].Text)}
+	}
+	return c.json(http.StatusOK, object{"token": v.token, "more": v.more, "pieces": pieces, "check": v.check})
+}
+
+// file sends a filter of one part. FILTER.NEWS answers a part in full, however few bytes are asked for.
+func (c *call) file() error {
+	name, err := c.filterName()
+	if err != nil {
+		return err
+	}
+	if since := c.token(); since != "" {
+		v, err := c.ask(name, since, 64)
+		if err != nil {
+			return err
+		}
+		if c.tagged(&v, since) {
+			return nil
+		}
+		c.reuse()
+	}
+	v, err := c.ask(name, "", 64)
+	if err != nil {
+		return err
+	}
+	if v.more || len(v.pieces) != 1 {
+		return problem{http.StatusConflict, "unsupported", "a filter of several parts has no file: ask for its news"}
+	}
+	c.tagged(&v, "")
+	data, head := v.pieces[0].Elems[2].Text, c.w.Header()
+	head.Set("Content-Type", "application/octet-stream")
+	head.Set("Content-Length", strconv.Itoa(len(data)))
+	c.w.WriteHeader(http.StatusOK)
+	_, _ = io.WriteString(c.w, data) // whoever does not take it has gone
+	return nil
+}
