@@ -111,13 +111,22 @@ func TestNewsWaitEnds(t *testing.T) {
 	answered("+QUEUED\r\n")
 	answered(nothing)
 	other := dial(t, addr)
+	blocked := func(n int) {
+		t.Helper()
+		waitFor(t, func() bool {
+			return strings.Contains(other.do("INFO", "clients"), fmt.Sprintf("blocked_clients:%d\r\n", n))
+		}, "INFO shows another number of blocked clients")
+	}
+	blocked(0)
 	send(wait)
+	blocked(1)
 	other.expect("+OK\r\n", "RENAME", "f", "g")
 	answered("-ERR not found\r\n")
 	other.expect("+OK\r\n", "RENAME", "g", "f")
 	send(wait)
 	other.expect(":1\r\n", "DEL", "f")
 	answered("-ERR not found\r\n")
+	blocked(0)
 }
 
 // Clients that leave while they wait leave nothing behind, and a server that ends does not

@@ -139,6 +139,14 @@ func (w *waiters) remove(n *store.News, s *Session) {
 	}
 }
 
+// AwaitNews returns how many clients wait for news.
+func (x Server) AwaitNews() int64 {
+	w := &x.e.waiting
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return int64(w.count)
+}
+
 // happened notes that something has happened. It does not wait.
 func (w *waiters) happened(n *store.News) {
 	if !n.Awaited() {

@@ -90,7 +90,7 @@ func infoClients(x *engine.Context, b *strings.Builder) {
 	f := x.Server().Facts()
 	line(b, "connected_clients", f.Clients)
 	line(b, "maxclients", x.Settings().MaxClients.Load())
-	line(b, "blocked_clients", x.Server().Pause().Waiting())
+	line(b, "blocked_clients", x.Server().Pause().Waiting()+x.Server().AwaitNews())
 }
 
 func infoMemory(x *engine.Context, b *strings.Builder) {
