@@ -4,14 +4,18 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"net"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -19,6 +23,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/internal/resp"
 	"github.com/bloomery/bloomery/server/datadir"
 )
@@ -40,8 +45,9 @@ with it. It holds names, contents, strings, deadlines and windows. It does not
 hold users, passwords, settings and certificates: keep those files as well.
 
 Only the owner can read the files. They are read back and every checksum is
-compared before the command ends. If it fails or is interrupted, it leaves
-nothing behind; if it is killed, no server starts on the files that are left.
+compared before the command ends. If it fails, is interrupted or killed, run it
+again with the same DIR: what has come and is the same in the new copy is not
+read again. No server starts on the files of a copy that is not whole.
 
 The user needs the right to run CLUSTER BACKUP (category admin) and to read
 all keys. The node needs room on its disk for what changes while the copy is
@@ -72,14 +78,14 @@ type clusterBackupJSON struct {
 }
 
 func runClusterBackup(ctx context.Context, s *shell, dir string, o *connectFlags, stale bool) (err error) {
-	made, err := emptyFolder(dir)
+	made, err := backupFolder(dir)
 	if err != nil {
 		return err
 	}
 	b := &clusterCopy{shell: s, flags: o, dir: dir}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, b.clear(made))
+			err = b.leave(err, made)
 		}
 	}()
 	if err := b.open(ctx, stale); err != nil {
@@ -102,9 +108,9 @@ func runClusterBackup(ctx context.Context, s *shell, dir string, o *connectFlags
 	return nil
 }
 
-// emptyFolder makes a folder that only its owner can use, or finds one that is empty.
-// It reports whether it was made.
-func emptyFolder(dir string) (made bool, err error) {
+// backupFolder makes a folder that only its owner can use, or finds one that is empty, or has a
+// copy that is not whole. It reports whether it was made.
+func backupFolder(dir string) (made bool, err error) {
 	switch err := os.Mkdir(dir, 0o700); {
 	case err == nil:
 		return true, nil
@@ -114,6 +120,9 @@ func emptyFolder(dir string) (made bool, err error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return false, pathless(dir, err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, backupMark)); err == nil {
+		return false, nil
 	}
 	if len(entries) > 0 {
 		return false, hinted{worded{datadir.ErrNotEmpty, dir + ": the folder is not empty"}, "name a folder that is empty or does not exist: nothing is overwritten"}
@@ -135,6 +144,7 @@ type clusterCopy struct {
 
 	nc     net.Conn
 	r      *bufio.Reader
+	reply  resp.Reply
 	number int64 // of the copy; 0 for none
 	files  []copiedFile
 	total  int64
@@ -250,16 +260,22 @@ func parseCopy(reply *resp.Reply) (number int64, files []copiedFile, err error) 
 const (
 	manifestName = "MANIFEST"
 	manifestTemp = "MANIFEST.tmp"
+	// backupMark says that the folder has a copy that is not whole: nothing but this command
+	// has written it, and it may remove what is in it.
+	backupMark = "BACKUP"
 )
 
 // fetch writes all files.
 func (b *clusterCopy) fetch(ctx context.Context) error {
+	if err := b.begin(); err != nil {
+		return err
+	}
 	for i, f := range b.files {
 		name := f.name
 		if name == manifestName {
 			name = manifestTemp
 		}
-		to, err := os.OpenFile(filepath.Join(b.dir, name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+		to, err := os.OpenFile(filepath.Join(b.dir, name), os.O_RDWR|os.O_CREATE, 0o600)
 		if err != nil {
 			return err
 		}
@@ -274,40 +290,158 @@ func (b *clusterCopy) fetch(ctx context.Context) error {
 	return nil
 }
 
-// fetchFile writes a file: some pieces are asked for at once, and come in order.
+// begin marks the folder, and removes what an earlier run has left that is no file of this copy,
+// or grows with it: only part files stay the same from one copy to the next.
+func (b *clusterCopy) begin() error {
+	mark, err := os.OpenFile(filepath.Join(b.dir, backupMark), os.O_WRONLY|os.O_CREATE, 0o600)
+	if err == nil {
+		err = errors.Join(mark.Sync(), mark.Close())
+	}
+	if err != nil {
+		return err
+	}
+	entries, err := os.ReadDir(b.dir)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		name := e.Name()
+		if name != manifestTemp && !copyName.MatchString(name) {
+			continue
+		}
+		at := slices.IndexFunc(b.files, func(f copiedFile) bool { return f.name == name && strings.HasSuffix(name, ".part") })
+		if at < 0 {
+			err = errors.Join(err, os.Remove(filepath.Join(b.dir, name)))
+		}
+	}
+	return err
+}
+
+// fetchFile writes a file, from where an earlier run has come to: some pieces are asked for at
+// once, and come in order.
 func (b *clusterCopy) fetchFile(ctx context.Context, file int, to *os.File) error {
 	size := b.files[file].size
-	var reply resp.Reply
-	for asked, had := int64(0), int64(0); had < size; {
+	had, err := b.resume(ctx, file, to)
+	if err != nil {
+		return err
+	}
+	b.done.Add(had)
+	for asked := had; had < size; {
 		for asked < size && asked-had < copyAhead*copyPiece {
 			n := min(copyPiece, size-asked)
-			command := []string{"CLUSTER", "BACKUP", "READ", strconv.FormatInt(b.number, 10), strconv.Itoa(file), strconv.FormatInt(asked, 10), strconv.FormatInt(n, 10)}
-			if _, err := b.nc.Write(resp.AppendCommand(nil, command...)); err != nil {
-				return about(b.flags.addr, networkCause(err))
+			if err := b.askPiece(file, asked, n); err != nil {
+				return err
 			}
 			asked += n
 		}
-		if err := b.nc.SetDeadline(time.Now().Add(copyTimeout)); err != nil {
+		piece, err := b.piece(ctx, min(copyPiece, size-had))
+		if err != nil {
 			return err
 		}
-		err := reply.Read(b.r)
-		switch {
-		case ctx.Err() != nil:
-			return ctx.Err()
-		case err != nil:
-			return about(b.flags.addr, networkCause(err))
-		case reply.Type == '-':
-			return fmt.Errorf("%s: the server replied: %s", b.flags.addr, reply.Text)
-		case reply.Type != '$' || int64(len(reply.Text)) != min(copyPiece, size-had):
-			return about(b.flags.addr, fmt.Errorf("CLUSTER BACKUP: %w", resp.ErrReply))
-		}
-		if _, err := to.Write(reply.Text); err != nil {
+		if _, err := to.WriteAt(piece, had); err != nil {
 			return err
 		}
-		had += int64(len(reply.Text))
-		b.done.Add(int64(len(reply.Text)))
+		had += int64(len(piece))
+		b.done.Add(int64(len(piece)))
 	}
 	return nil
+}
+
+// A file of a copy is a sequence of frames. The header of a frame has its length, where it is, and a
+// checksum of all of it: two frames with the same header are the same.
+const (
+	frameMagic  = "blmr"
+	frameHeader = 32
+	// frameMean is how long frames have to be in the mean, so that it is worth comparing them.
+	frameMean = 4 << 10
+)
+
+// resume returns how much of a file is there as the copy has it, and cuts off the rest. It reads the
+// header of each frame from both.
+func (b *clusterCopy) resume(ctx context.Context, file int, to *os.File) (int64, error) {
+	headers, offsets, err := frameHeaders(to, b.files[file].size)
+	if err != nil {
+		return 0, err
+	}
+	same := 0
+	if last := len(offsets) - 1; last > 0 && offsets[last]/int64(last) >= frameMean {
+		if same, err = b.sameFrames(ctx, file, headers, offsets); err != nil {
+			return 0, err
+		}
+	}
+	return offsets[same], to.Truncate(offsets[same])
+}
+
+// sameFrames returns how many frames at the beginning of a file are those of the copy.
+func (b *clusterCopy) sameFrames(ctx context.Context, file int, headers [][]byte, offsets []int64) (same int, err error) {
+	differ := false
+	for asked, had := 0, 0; had < len(headers); had++ {
+		for ; asked < len(headers) && asked-had < copyAhead; asked++ {
+			if err := b.askPiece(file, offsets[asked], frameHeader); err != nil {
+				return 0, err
+			}
+		}
+		piece, err := b.piece(ctx, frameHeader)
+		if err != nil {
+			return 0, err
+		}
+		if differ = differ || !bytes.Equal(piece, headers[had]); !differ {
+			same++
+		}
+	}
+	return same, nil
+}
+
+// frameHeaders returns the headers of the whole frames of a file, up to a size, where they are, and
+// behind that where the last one ends.
+func frameHeaders(r io.ReaderAt, size int64) (headers [][]byte, offsets []int64, err error) {
+	offsets = []int64{0}
+	last := make([]byte, 1)
+	for at := int64(0); at < size; {
+		header := make([]byte, frameHeader)
+		if _, err := r.ReadAt(header, at); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			return nil, nil, err
+		}
+		next := at + frameHeader + int64(binary.LittleEndian.Uint32(header[8:]))
+		if string(header[:len(frameMagic)]) != frameMagic || next > size {
+			break
+		}
+		if _, err := r.ReadAt(last, next-1); err != nil {
+			break // it is not whole
+		}
+		headers, offsets, at = append(headers, header), append(offsets, next), next
+	}
+	return headers, offsets, nil
+}
+
+// askPiece asks for a piece of a file.
+func (b *clusterCopy) askPiece(file int, off, n int64) error {
+	command := []string{"CLUSTER", "BACKUP", "READ", strconv.FormatInt(b.number, 10), strconv.Itoa(file), strconv.FormatInt(off, 10), strconv.FormatInt(n, 10)}
+	if _, err := b.nc.Write(resp.AppendCommand(nil, command...)); err != nil {
+		return about(b.flags.addr, networkCause(err))
+	}
+	return nil
+}
+
+// piece returns the next piece that was asked for, of so many bytes. It is valid until the next.
+func (b *clusterCopy) piece(ctx context.Context, n int64) ([]byte, error) {
+	if err := b.nc.SetDeadline(time.Now().Add(copyTimeout)); err != nil {
+		return nil, err
+	}
+	err := b.reply.Read(b.r)
+	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case err != nil:
+		return nil, about(b.flags.addr, networkCause(err))
+	case b.reply.Type == '-':
+		return nil, fmt.Errorf("%s: the server replied: %s", b.flags.addr, b.reply.Text)
+	case b.reply.Type != '$' || int64(len(b.reply.Text)) != n:
+		return nil, about(b.flags.addr, fmt.Errorf("CLUSTER BACKUP: %w", resp.ErrReply))
+	}
+	return b.reply.Text, nil
 }
 
 // release has the node give the copy up. It does so by itself after a minute, too.
@@ -344,7 +478,10 @@ func (b *clusterCopy) finish(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("%s: read back: %w", b.dir, err)
 	}
-	return ctx.Err()
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return os.Remove(filepath.Join(b.dir, backupMark))
 }
 
 // syncFolder makes the names in a folder durable, where folders can be synced.
@@ -357,13 +494,42 @@ func syncFolder(dir string) error {
 	return d.Close()
 }
 
+// leave ends a copy that has failed. What has come of it stays for the next run, unless that is
+// nothing, or damaged.
+func (b *clusterCopy) leave(why error, made bool) error {
+	b.release()
+	if errors.Is(why, bloomery.ErrCorrupt) {
+		return errors.Join(why, b.clear(made))
+	}
+	if err := os.Remove(filepath.Join(b.dir, manifestName)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return errors.Join(why, err)
+	}
+	entries, err := os.ReadDir(b.dir)
+	had := int64(0)
+	for _, e := range entries {
+		if info, err := e.Info(); err == nil && strings.HasSuffix(e.Name(), ".part") {
+			had += info.Size()
+		}
+	}
+	if err != nil || had == 0 {
+		return errors.Join(why, err, b.clear(made))
+	}
+	return hinted{why, fmt.Sprintf("%s are in %s: run the command again, and it goes on from there", bytesText(uint64(had)), b.dir)}
+}
+
 // clear removes what was written, the manifest first, and the folder if it was made.
 func (b *clusterCopy) clear(made bool) error {
-	b.release()
 	names := []string{manifestName, manifestTemp}
-	for _, f := range b.files {
-		names = append(names, f.name)
+	entries, err := os.ReadDir(b.dir)
+	if err != nil {
+		return err
 	}
+	for _, e := range entries {
+		if copyName.MatchString(e.Name()) {
+			names = append(names, e.Name())
+		}
+	}
+	names = append(names, backupMark)
 	for _, name := range names {
 		if err := os.Remove(filepath.Join(b.dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err

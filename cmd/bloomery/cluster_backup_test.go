@@ -218,7 +218,108 @@ func TestClusterBackupFails(t *testing.T) {
 		t.Errorf("interrupted: %v, closed %d times", err, s.closed.Load())
 	}
 	if _, err := os.Stat(to); err == nil {
-		t.Error("interrupted: a folder is left")
+		t.Error("interrupted before anything came: a folder is left")
+	}
+}
+
+// TestClusterBackupGoesOn interrupts a backup at every piece, damages or changes what has come, and
+// runs it again: the second run reads only what is not there, and the result is the same.
+func TestClusterBackupGoesOn(t *testing.T) {
+	from := filepath.Join(t.TempDir(), "single")
+	onServer(t, from, func(nc net.Conn, r *bufio.Reader) {
+		commands := []string{"BF.RESERVE big 0.001 900000", "BF.RESERVE other 0.001 900000", "BF.ADD big item", "BF.ADD other item", "SAVE", "BF.ADD big later"}
+		if replies, err := talk(nc, r, commands...); err != nil || replies[len(replies)-1] != ":1" {
+			t.Fatalf("%q, %v", replies, err)
+		}
+	})
+	whole := int64(0)
+	var pieces, read atomic.Int64
+	s := &copyServer{t: t, dir: from, answer: func(command []string, reply []byte) []byte {
+		if len(command) > 2 && command[2] == "READ" {
+			n, _ := strconv.ParseInt(command[6], 10, 64)
+			if read.Add(n); n == copyPiece && pieces.Add(1) == 9 {
+				return nil // the connection ends
+			}
+		}
+		return reply
+	}}
+	addr := s.serve()
+	for _, name := range s.files {
+		info, err := os.Stat(filepath.Join(from, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		whole += info.Size()
+	}
+	for name, tt := range map[string]struct {
+		change func(t *testing.T, part string)
+		least  int64 // bytes that need not come again
+	}{
+		"as it was": {func(*testing.T, string) {}, 1 << 20},
+		"cut":       {func(t *testing.T, part string) { shorten(t, part, 1000) }, 512 << 10},
+		"longer":    {func(t *testing.T, part string) { shorten(t, part, -1000) }, 512 << 10},
+		"of another copy": {func(t *testing.T, part string) {
+			data, err := os.ReadFile(part)
+			if err != nil {
+				t.Fatal(err)
+			}
+			data[12] ^= 1 // the checksum of its first frame
+			if err := os.WriteFile(part, data, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}, 0},
+		"none": {func(t *testing.T, part string) {
+			if err := os.Remove(part); err != nil {
+				t.Fatal(err)
+			}
+		}, 0},
+	} {
+		to := filepath.Join(t.TempDir(), "backup")
+		pieces.Store(0)
+		code, _, errOut := call(t, "cluster", "backup", to, "--addr", addr)
+		if code == exitOK || !strings.Contains(errOut, "run the command again, and it goes on") {
+			t.Fatalf("%s: interrupted: %d, %s", name, code, errOut)
+		}
+		if code, _, _ := call(t, "serve", "--dir", to); code == exitOK {
+			t.Errorf("%s: a server starts on what is not whole", name)
+		}
+		parts, err := filepath.Glob(filepath.Join(to, "*.part"))
+		if err != nil || len(parts) == 0 {
+			t.Fatalf("%s: %v, %v", name, parts, err)
+		}
+		tt.change(t, parts[0])
+		read.Store(0)
+		if code, _, errOut := call(t, "cluster", "backup", to, "--addr", addr); code != exitOK {
+			t.Fatalf("%s: again: %d, %s", name, code, errOut)
+		}
+		if again := read.Load(); again > whole-tt.least {
+			t.Errorf("%s: %d of %d bytes were read again", name, again, whole)
+		}
+		for _, file := range s.files {
+			want, err := os.ReadFile(filepath.Join(from, file))
+			got, failed := os.ReadFile(filepath.Join(to, file))
+			if err != nil || failed != nil || !bytes.Equal(got, want) {
+				t.Errorf("%s: %s differs: %v, %v", name, file, err, failed)
+			}
+		}
+		if _, err := os.Stat(filepath.Join(to, backupMark)); err == nil {
+			t.Errorf("%s: the mark is left", name)
+		}
+		if code, _, errOut := call(t, "cluster", "backup", to, "--addr", addr); code != exitUsage || !strings.Contains(errOut, "not empty") {
+			t.Errorf("%s: over one that is whole: %d, %s", name, code, errOut)
+		}
+	}
+}
+
+// shorten cuts so many bytes off a file, or appends them.
+func shorten(t *testing.T, name string, by int64) {
+	t.Helper()
+	info, err := os.Stat(name)
+	if err == nil {
+		err = os.Truncate(name, info.Size()-by)
+	}
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 
