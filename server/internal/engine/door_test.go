@@ -49,7 +49,7 @@ var samples = map[string][]string{
 	"filter.gone":      {"FILTER.GONE p x y", "FILTER.GONE z x"},
 	"filter.grow":      {"FILTER.GROW p", "FILTER.GROW p ERROR 0.5"},
 	"filter.intersect": {"FILTER.INTERSECT new p q", "FILTER.INTERSECT p q"},
-	"filter.load":      {"FILTER.LOAD new 1 $filter", "FILTER.LOAD f 1 $filter VERSION 3", "FILTER.LOAD new 1 $filter FROM s VERSION 3"},
+	"filter.load":      {"FILTER.LOAD new 1 $filter", "FILTER.LOAD f 1 $filter VERSION 3"},
 	"filter.rebuild":   {"FILTER.REBUILD f BEGIN", "FILTER.REBUILD new BEGIN fuse8", "FILTER.REBUILD r FEED x", "FILTER.REBUILD r COMMIT", "FILTER.REBUILD r ABORT"},
 	"filter.repair":    {"FILTER.REPAIR b x", "FILTER.REPAIR f x", "FILTER.REPAIR p x"},
 	"filter.union":     {"FILTER.UNION new p q", "FILTER.UNION q p"},
