@@ -52,7 +52,7 @@ func main() {
 	flag.StringVar(&o.root, "root", "..", "the repository")
 	flag.StringVar(&o.torture, "torture", "docs/evidence/torture.md", "report of make torture, a `file` of the repository")
 	flag.BoolVar(&o.spread, "spread", false, "measure six nodes whose contents are spread instead, and print a table")
-	flag.BoolVar(&o.large, "large", false, "fill filters that are larger than a node with -keys of their keys instead, and print a table")
+	flag.BoolVar(&o.large, "large", false, "fill a filter that is larger than a node with -keys of its keys instead, and print a table")
 	flag.Parse()
 	if err := run(o); err != nil {
 		fmt.Fprintln(os.Stderr, "cluster:", err)
