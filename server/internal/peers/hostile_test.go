@@ -470,7 +470,7 @@ func TestPeerDoesNotRead(t *testing.T) {
 	line := (*a.links.Load())[2].line.Load()
 	body := make([]byte, MaxBody)
 	unsent, unknown := 0, 0
-	for range 200 {
+	for unsent < 20 && unknown <= classSlots { // long before the silence is noticed
 		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Millisecond)
 		_, err := a.Ask(ctx, 2, Question{Body: body}, nil)
 		cancel()
@@ -486,7 +486,7 @@ func TestPeerDoesNotRead(t *testing.T) {
 	line.mu.Lock()
 	waits := len(line.out)
 	line.mu.Unlock()
-	if most := classSlots * slotBytes; waits > most || unknown > classSlots || unsent == 0 {
+	if most := classSlots * slotBytes; waits > most || unknown > classSlots {
 		t.Errorf("%d bytes wait, of %d; %d unsent, %d unknown", waits, most, unsent, unknown)
 	}
 	waiting := make(chan error)
