@@ -3,8 +3,11 @@ package bundle
 // What calls on items cost in a transaction.
 
 import (
+	"github.com/bloomery/bloomery/server/internal/answer"
+	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/health"
+	"github.com/bloomery/bloomery/server/internal/store"
 )
 
 // Cost implements engine.Bundled. Options among the arguments count as items.
@@ -58,5 +61,16 @@ func (k *OnSketch) Cost(x *engine.Costs, c *engine.Call) {
 	}
 	if k.Tries != nil {
 		x.Try(key, k.Tries(c.Args[2:]))
+	}
+}
+
+// CostOfChunk counts a piece of a dump of a kind, and what a header makes.
+func CostOfChunk(kind catalog.Kind) func(*engine.Costs, *engine.Call) {
+	return func(x *engine.Costs, c *engine.Call) {
+		x.Bytes(len(c.Args[3]))
+		x.Visit(c.Args[1])
+		if position, ok := answer.ParseInt(c.Args[2]); ok && position == 1 {
+			x.Make(c.Args[1], store.FromDump(kind, nil, c.Args[3]))
+		}
 	}
 }

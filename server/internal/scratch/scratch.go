@@ -67,42 +67,26 @@ func (m *Memory) Reuse() {
 }
 
 // Bools returns n booleans that stay valid until Reset.
-func (m *Memory) Bools(n int) []bool {
-	if cap(m.bools)-len(m.bools) < n {
-		m.bools = make([]bool, 0, max(n, least))
-	}
-	at := len(m.bools)
-	m.bools = m.bools[:at+n]
-	return m.bools[at : at+n : at+n]
-}
+func (m *Memory) Bools(n int) []bool { return room(&m.bools, n, least) }
 
 // Codes returns n codes that stay valid until Reset.
-func (m *Memory) Codes(n int) []int8 {
-	if cap(m.codes)-len(m.codes) < n {
-		m.codes = make([]int8, 0, max(n, least))
-	}
-	at := len(m.codes)
-	m.codes = m.codes[:at+n]
-	return m.codes[at : at+n : at+n]
-}
+func (m *Memory) Codes(n int) []int8 { return room(&m.codes, n, least) }
 
 // Counts returns room for n counts. It is the caller's until its records are
 // answered.
-func (m *Memory) Counts(n int) []uint32 {
-	if cap(m.counts)-len(m.counts) < n {
-		m.counts = make([]uint32, 0, max(n, least))
-	}
-	at := len(m.counts)
-	m.counts = m.counts[:at+n]
-	return m.counts[at : at : at+n]
-}
+func (m *Memory) Counts(n int) []uint32 { return room(&m.counts, n, least)[:0] }
 
 // Elems returns n replies that stay valid until Reset.
 func (m *Memory) Elems(n int) []answer.Reply {
-	if cap(m.elems)-len(m.elems) < n {
-		m.elems = make([]answer.Reply, 0, max(n, 64, min(2*cap(m.elems), maxKept)))
+	return room(&m.elems, n, max(64, min(2*cap(m.elems), maxKept)))
+}
+
+// room takes n elements of s. Where there are too few, s becomes new ones, at least so many.
+func room[T any](s *[]T, n, least int) []T {
+	if cap(*s)-len(*s) < n {
+		*s = make([]T, 0, max(n, least))
 	}
-	at := len(m.elems)
-	m.elems = m.elems[:at+n]
-	return m.elems[at : at+n : at+n]
+	at := len(*s)
+	*s = (*s)[:at+n]
+	return (*s)[at : at+n : at+n]
 }

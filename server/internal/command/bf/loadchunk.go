@@ -5,6 +5,7 @@ import (
 
 	"github.com/bloomery/bloomery/internal/redisbloom"
 	"github.com/bloomery/bloomery/server/internal/answer"
+	"github.com/bloomery/bloomery/server/internal/bundle"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/store"
@@ -17,7 +18,7 @@ var loadChunk = engine.Command{
 	Categories: []string{"write", "bloom", "delete"}, Group: traits.GroupBloom, Since: "1.0.0",
 	Syntax: "key iterator data", Complexity: "O(n), n being the number of bytes",
 	Summary: "Stores one piece that BF.SCANDUMP returned.",
-	Cost:    costOfLoadChunk,
+	Cost:    bundle.CostOfChunk(catalog.Bloom),
 	Prepare: prepareLoadChunk, Reply: replyLoadChunk,
 	Lands: engine.Landing(1),
 }
@@ -59,14 +60,5 @@ func replyLoadChunk(c *engine.Call, res *store.Result) {
 		c.Fail(textBadChunk)
 	default:
 		c.Fail(textBadData)
-	}
-}
-
-// costOfLoadChunk counts a piece, and what a header makes.
-func costOfLoadChunk(x *engine.Costs, c *engine.Call) {
-	x.Bytes(len(c.Args[3]))
-	x.Visit(c.Args[1])
-	if position, ok := answer.ParseInt(c.Args[2]); ok && position == 1 {
-		x.Make(c.Args[1], store.FromDump(catalog.Bloom, nil, c.Args[3]))
 	}
 }

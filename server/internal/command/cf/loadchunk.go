@@ -18,7 +18,7 @@ var loadChunk = engine.Command{
 	Categories: []string{"write", "cuckoo", "delete"}, Group: traits.GroupCuckoo, Since: "1.0.0",
 	Syntax: "key iterator data", Complexity: "O(n), n being the number of bytes",
 	Summary: "Stores one piece that CF.SCANDUMP returned.",
-	Cost:    costOfLoadChunk,
+	Cost:    bundle.CostOfChunk(catalog.Cuckoo),
 	Prepare: prepareLoadChunk, Reply: replyLoadChunk,
 	Lands: engine.Landing(1),
 }
@@ -69,14 +69,5 @@ func replyLoadChunk(c *engine.Call, res *store.Result) {
 		c.Fail(textCreate)
 	default:
 		c.Fail(textChunk)
-	}
-}
-
-// costOfLoadChunk counts a piece, and what a header makes.
-func costOfLoadChunk(x *engine.Costs, c *engine.Call) {
-	x.Bytes(len(c.Args[3]))
-	x.Visit(c.Args[1])
-	if position, ok := answer.ParseInt(c.Args[2]); ok && position == 1 {
-		x.Make(c.Args[1], store.FromDump(catalog.Cuckoo, nil, c.Args[3]))
 	}
 }
