@@ -46,7 +46,7 @@ var long = []struct {
 		"FILTER.SIMILAR s0 s1", 4},
 	{"FILTER.HEALTH", many, "FILTER.HEALTH COUNT 300", 4},
 	{"FILTER.LIST", many, "FILTER.LIST SORT probed", 4},
-	{"FILTER.LIST of few", parts, "FILTER.LIST SORT items", 5},
+	{"FILTER.LIST of few", parts, "FILTER.LIST SORT items", 3},
 	{"FILTER.DENSITY", parts, "FILTER.DENSITY s0 64", 16},
 	{"FILTER.DUMP", parts, "FILTER.DUMP s0 0", 1},
 	{"DUMP of parts", parts, "DUMP s0", 17},
