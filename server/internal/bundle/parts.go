@@ -115,24 +115,31 @@ func writeParts(t engine.Turn, c *engine.Call, entry *catalog.Entry, v *scratch.
 	r := &m.Routes
 	r.Sort(m.Hashes[first:first+n], logOf(entry))
 	ops := partOps(t, c, entry, r)
-	secondParts(m, ops, first, n)
+	secondParts(t, entry, ops, first, n)
 	for rest := ops; len(rest) > 0; c.Rooms++ {
 		t.Apply(rest)
-		var again []*door.Op
+		var again, late []*door.Op // of neither, anything was done
 		for _, op := range rest {
 			switch err := op.Result.Err; {
 			case op.Err != nil:
 				c.Answer(t.Unsettled(op.Err))
 				return
 			case errors.Is(err, store.ErrRetry):
-				return
+				late = append(late, op)
 			case errors.Is(err, store.ErrRoom) && c.Rooms < maxRooms:
-				again = append(again, op) // nothing of it was done
+				again = append(again, op)
 			}
 		}
-		rest = again
+		if len(late) > 0 && !rehash(t, c, entry, late, first, c.Items[v.Done:v.Done+n]) {
+			return
+		}
+		rest = append(again, late...)
 	}
 	c.Rooms = 0
+	if failed := mirrored(t, ops...); failed.Kind != answer.None {
+		c.Answer(failed)
+		return
+	}
 	for i, at := range r.Place {
 		v.Found[v.Done+i] = r.Bools[at]
 	}

@@ -155,9 +155,15 @@ func (f *OnFilter) writePiece(t engine.Turn, c *engine.Call, entry *catalog.Entr
 		res.Bools = v.Found[v.Done : v.Done+n]
 	}
 	t.Apply([]*door.Op{&op.Op})
-	switch {
-	case op.Err != nil:
+	if op.Err != nil {
 		c.Answer(t.Unsettled(op.Err))
+		return
+	}
+	if failed := mirrored(t, &op.Op); failed.Kind != answer.None {
+		c.Answer(failed)
+		return
+	}
+	switch {
 	case errors.Is(res.Err, store.ErrRetry):
 	case f.Write.Codes && res.Done == len(res.Codes):
 		v.Done += res.Done // an item without room does not stop the others

@@ -83,8 +83,11 @@ func record(t engine.Turn, c *engine.Call, entry *catalog.Entry, p *store.Part, 
 	}
 	items := f.Write.Body(&op.Scratch, terms)
 	f.Family.Fill(m, items, first, n)
-	if o, ok := items.(*store.FilterAdd); ok && m.Shadow != nil {
-		o.Shadow, o.Second = m.Shadow.Entry.ID, m.Seconds[first:first+n]
+	if o, ok := items.(*store.FilterAdd); ok {
+		if m.Shadow != nil {
+			o.Shadow, o.Second = m.Shadow.Entry.ID, m.Seconds[first:first+n]
+		}
+		o.Known = t.Context().Contents().LastRebuild(entry.ID, p, m.Shadow)
 	}
 	r.ID, r.Index, r.Body = entry.ID, 0, items
 	op.Part, op.Admit, op.Err, op.Settled, op.Cost = p, nil, nil, false, 0
@@ -105,10 +108,16 @@ func (f *OnFilter) reply(c *engine.Call, res *store.Result) {
 // is gone.
 func (f *OnFilter) Settled(t engine.Turn, v engine.Span) {
 	calls, res := v.Calls, &v.Op.Result
+	failed := answer.Reply{}
+	if v.Op.Err != nil {
+		failed = t.Unsettled(v.Op.Err)
+	} else {
+		failed = mirrored(t, &v.Op.Op)
+	}
 	switch {
-	case v.Op.Err != nil:
+	case failed.Kind != answer.None:
 		for i := range calls {
-			calls[i].Answer(t.Unsettled(v.Op.Err))
+			calls[i].Answer(failed)
 		}
 	case errors.Is(res.Err, store.ErrRetry):
 	case len(calls) == 1 && lacksRoom(&calls[0], res):

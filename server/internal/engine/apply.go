@@ -4,6 +4,7 @@ package engine
 
 import (
 	"github.com/bloomery/bloomery/server/internal/answer"
+	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/staging"
 	"github.com/bloomery/bloomery/server/internal/store"
@@ -43,6 +44,15 @@ func (x Contents) ApplyAll(ops []*door.Op) (answer.Reply, error) {
 		}
 	}
 	return answer.Reply{}, nil
+}
+
+// ApplyParts is ApplyAll for the same record of every part of a filter.
+func (x Contents) ApplyParts(entry *catalog.Entry, b store.Body) (answer.Reply, error) {
+	var ops []*door.Op
+	for i, p := range store.Parts(entry) {
+		ops = append(ops, &door.Op{Part: p, Record: store.Record{ID: entry.ID, Index: uint32(i), Body: b}})
+	}
+	return x.ApplyAll(ops)
 }
 
 // apply puts ops in order and waits for them outside the gate; inside, if others can see

@@ -76,9 +76,6 @@ func TestNoReplyHidesALostQuorum(t *testing.T) {
 			return
 		}
 		for _, line := range samples[c.FullName()] {
-			if c.FullName() == "filter.rebuild" {
-				continue // a cluster cannot do it
-			}
 			synctest.Test(t, func(t *testing.T) {
 				log := memlog.New(1, memlog.Faults{Answer: time.Second})
 				b, d, _ := newNode(t, log)
@@ -190,7 +187,7 @@ func TestOthersLackRoom(t *testing.T) {
 		}
 		refused := 0
 		engine.NewTable(command.All()).Walk(func(c *engine.Command) {
-			if c.Flags&(traits.Write|traits.Wrote) == 0 || c.FullName() == "filter.rebuild" { // a cluster cannot do it
+			if c.Flags&(traits.Write|traits.Wrote) == 0 {
 				return
 			}
 			for _, line := range samples[c.FullName()] {

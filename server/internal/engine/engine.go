@@ -137,7 +137,7 @@ func New(c Config) *Engine {
 		e.Settings = session.NewSettings(session.RedisBloomDefaults(), "")
 	}
 	e.shared, _ = c.Door.(door.Shared)
-	e.can = status.Abilities{Cluster: e.shared != nil, Hidden: c.Plain, Disk: c.Keeper != nil && c.Keeper.Status().Kept, Keys: c.State}
+	e.can = status.Abilities{Cluster: e.shared != nil, Hidden: c.Plain, Disk: c.Keeper != nil && c.Keeper.Status().Kept, Keys: c.State, Shadows: c.State}
 	e.notes.Counters = session.NewCounters(e.table.count)
 	e.Users = session.NewUsers(e.table.rules, e.Settings.Password(), c.Users)
 	e.runID = newRunID()

@@ -3,7 +3,6 @@ package engine
 // The way of a command: look up, permit, gather, prepare, order, settle, reply.
 
 import (
-	"strings"
 	"time"
 
 	"github.com/bloomery/bloomery/server/internal/answer"
@@ -276,9 +275,6 @@ func (e *Engine) allow(s *Session, c *Call, cmd *Command) bool {
 	}
 	if u := s.Rights(); (!u.All() && u != s.cleared || e.Users.Guest(&s.Client)) && !e.permitted(s, c, u) {
 		return false
-	}
-	if cmd.Flags&traits.NoCluster != 0 && e.can.Cluster {
-		return e.reject(s, c, answer.Fail("ERR "+strings.ToUpper(cmd.Name)+" is not possible in a cluster: it needs records of several filters in one order"))
 	}
 	if cmd.Flags&traits.DenyOOM != 0 && e.Budget.Full() {
 		return e.reject(s, c, answer.Fail(answer.TextOOM))

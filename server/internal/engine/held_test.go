@@ -97,7 +97,7 @@ func TestWritesWhereContentsAreSpread(t *testing.T) {
 	engine.NewTable(command.All()).Walk(func(c *engine.Command) {
 		for _, line := range samples[c.FullName()] {
 			if c.FullName() == "filter.rebuild" {
-				continue // a cluster cannot do it
+				continue // it is refused where contents are spread
 			}
 			synctest.Test(t, func(t *testing.T) {
 				var got [2]string

@@ -4,7 +4,9 @@ package engine
 
 import (
 	"github.com/bloomery/bloomery/hashing"
+	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/refusal"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
@@ -17,6 +19,48 @@ func (x Contents) Forgets(entry *catalog.Entry) string { return x.e.state.Forget
 
 // ShadowNamed returns the shadow that will make a name, nil if there is none.
 func (x Contents) ShadowNamed(name []byte) *store.Shadow { return x.e.state.ShadowNamed(name) }
+
+// Shared reports whether other machines write, too.
+func (x Contents) Shared() bool { return x.e.shared != nil }
+
+// LastRebuild returns the number of the last rebuild of a filter that a record of p may say it
+// knew: see [store.State.Known]. Without a cluster it is 0.
+func (x Contents) LastRebuild(id uint64, p *store.Part, sh *store.Shadow) uint64 {
+	if x.e.shared == nil {
+		return 0
+	}
+	return x.e.state.Known(id, p, sh)
+}
+
+// ShadowBy returns a shadow by its own id, nil if it is over.
+func (x Contents) ShadowBy(id uint64) *store.Shadow { return x.e.state.ShadowByID(id) }
+
+// ByID returns the filter of an id, nil if it is gone.
+func (x Contents) ByID(id uint64) *catalog.Entry { return x.e.state.Names.ByID(id) }
+
+// Committing notes that a commit of a static kind is run here.
+func (x Contents) Committing(sh *store.Shadow) (done func()) {
+	return x.e.state.Committing(sh.Entry.ID)
+}
+
+// CatchUp returns when this machine has what any other has acknowledged of a filter. The
+// reply is None if it has.
+func (x Contents) CatchUp(entry *catalog.Entry) answer.Reply {
+	seen := map[int]bool{}
+	for i := range store.Parts(entry) {
+		lane := x.e.shared.LaneOf(entry.ID, uint32(i))
+		if seen[lane] {
+			continue
+		}
+		seen[lane] = true
+		x.e.leave(x.s)
+		x.e.waits(x.s, "wait for others")
+		if err := x.e.shared.Fresh(entry.ID, uint32(i)); err != nil {
+			return refusal.Read(x.e.shared, err)
+		}
+	}
+	return answer.Reply{}
+}
 
 // Build builds the filters of a shadow of a static kind that a commit has sealed. It
 // takes long.

@@ -215,7 +215,7 @@ func TestNoReplyHidesALossInACluster(t *testing.T) {
 					}
 					codes := []string{code}
 					if refusedInCluster[c.FullName()] {
-						codes = []string{"-ERR "}
+						codes = append(codes, "-ERR ") // what stands before it was refused
 					}
 					check(b.do(words(line, values)...), codes...)
 					b.line("MULTI")
@@ -235,7 +235,7 @@ func TestNoReplyHidesALossInACluster(t *testing.T) {
 	})
 }
 
-// refusedInCluster are the commands that a cluster does not take.
+// refusedInCluster are the commands that the door of these tests does not take: it has no roster.
 var refusedInCluster = map[string]bool{"filter.rebuild": true}
 
 // TestClusterTakesNoLongRecords sends values that are too long for one message.

@@ -3,6 +3,7 @@ package staging
 // Items that are fed to a shadow.
 
 import (
+	"errors"
 	"sync"
 
 	"github.com/bloomery/bloomery/server/internal/answer"
@@ -43,8 +44,12 @@ func (a Area) Feed(sh *store.Shadow, items [][]byte) (done int, failed answer.Re
 		n := min(len(items), feedPiece)
 		h.HashKeys(f.hashes[:n], items[:n])
 		f.sorted.Sort(f.hashes[:n], uint(sh.Plan().Parts))
-		f.fill(sh, a.admit)
-		if failed, err := a.run.ApplyAll(f.ops); failed.Kind != answer.None || err != nil {
+		f.fill(sh, a.admit, a.run.Shared())
+		failed, err := a.run.ApplyAll(f.ops)
+		for try := 1; try < feedTries && failed.Kind == answer.None && errors.Is(err, store.ErrRoom) && f.lacking(); try++ {
+			failed, err = a.run.ApplyAll(f.ops)
+		}
+		if failed.Kind != answer.None || err != nil {
 			return done, failed, err
 		}
 		items, done = items[n:], done+n
@@ -52,14 +57,34 @@ func (a Area) Feed(sh *store.Shadow, items [][]byte) (done int, failed answer.Re
 	return done, answer.Reply{}, nil
 }
 
+// feedTries is how often a piece is fed that lacks room: other machines of a cluster may have
+// taken what there was when it was prepared.
+const feedTries = 3
+
+// lacking leaves the ops that lacked room, of which nothing was done. It reports whether
+// all others have succeeded.
+func (f *feed) lacking() bool {
+	rest := f.ops[:0]
+	for _, op := range f.ops {
+		switch {
+		case errors.Is(op.Result.Err, store.ErrRoom):
+			rest = append(rest, op)
+		case op.Result.Err != nil:
+			return false
+		}
+	}
+	f.ops = rest
+	return true
+}
+
 // fill makes an op for every part of a shadow that has items.
-func (f *feed) fill(sh *store.Shadow, admit door.Admitter) {
+func (f *feed) fill(sh *store.Shadow, admit door.Admitter, shared bool) {
 	used := f.sorted.Used
 	f.ops, f.made = routes.Resize(f.ops, len(used)), routes.Resize(f.made, len(used))
 	for i, part := range used {
 		from, to := f.sorted.Of(int(part))
 		m := &f.made[i]
-		m.body = store.ShadowFeed{Hashes: f.sorted.Hashes[from:to]}
+		m.body = store.ShadowFeed{Hashes: f.sorted.Hashes[from:to], Shared: shared, Ended: sh.Ended()}
 		m.op = door.Op{
 			Part: store.PartAt(sh.Entry, uint32(part)), Admit: admit,
 			Record: store.Record{ID: sh.Entry.ID, Index: uint32(part), Body: &m.body},

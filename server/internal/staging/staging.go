@@ -35,6 +35,8 @@ type Run interface {
 	Unhold(n int)
 	// Milliseconds returns the time, since 1970.
 	Milliseconds() int64
+	// Shared reports whether other machines write, too.
+	Shared() bool
 	// Level returns the level of the records that are allowed.
 	Level() uint64
 }

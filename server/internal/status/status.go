@@ -16,6 +16,13 @@ type Abilities struct {
 	// Keys are the secret keys that filters may hash with, as they are when it is asked;
 	// nil means that there are none.
 	Keys Keyring
+	// Shadows says whether a cluster can rebuild filters at present; nil means that it cannot.
+	Shadows Rebuilder
+}
+
+// Rebuilder is a cluster that may be able to rebuild filters.
+type Rebuilder interface {
+	CanRebuild() bool
 }
 
 // Keyring is the secret keys that a server has.
@@ -43,9 +50,8 @@ func (a Abilities) Mode() string {
 	return "standalone"
 }
 
-// Rebuilds reports whether filters can be rebuilt: that takes records of several filters
-// in one order.
-func (a Abilities) Rebuilds() bool { return !a.Cluster }
+// Rebuilds reports whether filters can be rebuilt.
+func (a Abilities) Rebuilds() bool { return !a.Cluster || a.Shadows != nil && a.Shadows.CanRebuild() }
 
 // Server is what is known of the process and its connections.
 type Server struct {

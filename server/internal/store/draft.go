@@ -31,6 +31,9 @@ type draft struct {
 	chunks  [][]uint64
 	hashes  uint64 // in chunks
 	enlarge uint64 // bytes of chunks
+
+	sealed   uint64    // the attempt that has sealed it, 0 for none: see RebuildSeal
+	building *building // what it becomes, nil if it is not sealed, or was sealed before the start
 }
 
 var _ Contents = (*draft)(nil)
@@ -107,11 +110,7 @@ func (d *draft) growth(n int) uint64 {
 // put adds hashes.
 func (d *draft) put(hashes []uint64, room uint64, res *Result) (grown int64) {
 	if d.inner != nil {
-		if most, _ := d.inner.Growth(len(hashes)); most > room {
-			res.Err = ErrRoom
-			return 0
-		}
-		return d.inner.add(hashes, room, res)
+		return d.inner.put(hashes, room, res)
 	}
 	res.sized(len(hashes))
 	clear(res.Bools)
@@ -137,6 +136,15 @@ func (d *draft) put(hashes []uint64, room uint64, res *Result) (grown int64) {
 	return int64(need)
 }
 
+// put is add for a filter that is a shadow, or was one.
+func (c *filter) put(hashes []uint64, room uint64, res *Result) (grown int64) {
+	if most, _ := c.Growth(len(hashes)); most > room {
+		res.Err = ErrRoom
+		return 0
+	}
+	return c.add(hashes, room, res)
+}
+
 // all returns a copy of the hashes of a static kind.
 func (d *draft) all() []uint64 {
 	list := make([]uint64, 0, d.hashes)
@@ -151,6 +159,7 @@ func (d *draft) Release() {
 		d.inner.Release()
 	}
 	d.chunks, d.hashes, d.enlarge = nil, 0, 0
+	d.unseal()
 }
 
 // AppendHeader appends the plan and what is to be known of the rebuild.
@@ -211,14 +220,19 @@ func (d *draft) freeze(made uint32) (Frozen, error) {
 			return newFrozenFork(d.appendInfo(append(appendAge(nil, &d.plan.Plan, made), formDraft)), g.Fork()), nil
 		}
 	}
-	b := append(appendAge(make([]byte, 0, d.Bytes()+4096), &d.plan.Plan, made), formDraft)
+	b := appendAge(make([]byte, 0, d.Bytes()+4096), &d.plan.Plan, made)
+	if d.sealed == 0 {
+		b = append(b, formDraft)
+	} else {
+		b = binary.AppendUvarint(append(b, formSealed), d.sealed)
+	}
 	data, err := d.appendKeys(d.appendInfo(b))
 	return &frozenFilter{data: data}, err
 }
 
 // redraft reads what freeze has written behind the form.
-func (s *State) redraft(p Plan, in *decoder) (Contents, error) {
-	d := &draft{main: in.uvarint(), fed: in.uvarint(), added: in.uvarint(), missed: in.uvarint(), limit: in.uvarint()}
+func (s *State) redraft(p Plan, sealed uint64, in *decoder) (Contents, error) {
+	d := &draft{sealed: sealed, main: in.uvarint(), fed: in.uvarint(), added: in.uvarint(), missed: in.uvarint(), limit: in.uvarint()}
 	d.rate = math.Float64frombits(in.uvarint())
 	d.name = string(in.bytes())
 	flags := in.byte()

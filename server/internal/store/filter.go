@@ -6,6 +6,7 @@ import (
 	"encoding"
 	"errors"
 	"fmt"
+	"math"
 	"sync/atomic"
 
 	"github.com/bloomery/bloomery"
@@ -213,11 +214,28 @@ type FilterAdd struct {
 	Second     []uint64
 	Shadow     uint64
 	SecondRoom uint64
+
+	// Known is the last rebuild of the filter that the node of a cluster knew which has
+	// prepared the record, 0 for none: see State.Known.
+	Known uint64
 }
 
-func (*FilterAdd) op() Op { return OpFilterAdd }
+// unread is Known of a record that is about to be read.
+const unread = math.MaxUint64
+
+func (o *FilterAdd) op() Op {
+	if o.Known != 0 {
+		return OpFilterAddKnown
+	}
+	return OpFilterAdd
+}
+
 func (o *FilterAdd) fields(c coder, r *Record) coder {
-	return c.target(r).room(&o.Room).hashes(&o.Hashes)
+	if c = c.target(r).room(&o.Room).hashes(&o.Hashes); o.Known != 0 {
+		c = c.uvarint(&o.Known)
+		c.bad = c.bad || o.Known == 0
+	}
+	return c
 }
 
 // Len implements Items.
@@ -231,6 +249,10 @@ func (o *FilterAdd) Hold(_ []redisbloom.Digest, hashes []uint64) { o.Hashes = ha
 
 func (o *FilterAdd) change(s *State, p *Part, r *Record, res *Result) (grown int64) {
 	c := p.contents.(*filter)
+	if s.late(c, o.Known) {
+		res.Err = ErrRetry
+		return 0
+	}
 	if grown = c.add(o.Hashes, o.Room, res); res.All {
 		p.measure() // inserts may have made it slower
 	}
@@ -450,7 +472,11 @@ func (s *State) become(c, fresh *filter) {
 	before := c.Bytes()
 	c.Release()
 	c.f, c.own, c.news, c.aside = fresh.f, fresh.own, fresh.news, fresh.aside
+	mark := c.plan.Load().mark
 	c.plan.Store(fresh.plan.Load())
+	if mark != fresh.plan.Load().mark {
+		c.mark(mark)
+	}
 	s.bytes.Add(int64(c.Bytes()) - int64(before))
 }
 

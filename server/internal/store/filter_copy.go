@@ -25,6 +25,8 @@ const (
 	formDraft   = 2 // a part of a shadow
 	formAwaited = 3 // kind and hash of a filter, and what formLoading has
 	formAside   = 4 // an encoding, and what the filter keeps aside
+	formMarked  = 5 // the mark of a rebuild, and what formWhole or formAside have
+	formSealed  = 6 // the seal of an attempt, and what formDraft has
 )
 
 // ErrFrozen means that somebody is copying the contents already: that is over soon.
@@ -51,7 +53,7 @@ func (c *filter) Freeze() (Frozen, error) { return c.freeze(0) }
 // not be, and is forked.
 func (c *filter) freeze(made uint32) (Frozen, error) {
 	if g, ok := c.f.(*quotient.Growing); ok {
-		return newFrozenFork(append(appendAge(nil, &c.plan.Load().Plan, made), formWhole), g.Fork()), nil
+		return newFrozenFork(c.appendForm(nil, made), g.Fork()), nil
 	}
 	z := &frozenFilter{}
 	// What is not the array is little: the sum is an estimate from above for
@@ -65,17 +67,26 @@ func (c *filter) freeze(made uint32) (Frozen, error) {
 		}
 		z.mapped, buf = b, b[:0]
 	}
-	form := byte(formWhole)
-	if c.aside != nil {
-		form = formAside
-	}
-	data, err := c.encode(append(appendAge(buf, &c.plan.Load().Plan, made), form))
+	data, err := c.encode(c.appendForm(buf, made))
 	if err != nil {
 		_ = z.Close()
 		return nil, err
 	}
 	z.data = data
 	return z, nil
+}
+
+// appendForm appends what stands before the encoding.
+func (c *filter) appendForm(b []byte, made uint32) []byte {
+	plan := c.plan.Load()
+	b = appendAge(b, &plan.Plan, made)
+	switch {
+	case plan.mark != 0:
+		return binary.AppendUvarint(append(b, formMarked), plan.mark)
+	case c.aside != nil:
+		return append(b, formAside)
+	}
+	return append(b, formWhole)
 }
 
 func appendAge(b []byte, p *Plan, made uint32) []byte {
@@ -165,8 +176,20 @@ func (l *filterLoader) Done() (Contents, error) {
 		if as, err = l.state.readHash(p, &d); err == nil {
 			c, err = l.state.reload(p, as, &d)
 		}
+	case formMarked:
+		mark := d.uvarint()
+		if d.bad || mark == 0 {
+			return nil, corrupt("mark of a filter")
+		}
+		var f *filter
+		if f, err = l.state.openContents(p, d.rest); err == nil {
+			f.mark(mark)
+			c = f
+		}
 	case formDraft:
-		c, err = l.state.redraft(p, &d)
+		c, err = l.state.redraft(p, 0, &d)
+	case formSealed:
+		c, err = l.state.redraft(p, d.uvarint(), &d)
 	default:
 		err = fmt.Errorf("store: load: %w: form %d: a later release is needed", bloomery.ErrVersion, form)
 	}

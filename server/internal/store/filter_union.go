@@ -39,15 +39,31 @@ func (c *filter) array() []byte {
 type FilterUnion struct {
 	Offset int64 // in the array, or WholeUnion
 	Data   []byte
+	Known  uint64 // see FilterAdd
 }
 
-func (*FilterUnion) op() Op { return OpFilterUnion }
+func (o *FilterUnion) op() Op {
+	if o.Known != 0 {
+		return OpFilterUnionKnown
+	}
+	return OpFilterUnion
+}
+
 func (o *FilterUnion) fields(c coder, r *Record) coder {
-	return c.target(r).bytes(&o.Data).varint(&o.Offset)
+	if c = c.target(r).bytes(&o.Data).varint(&o.Offset); o.Known != 0 {
+		c = c.uvarint(&o.Known)
+		c.bad = c.bad || o.Known == 0
+	}
+	return c
 }
 
-func (o *FilterUnion) change(_ *State, p *Part, _ *Record, res *Result) int64 {
-	p.contents.(*filter).union(o, res)
+func (o *FilterUnion) change(s *State, p *Part, _ *Record, res *Result) int64 {
+	c := p.contents.(*filter)
+	if s.late(c, o.Known) {
+		res.Err = ErrRebuilding
+		return 0
+	}
+	c.union(o, res)
 	return 0
 }
 

@@ -29,7 +29,12 @@ func (s *State) noteWindow(e *catalog.Entry) {
 	if p == nil || e.Kind != catalog.Filter || p.Void() {
 		return
 	}
-	if p.asked().Generation == 0 {
+	s.passTime(e, p.asked())
+}
+
+// passTime remembers an entry if its plan is that of a window.
+func (s *State) passTime(e *catalog.Entry, plan *Plan) {
+	if plan.Generation == 0 {
 		return
 	}
 	s.windows.mu.Lock()

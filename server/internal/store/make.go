@@ -346,7 +346,7 @@ func (o *Reveal) apply(s *State, r *Record, res *Result) {
 // them. The caller holds the catalogue's lock.
 func (s *State) DropStaged() {
 	for _, e := range s.Names.Unnamed() {
-		if sh := s.shadowAt(e.ID); sh != nil && (sh.Main == 0 || s.Names.ByID(sh.Main) != nil) {
+		if sh := s.ShadowByID(e.ID); sh != nil && (sh.Main == 0 || s.Names.ByID(sh.Main) != nil) {
 			sh.sealed.Store(0) // a commit that had begun is given up
 			continue
 		}

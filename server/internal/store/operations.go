@@ -101,6 +101,9 @@ const (
 	OpFilterSource  Op = 123 // bytes of a version of a source
 	OpFilterGone    Op = 122 // count hashes of items that are deleted, which the filter keeps
 
+	OpFilterAddKnown   Op = 94 // as OpFilterAdd, of a node that knew of a rebuild
+	OpFilterUnionKnown Op = 95 // the same of OpFilterUnion
+
 	// In shadow.go, shadow_add.go.
 
 	OpShadow       Op = 114 // open a shadow
@@ -110,6 +113,16 @@ const (
 	OpShadowAdd    Op = 118 // the same, for those that were added to the filter
 	OpShadowBreak  Op = 119 // mark it as one that lacks items
 	OpShadowMissed Op = 120 // count items that were deleted from the filter alone
+
+	// In rebuild.go, for clusters.
+
+	OpFilterMark  Op = 96  // have records prepared again that did not know of a rebuild
+	OpRebuildFeed Op = 97  // as OpShadowFeed
+	OpRebuildAdd  Op = 98  // as OpShadowAdd
+	OpRebuildOpen Op = 124 // as OpShadow
+	OpRebuildStep Op = 125 // say how far a rebuild is
+	OpRebuildSwap Op = 126 // give the shadow the name of its filter
+	OpRebuildSeal Op = 127 // fix the items of a part of it
 
 	// In roster.go.
 
@@ -270,7 +283,17 @@ var operations = [256]operation{
 	OpShadowFeed:   {"shadow feed", ofPart, firstLevel, never, growth, func() Body { return new(ShadowFeed) }, is[*draft]},
 	OpShadowAdd:    {"shadow add", ofPart, firstLevel, never, growth, func() Body { return new(ShadowAdd) }, is[*draft]},
 	OpShadowBreak:  {"shadow break", ofPart, firstLevel, never, nothing, func() Body { return new(ShadowBreak) }, is[*draft]},
-	OpShadowMissed: {"shadow missed", ofPart, firstLevel, never, nothing, func() Body { return new(ShadowMissed) }, is[*draft]},
+	OpShadowMissed: {"shadow missed", ofPart, LevelRebuilds, always, nothing, func() Body { return new(ShadowMissed) }, isShadow},
+
+	OpFilterAddKnown:   {"filter add known", ofPart, LevelRebuilds, always, growth, func() Body { return &FilterAdd{Known: unread} }, is[*filter]},
+	OpFilterUnionKnown: {"filter union known", ofPart, LevelRebuilds, always, nothing, func() Body { return &FilterUnion{Known: unread} }, is[*filter]},
+	OpFilterMark:       {"filter mark", ofPart, LevelRebuilds, always, nothing, func() Body { return new(FilterMark) }, is[*filter]},
+	OpRebuildFeed:      {"rebuild feed", ofPart, LevelRebuilds, always, growth, func() Body { return &ShadowFeed{Shared: true} }, isShadow},
+	OpRebuildAdd:       {"rebuild add", ofPart, LevelRebuilds, always, growth, func() Body { return &ShadowAdd{Shared: true} }, isShadow},
+	OpRebuildOpen:      {"rebuild open", ofNames, LevelRebuilds, always, newContents, func() Body { return &ShadowOpen{Shared: true} }, nil},
+	OpRebuildStep:      {"rebuild step", ofNames, LevelRebuilds, always, nothing, func() Body { return new(RebuildStep) }, nil},
+	OpRebuildSwap:      {"rebuild swap", ofNames, LevelRebuilds, always, nothing, func() Body { return new(RebuildSwap) }, nil},
+	OpRebuildSeal:      {"rebuild seal", ofPart, LevelRebuilds, always, nothing, func() Body { return new(RebuildSeal) }, isShadow},
 
 	OpBirth:   {"birth", ofCluster, firstLevel, always, nothing, func() Body { return new(Birth) }, nil},
 	OpJoin:    {"join", ofCluster, firstLevel, always, nothing, func() Body { return new(Join) }, nil},

@@ -77,6 +77,7 @@ type shared struct {
 	Plan
 	hasher hashing.Hasher
 	kind   *codec.Kind
+	mark   uint64 // the last rebuild of a filter, which has this plan alone then: see FilterMark
 }
 
 // rows are the kinds of package codec by number.
@@ -150,7 +151,7 @@ func (s *State) share(p Plan, k codec.Kind, hash hashing.Kind, check uint64) (*s
 	if last := s.plan.Load(); last != nil && last.Plan == p && last.kind == row && last.hasher.Kind() == hash && last.hasher.Check() == check {
 		return last, nil
 	}
-	v := &shared{p, s.hasher(&p, hash, check), row}
+	v := &shared{p, s.hasher(&p, hash, check), row, 0}
 	s.plan.Store(v)
 	return v, nil
 }

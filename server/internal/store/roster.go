@@ -33,6 +33,8 @@ type Roster struct {
 	// Shards is which nodes hold which contents, nil before anything was said about that:
 	// then every node holds everything.
 	Shards *Shards
+	// Rebuilds are the shadows that are open, in the order of ids.
+	Rebuilds []Rebuild
 }
 
 // StagedBy is a filter without a name and who makes it.
@@ -64,7 +66,10 @@ const (
 func (s *State) Roster() *Roster { return s.roster.Load() }
 
 // SetRoster sets who belongs to the cluster. It is for recovery.
-func (s *State) SetRoster(r *Roster) { s.roster.Store(r) }
+func (s *State) SetRoster(r *Roster) {
+	s.roster.Store(r)
+	s.relink(r)
+}
 
 // Member returns a node by its number, nil if there is none.
 func (r *Roster) Member(number uint32) *Member {
@@ -90,7 +95,7 @@ func (r *Roster) Nodes() (n uint64) {
 // clone returns a copy whose members may be changed.
 func (r *Roster) clone() *Roster {
 	c := *r
-	c.Members, c.Staged = slices.Clone(r.Members), slices.Clone(r.Staged)
+	c.Members, c.Staged, c.Rebuilds = slices.Clone(r.Members), slices.Clone(r.Staged), slices.Clone(r.Rebuilds)
 	return &c
 }
 
@@ -106,12 +111,18 @@ func (s *State) noteStaged(id, session uint64) {
 // forgetStaged forgets a filter that has a name now, or is gone.
 func (s *State) forgetStaged(id uint64) {
 	r := s.Roster()
-	if r == nil || !slices.ContainsFunc(r.Staged, func(v StagedBy) bool { return v.ID == id }) {
+	if r == nil || r.rebuild(id) == nil && !slices.ContainsFunc(r.Staged, func(v StagedBy) bool { return v.ID == id }) {
 		return
 	}
 	next := r.clone()
-	next.Staged = slices.DeleteFunc(next.Staged, func(v StagedBy) bool { return v.ID == id })
+	next.unstage(id)
+	next.Rebuilds = slices.DeleteFunc(next.Rebuilds, func(v Rebuild) bool { return v.ID == id })
 	s.roster.Store(next)
+}
+
+// unstage forgets which session makes a filter without a name.
+func (r *Roster) unstage(id uint64) {
+	r.Staged = slices.DeleteFunc(r.Staged, func(v StagedBy) bool { return v.ID == id })
 }
 
 // dropStagedBy removes what a session that has ended has left without a name.
@@ -124,6 +135,7 @@ func (s *State) dropStagedBy(session uint64) {
 			s.drop(e)
 		}
 	}
+	s.endAttempts(session)
 }
 
 // Records of the cluster can be applied again without harm: they come from nodes that
@@ -316,15 +328,19 @@ func (*Found) op() Op                                   { return OpFound }
 func (o *Found) fields(c coder, r *Record) coder        { return c.id(&o.ID).at(r) }
 func (o *Found) apply(s *State, _ *Record, res *Result) { s.reroster(res, func(*Roster) {}) }
 
-// rosterVersion is the first byte of an encoded roster that has shards. One of version 2
-// has none, and one of version 1 no list of filters without a name either.
-const rosterVersion = 3
+// rosterVersion is the first byte of an encoded roster that has shadows. One of version 3 has
+// none, one of version 2 no shards either, and one of version 1 no list of filters without a name.
+const rosterVersion = 4
 
 // AppendRoster appends the encoding of r to b.
 func AppendRoster(b []byte, r *Roster) []byte {
-	version := byte(rosterVersion)
-	if r.Shards == nil {
-		version = 2 // earlier releases read it
+	version := byte(rosterVersion) // earlier releases read the others
+	switch {
+	case len(r.Rebuilds) > 0:
+	case r.Shards != nil:
+		version = 3
+	default:
+		version = 2
 	}
 	b = append(b, version)
 	for _, v := range []uint64{r.ID, uint64(r.Lanes), r.Level, r.Sessions, uint64(len(r.Members))} {
@@ -354,6 +370,13 @@ func AppendRoster(b []byte, r *Roster) []byte {
 	for _, v := range r.Staged {
 		b = binary.AppendUvarint(b, v.ID)
 		b = binary.AppendUvarint(b, v.Session)
+	}
+	if version > 3 {
+		b = appendRebuilds(b, r.Rebuilds)
+		if r.Shards == nil {
+			return append(b, 0)
+		}
+		b = append(b, 1)
 	}
 	if r.Shards != nil {
 		b = appendShards(b, r)
@@ -398,7 +421,12 @@ func ParseRoster(b []byte) (r *Roster, rest []byte, err error) {
 			r.Staged = append(r.Staged, StagedBy{d.uvarint(), d.uvarint()})
 		}
 	}
-	if version > 2 {
+	spread := version == 3
+	if version > 3 {
+		r.Rebuilds = d.rebuilds()
+		spread = d.byte() == 1
+	}
+	if spread {
 		if err := d.shards(r); err != nil {
 			return nil, nil, err
 		}

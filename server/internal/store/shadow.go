@@ -51,6 +51,8 @@ type Shadow struct {
 
 	broken atomic.Bool   // it lacks items
 	sealed atomic.Uint64 // the commit that is under way, 0 for none: no more items are taken
+	ended  atomic.Uint64 // in a cluster, the last attempt that is known to have ended
+	ready  atomic.Bool   // in a cluster, every add knows of it
 }
 
 // Hasher returns how the shadow hashes keys. It reports false if its secret key is not
@@ -71,6 +73,14 @@ func (sh *Shadow) Plan() *Plan { return &sh.plan.Plan }
 // Broken reports whether the shadow lacks items: it cannot take the place of its
 // filter.
 func (sh *Shadow) Broken() bool { return sh.broken.Load() }
+
+// Ended returns the last attempt that is known to have ended, for records of the shadow in a
+// cluster.
+func (sh *Shadow) Ended() uint64 { return sh.ended.Load() }
+
+// Ready reports whether every add to a filter of a cluster goes to its shadow, too: BEGIN is
+// answered then.
+func (sh *Shadow) Ready() bool { return sh.ready.Load() }
 
 // Closed reports whether a commit is under way.
 func (sh *Shadow) Closed() bool { return sh.sealed.Load() != 0 }
@@ -130,8 +140,8 @@ func (s *State) ShadowNamed(name []byte) *Shadow {
 	return t.byName[string(name)]
 }
 
-// shadowAt returns the shadow whose own id this is, nil if there is none.
-func (s *State) shadowAt(id uint64) *Shadow {
+// ShadowByID returns the shadow whose own id this is, nil if there is none.
+func (s *State) ShadowByID(id uint64) *Shadow {
 	t := s.shadows.Load()
 	if t == nil {
 		return nil
@@ -184,6 +194,9 @@ func (s *State) publish(sh *Shadow, open bool) {
 		} else {
 			t.byName[sh.Name] = sh
 		}
+		if sh.plan != nil && s.Roster() != nil {
+			s.passTime(sh.Entry, &sh.plan.Plan) // nothing else does that in a cluster
+		}
 	} else {
 		delete(t.byID, sh.Entry.ID)
 		if sh.Main != 0 {
@@ -204,18 +217,31 @@ type ShadowOpen struct {
 	Of     uint64 // the filter, 0 if there is none
 	Name   []byte // that it will make if there is none
 	Header []byte // see AppendShadow and AppendStatic
+	Shared bool   // in a cluster
 }
 
-func (*ShadowOpen) op() Op            { return OpShadow }
+func (o *ShadowOpen) op() Op {
+	if o.Shared {
+		return OpRebuildOpen
+	}
+	return OpShadow
+}
+
+// effect is that of a single server.
+func (o *ShadowOpen) effect(f *Effect, r *Record, _ *Result) {
+	f.put(r, &ShadowOpen{Of: o.Of, Name: o.Name, Header: o.Header})
+}
+
 func (o *ShadowOpen) newName() []byte { return o.Name }
 func (o *ShadowOpen) fields(c coder, r *Record) coder {
 	return c.id(&o.Of).at(r).bytes(&o.Name).bytes(&o.Header)
 }
 
 func (o *ShadowOpen) apply(s *State, r *Record, res *Result) {
+	var old *catalog.Entry
 	if o.Of != 0 {
-		e := s.Names.ByID(o.Of)
-		if e == nil || e.Staged() || e.Expired(r.At) {
+		old = s.Names.ByID(o.Of)
+		if old == nil || old.Kind != catalog.Filter || old.Staged() || old.Expired(r.At) {
 			res.Err = ErrRetry
 			return
 		}
@@ -225,6 +251,10 @@ func (o *ShadowOpen) apply(s *State, r *Record, res *Result) {
 	}
 	if s.ShadowOf(o.Of) != nil || o.Of == 0 && s.ShadowNamed(o.Name) != nil {
 		res.Err = ErrExists
+		return
+	}
+	if o.Shared {
+		o.openShared(s, old, r, res)
 		return
 	}
 	base := placement.BaseOf(s.last + 1)
@@ -308,7 +338,7 @@ func (*ShadowSeal) op() Op                            { return OpShadowSeal }
 func (o *ShadowSeal) fields(c coder, r *Record) coder { return c.id(&o.ID).at(r) }
 
 func (o *ShadowSeal) apply(s *State, _ *Record, res *Result) {
-	sh := s.shadowAt(o.ID)
+	sh := s.ShadowByID(o.ID)
 	if sh == nil {
 		res.Err = ErrRetry
 		return
@@ -355,6 +385,11 @@ func (o *ShadowSwap) apply(s *State, r *Record, res *Result) {
 		res.Err = ErrRetry
 		return
 	}
+	o.swap(s, e, r, res)
+}
+
+// swap gives the name to e.
+func (o *ShadowSwap) swap(s *State, e *catalog.Entry, r *Record, res *Result) {
 	name, deadline := string(o.Name), int64(0)
 	var old *catalog.Entry
 	if o.Of != 0 {
@@ -367,13 +402,18 @@ func (o *ShadowSwap) apply(s *State, r *Record, res *Result) {
 		res.Err = ErrExists
 		return
 	}
-	sh := s.shadowAt(o.ID)
-	if sh != nil {
-		if res.Err = s.prepareSwap(sh, o); res.Err != nil {
-			return
+	sh := s.ShadowByID(o.ID)
+	if s.Roster() != nil {
+		res.Err = s.settle(e)
+	} else {
+		if sh != nil {
+			res.Err = s.prepareSwap(sh, o)
+		}
+		if res.Err == nil {
+			res.Err = s.finish(e, o)
 		}
 	}
-	if res.Err = s.finish(e, o); res.Err != nil {
+	if res.Err != nil {
 		return
 	}
 	s.bytes.Add(int64(len(name)))
@@ -384,6 +424,7 @@ func (o *ShadowSwap) apply(s *State, r *Record, res *Result) {
 	if sh != nil { // not before: an add to the old filter alone would be lost
 		s.publish(sh, false)
 	}
+	s.forgetStaged(o.ID)
 	s.noteWindow(res.Entry)
 	res.Changed = true
 }

@@ -65,11 +65,9 @@ func (s *State) mirror(o *FilterAdd, r *Record, res *Result) {
 	if sh == nil || sh.Entry.ID != o.Shadow || res.Done == 0 {
 		return
 	}
-	added := o.Second[:res.Done]
-	if res.Failed != nil {
-		if added = withRoom(added, res.Failed); len(added) == 0 {
-			return
-		}
+	added := res.Added(o.Second)
+	if len(added) == 0 {
+		return
 	}
 	room := o.SecondRoom
 	for _, v := range sh.portions(added) {
@@ -97,6 +95,15 @@ func (s *State) missed(o *FilterDelete, r *Record, res *Result) {
 	if n > 0 {
 		_, _ = s.toShadow(sh, r.Index&(1<<sh.plan.Parts-1), &ShadowMissed{n}, res)
 	}
+}
+
+// Added returns those of hashes, one for each of a record's, whose items were added. Those
+// that were there before are among them.
+func (res *Result) Added(hashes []uint64) []uint64 {
+	if hashes = hashes[:res.Done]; res.Failed == nil {
+		return hashes
+	}
+	return withRoom(hashes, res.Failed)
 }
 
 // withRoom returns the hashes that did not fail.
@@ -132,16 +139,21 @@ func (s *State) toShadow(sh *Shadow, index uint32, body drafted, res *Result) (g
 	}
 	p.version++
 	if o, ok := body.(*ShadowAdd); ok {
-		kept := make([]uint64, 0, own.Done)
-		for i, h := range o.Hashes[:own.Done] {
-			if own.kept(i) {
-				kept = append(kept, h)
-			}
-		}
-		o.Hashes, o.Room = kept, Unlimited
+		o.Hashes, o.Room = own.took(o.Hashes), Unlimited
 	}
 	res.effects = append(res.effects, Record{ID: sh.Entry.ID, Index: index, Body: body})
 	return grown, own.Err
+}
+
+// took returns the hashes that have to be kept.
+func (res *Result) took(hashes []uint64) []uint64 {
+	list := make([]uint64, 0, res.Done)
+	for i, h := range hashes[:res.Done] {
+		if res.kept(i) {
+			list = append(list, h)
+		}
+	}
+	return list
 }
 
 // drafted is the body of a record of a part of a shadow.
@@ -155,7 +167,7 @@ type drafted interface {
 func (s *State) changeDraft(p *Part, o drafted, r *Record, res *Result) (grown int64) {
 	d := p.contents.(*draft)
 	grown = o.draw(d, res)
-	if sh := s.shadowAt(r.ID); sh != nil && d.broken {
+	if sh := s.ShadowByID(r.ID); sh != nil && d.broken {
 		sh.broken.Store(true)
 	}
 	return grown
@@ -165,11 +177,24 @@ func (s *State) changeDraft(p *Part, o drafted, r *Record, res *Result) (grown i
 type ShadowFeed struct {
 	Hashes []uint64
 	Room   uint64 // bytes that the shadow may grow by
+	Shared bool   // in a cluster
+	Ended  uint64 // there, the last attempt that was known to have ended
+
+	swapped bool // it was swapped in before; not encoded
 }
 
-func (*ShadowFeed) op() Op { return OpShadowFeed }
+func (o *ShadowFeed) op() Op {
+	if o.Shared {
+		return OpRebuildFeed
+	}
+	return OpShadowFeed
+}
+
 func (o *ShadowFeed) fields(c coder, r *Record) coder {
-	return c.target(r).room(&o.Room).hashes(&o.Hashes)
+	if c = c.target(r).room(&o.Room).hashes(&o.Hashes); o.Shared {
+		c = c.uvarint(&o.Ended)
+	}
+	return c
 }
 
 // Len implements Items.
@@ -181,7 +206,17 @@ func (o *ShadowFeed) Give(room uint64) { o.Room = room }
 // Hold implements Items.
 func (o *ShadowFeed) Hold(_ []redisbloom.Digest, hashes []uint64) { o.Hashes = hashes }
 func (o *ShadowFeed) change(s *State, p *Part, r *Record, res *Result) int64 {
-	return s.changeDraft(p, o, r, res)
+	if o.Shared && sealedFor(p, o.Ended) {
+		res.Err = ErrSealed
+		return 0
+	}
+	var c *filter
+	if c, o.swapped = p.contents.(*filter); !o.swapped {
+		return s.changeDraft(p, o, r, res)
+	}
+	grown := c.put(o.Hashes, o.Room, res)
+	res.All, res.Changed = true, res.Done > 0
+	return grown
 }
 
 func (o *ShadowFeed) draw(d *draft, res *Result) (grown int64) {
@@ -193,6 +228,10 @@ func (o *ShadowFeed) draw(d *draft, res *Result) (grown int64) {
 
 // effect gathers the hashes that have to be kept.
 func (o *ShadowFeed) effect(f *Effect, r *Record, res *Result) {
+	if o.swapped {
+		(&FilterAdd{Hashes: o.Hashes}).effect(f, r, res)
+		return
+	}
 	if !f.gathers(r, &f.scratch.ShadowFeed) {
 		f.scratch.ShadowFeed.Room = Unlimited
 	}
@@ -203,14 +242,54 @@ func (o *ShadowFeed) effect(f *Effect, r *Record, res *Result) {
 type ShadowAdd struct {
 	Hashes []uint64
 	Room   uint64 // bytes that the shadow may grow by
+	Shared bool   // see ShadowFeed
+	Ended  uint64
+
+	swapped bool
 }
 
-func (*ShadowAdd) op() Op { return OpShadowAdd }
-func (o *ShadowAdd) fields(c coder, r *Record) coder {
-	return c.target(r).room(&o.Room).hashes(&o.Hashes)
+func (o *ShadowAdd) op() Op {
+	if o.Shared {
+		return OpRebuildAdd
+	}
+	return OpShadowAdd
 }
+
+func (o *ShadowAdd) fields(c coder, r *Record) coder {
+	if c = c.target(r).room(&o.Room).hashes(&o.Hashes); o.Shared {
+		c = c.uvarint(&o.Ended)
+	}
+	return c
+}
+
+// Len implements Items.
+func (o *ShadowAdd) Len() int { return len(o.Hashes) }
+
+// Give implements Items.
+func (o *ShadowAdd) Give(room uint64) { o.Room = room }
+
+// Hold implements Items.
+func (o *ShadowAdd) Hold(_ []redisbloom.Digest, hashes []uint64) { o.Hashes = hashes }
+
 func (o *ShadowAdd) change(s *State, p *Part, r *Record, res *Result) int64 {
+	if o.Shared && sealedFor(p, o.Ended) {
+		res.Err = ErrSealed
+		return 0
+	}
+	var c *filter
+	if c, o.swapped = p.contents.(*filter); o.swapped {
+		return c.put(o.Hashes, o.Room, res)
+	}
 	return s.changeDraft(p, o, r, res)
+}
+
+// effect is that of a single server.
+func (o *ShadowAdd) effect(f *Effect, r *Record, res *Result) {
+	if o.swapped {
+		(&FilterAdd{Hashes: o.Hashes}).effect(f, r, res)
+		return
+	}
+	f.put(r, &ShadowAdd{Hashes: res.took(o.Hashes), Room: Unlimited})
 }
 
 func (o *ShadowAdd) draw(d *draft, res *Result) (grown int64) {
@@ -244,6 +323,10 @@ type ShadowMissed struct{ Items uint64 }
 func (*ShadowMissed) op() Op                            { return OpShadowMissed }
 func (o *ShadowMissed) fields(c coder, r *Record) coder { return c.target(r).signed(&o.Items) }
 func (o *ShadowMissed) change(s *State, p *Part, r *Record, res *Result) int64 {
+	if is[*filter](p.contents) {
+		res.Changed = true // it was swapped in, at another place of the lane at every node
+		return 0
+	}
 	return s.changeDraft(p, o, r, res)
 }
 

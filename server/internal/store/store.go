@@ -16,6 +16,7 @@ package store
 import (
 	"errors"
 	"math"
+	"sync"
 	"sync/atomic"
 
 	"github.com/bloomery/bloomery/hashing"
@@ -75,13 +76,15 @@ type State struct {
 	plan     atomic.Pointer[shared]                    // of the last filter that was made: most are alike
 	windows  windows
 	shadows  atomic.Pointer[shadows] // nil if there are none
-	roster   atomic.Pointer[Roster]  // nil outside of a cluster
-	node     uint32                  // this one of the cluster; under the catalogue's lock
-	holdings atomic.Pointer[Holdings]
-	littered atomic.Bool // see Sweep
-	emptied  atomic.Pointer[func(id uint64)]
-	followed followed
-	onNews   atomic.Pointer[func(*News)]
+
+	committing sync.Map               // ids of shadows: see Committing
+	roster     atomic.Pointer[Roster] // nil outside of a cluster
+	node       uint32                 // this one of the cluster; under the catalogue's lock
+	holdings   atomic.Pointer[Holdings]
+	littered   atomic.Bool // see Sweep
+	emptied    atomic.Pointer[func(id uint64)]
+	followed   followed
+	onNews     atomic.Pointer[func(*News)]
 }
 
 // OnClear has f called when a filter was emptied, with its id and under the lock of the

@@ -42,6 +42,9 @@ func (s *Sweeper) Sweep(most int) int {
 		due -= s.Shared.Grace().Milliseconds() // another machine is expected to do it
 	}
 	s.advance(due)
+	if s.Shared != nil {
+		s.endStuck(now, due == now)
+	}
 	ids := s.State.Names.Due(due, most)
 	if s.Shared != nil && due == now {
 		ids = append(ids, s.abandoned(now)...)
@@ -69,6 +72,29 @@ func (s *Sweeper) do(op *door.Op) {
 	}
 }
 
+// endStuck ends commits of rebuilds that their machines will not end: adds are refused until then. Each machine
+// does so for its own, and the one that decides for those that are gone.
+func (s *Sweeper) endStuck(now int64, decides bool) {
+	if len(s.State.Roster().Attempts()) == 0 {
+		return
+	}
+	v := s.Shared.Cluster()
+	live := func(node uint32) bool {
+		for i := range v.Nodes {
+			if n := &v.Nodes[i]; n.Number == node {
+				return n.Live || n.Awaited
+			}
+		}
+		return false
+	}
+	if !decides {
+		live = func(uint32) bool { return true }
+	}
+	for _, a := range s.State.Stuck(v.Node, live) {
+		s.do(&door.Op{Record: store.Record{At: now, Body: &store.RebuildStep{ID: a.ID, What: store.StepEnd, Attempt: a.Number}}})
+	}
+}
+
 // abandonedAfter is when a filter that has no name yet is given up, in milliseconds: its
 // machine is gone. A single server finds such filters when it recovers.
 const abandonedAfter = 24 * 60 * 60 * 1000
@@ -84,6 +110,9 @@ func (s *Sweeper) abandoned(now int64) (ids []uint64) {
 	s.State.Names.Lock()
 	defer s.State.Names.Unlock()
 	for _, entry := range s.State.Names.Unnamed() {
+		if s.State.Roster().Keeps(entry.ID) {
+			continue
+		}
 		if p := store.PartOf(entry); p != nil && p.Made() > 0 && now-p.Made()*1000 > abandonedAfter {
 			ids = append(ids, entry.ID)
 		}

@@ -26,7 +26,6 @@ const (
 	Alone                        // nothing else runs meanwhile, and recovery takes all of it or nothing
 	Wrote                        // writes, although COMMAND INFO says otherwise, as RedisBloom does
 	Everything                   // works on every key: only for users who may do so
-	NoCluster                    // refused in a cluster
 	Derived                      // its record holds what Prepare has read of another key
 	Contents                     // looks at what is in filters, though its group or its lack of keys does not say so
 	Steps                        // goes on with what an earlier call of the client has begun

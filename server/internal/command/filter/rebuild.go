@@ -22,7 +22,7 @@ import (
 
 // rebuild is FILTER.REBUILD key BEGIN | FEED | COMMIT | ABORT | STATUS.
 var rebuild = engine.Command{
-	Name: "filter.rebuild", Arity: -3, Flags: traits.Write | traits.Outside | traits.NoMulti | traits.NoCluster, Keys: traits.OneKey(traits.KeyRW),
+	Name: "filter.rebuild", Arity: -3, Flags: traits.Write | traits.Outside | traits.NoMulti, Keys: traits.OneKey(traits.KeyRW),
 	Categories: []string{"write", "filter", "slow", "delete"}, Group: traits.GroupFilter, Since: "0.1.0",
 	Syntax:     "key BEGIN [kind] [CAPACITY n] [ERROR rate] [NEWKEY id] | FEED item [item ...] | COMMIT [FORCE] | ABORT | STATUS",
 	Complexity: "O(n), n being the number of items of FEED, of parts of BEGIN and COMMIT; a COMMIT of a static kind builds it from all items",
@@ -78,7 +78,22 @@ func open(x *engine.Context, c *engine.Call) (entry *catalog.Entry, sh *store.Sh
 	return entry, sh
 }
 
+// refusedHere returns why filters cannot be rebuilt here at present, or "".
+func refusedHere(x *engine.Context) string {
+	switch {
+	case x.Can().Rebuilds():
+		return ""
+	case !x.Contents().Divided():
+		return "ERR FILTER.REBUILD needs level " + strconv.Itoa(store.LevelRebuilds) + " of the cluster: bloomery cluster upgrade, when all nodes run a release that has it"
+	}
+	return "ERR FILTER.REBUILD is refused where contents are spread over nodes (cluster copies): fill a new key and RENAME it to this one"
+}
+
 func runBegin(x *engine.Context, c *engine.Call) {
+	if text := refusedHere(x); text != "" {
+		c.Fail(text)
+		return
+	}
 	entry, sh := target(x, c)
 	if c.Answered() {
 		return
@@ -96,13 +111,13 @@ func runBegin(x *engine.Context, c *engine.Call) {
 	}
 	o.room = room{hold: x.Hold, unhold: x.Unhold}
 	defer o.room.release()
-	r := &store.ShadowOpen{}
+	r := &store.ShadowOpen{Shared: x.Contents().Shared()}
 	plan := store.Plan{KeyID: o.keyed}
 	if entry == nil {
 		r.Name = c.Args[1]
 	} else {
 		old := store.PartOf(entry).Plan()
-		r.Of, plan.SLA, plan.Budget = entry.ID, old.SLA, old.Budget
+		r.Of, plan.SLA, plan.Budget, plan.Replicas = entry.ID, old.SLA, old.Budget, old.Replicas
 	}
 	if r.Header, text = o.draft(row, &plan, x.Milliseconds()); text != "" {
 		c.Fail(text)
@@ -128,6 +143,10 @@ func runBegin(x *engine.Context, c *engine.Call) {
 		c.Fail(failure(res.Err))
 		return
 	}
+	if r.Shared {
+		markAll(x, c, entry, res.Entry.ID)
+		return
+	}
 	if entry != nil { // adds that began before have ended when this is answered
 		for _, p := range store.Parts(entry) {
 			p.RLock()
@@ -135,6 +154,29 @@ func runBegin(x *engine.Context, c *engine.Call) {
 		}
 	}
 	c.Answer(answer.OK())
+}
+
+// markAll has every add to a filter of a cluster go to its shadow, too, and answers. What
+// was prepared before is prepared again behind the mark of its part.
+func markAll(x *engine.Context, c *engine.Call, entry *catalog.Entry, shadow uint64) {
+	var failed answer.Reply
+	var err error
+	if entry != nil {
+		failed, err = x.Contents().ApplyParts(entry, &store.FilterMark{Number: shadow})
+	}
+	if failed.Kind == answer.None && err == nil {
+		var res store.Result
+		res, failed = x.Contents().ApplyNames(&store.RebuildStep{ID: shadow, What: store.StepReady}, 0)
+		err = res.Err
+	}
+	switch {
+	case failed.Kind != answer.None: // it may be ready, or not: then COMMIT and STATUS say so
+		c.Answer(failed)
+	case err != nil:
+		c.Fail(textEnded)
+	default:
+		c.Answer(answer.OK())
+	}
 }
 
 // beginOptions reads what stands behind BEGIN. What is not given is that of the old
@@ -264,6 +306,10 @@ func runFeed(x *engine.Context, c *engine.Call) {
 		c.Fail(textBroken)
 		return
 	}
+	if x.Contents().Shared() && !sh.Ready() {
+		c.Fail(textNotReady)
+		return
+	}
 	if text := x.Users().Spend(x.Client(), len(c.Args)-3); text != "" {
 		c.Fail(text)
 		return
@@ -287,10 +333,16 @@ func runFeed(x *engine.Context, c *engine.Call) {
 	}
 }
 
+const textNotReady = "ERR BEGIN is not done yet, or its node is gone: ABORT, and BEGIN again"
+
 const textBroken = "ERR the rebuild is broken, since an item had no room in it: ABORT it, and BEGIN one with more CAPACITY"
 
 // breakShadow marks a shadow as one that lacks items.
 func breakShadow(x *engine.Context, sh *store.Shadow) {
+	if x.Contents().Shared() {
+		x.Contents().ApplyNames(&store.RebuildStep{ID: sh.Entry.ID, What: store.StepBreak}, 0)
+		return
+	}
 	x.Contents().ApplyPiece(store.PartOf(sh.Entry), store.Record{ID: sh.Entry.ID, Body: &store.ShadowBreak{}})
 }
 
@@ -340,6 +392,8 @@ func runStatus(x *engine.Context, c *engine.Call) {
 		state = "broken"
 	case sh.Closed():
 		state = "committing"
+	case x.Contents().Shared() && !sh.Ready():
+		state = "opening"
 	}
 	fields := []field{
 		{"state", state}, {"kind", sh.Row().Name}, {"capacity", whole(v.Capacity)}, {"parts", int64(1) << sh.Plan().Parts},

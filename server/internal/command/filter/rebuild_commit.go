@@ -34,6 +34,12 @@ func runCommit(x *engine.Context, c *engine.Call) {
 	if h, _ := sh.Hasher(); !x.Names().MayHash(c, c.Args[1], h) { // the filter may have another name now
 		return
 	}
+	if x.Contents().Shared() { // others may have fed it
+		if failed := x.Contents().CatchUp(sh.Entry); failed.Kind != answer.None {
+			c.Answer(failed)
+			return
+		}
+	}
 	old := uint64(0) // looked at first: what is added from here on goes to both
 	if entry != nil && !force {
 		l, ok := x.Contents().Watched(entry).Look()
@@ -54,6 +60,10 @@ func runCommit(x *engine.Context, c *engine.Call) {
 		c.Fail(text)
 		return
 	}
+	if x.Contents().Shared() {
+		commitShared(x, c, sh, old, v.Items)
+		return
+	}
 	r := &store.ShadowSwap{ID: sh.Entry.ID, Of: sh.Main}
 	if sh.Main == 0 {
 		r.Name = c.Args[1]
@@ -63,6 +73,61 @@ func runCommit(x *engine.Context, c *engine.Call) {
 		return
 	}
 	commitStatic(x, c, sh, r, old, v.Items)
+}
+
+// commitShared is a commit in a cluster.
+func commitShared(x *engine.Context, c *engine.Call, sh *store.Shadow, old, items uint64) {
+	if !sh.Row().Features.Static {
+		swap(x, c, &store.RebuildSwap{ID: sh.Entry.ID})
+		return
+	}
+	release, ok := beforeBuild(x, c, items)
+	if !ok {
+		return
+	}
+	defer release()
+	defer x.Contents().Committing(sh)()
+	res, failed := x.Contents().ApplyNames(&store.RebuildStep{ID: sh.Entry.ID, What: store.StepAttempt}, 0)
+	switch {
+	case failed.Kind != answer.None: // if it was kept, Sweep ends the attempt
+		c.Answer(failed)
+		return
+	case res.Err != nil:
+		c.Fail(unswapped(res.Err))
+		return
+	}
+	attempt := uint64(res.N)
+	if buildShared(x, c, sh, attempt, old) && swap(x, c, &store.RebuildSwap{ID: sh.Entry.ID, Attempt: attempt}) {
+		return
+	}
+	x.Contents().ApplyNames(&store.RebuildStep{ID: sh.Entry.ID, What: store.StepEnd, Attempt: attempt}, 0)
+}
+
+// buildShared seals the parts of a shadow, which every node builds then, and waits for what
+// is built here. It answers and reports false if that is not to be swapped in.
+func buildShared(x *engine.Context, c *engine.Call, sh *store.Shadow, attempt, old uint64) bool {
+	if failed, err := x.Contents().ApplyParts(sh.Entry, &store.RebuildSeal{Attempt: attempt}); failed.Kind != answer.None {
+		c.Answer(failed)
+		return false
+	} else if err != nil {
+		c.Fail(textEnded)
+		return false
+	}
+	x.Waits("build a filter")
+	built, err := sh.Built()
+	if errors.Is(err, store.ErrRetry) {
+		c.Fail(textEnded)
+		return false
+	}
+	if err != nil {
+		c.Fail("ERR " + sh.Row().Name + ": " + cause(err))
+		return false
+	}
+	if text := tooFew(old, built); text != "" {
+		c.Fail(text)
+		return false
+	}
+	return true
 }
 
 // tooFew returns why n items do not suffice in the place of old ones, or "".
@@ -80,6 +145,19 @@ func tooFew(old, n uint64) string {
 // the work of package fuse, which takes most.
 const buildBytes = 8 + 31 + 8
 
+// beforeBuild sets the memory aside that it takes to build a static filter. It answers and
+// reports false if there is not enough, or nothing to build.
+func beforeBuild(x *engine.Context, c *engine.Call, items uint64) (release func(), ok bool) {
+	if items == 0 {
+		c.Fail("ERR there are no items: FEED some first")
+		return nil, false
+	}
+	if release, ok = x.Contents().Reserve(items * buildBytes); !ok {
+		c.Fail(answer.TextOOM)
+	}
+	return release, ok
+}
+
 // commitStatic seals a shadow, builds the filters outside all locks and swaps them in.
 // They must have 90% of old items.
 func commitStatic(x *engine.Context, c *engine.Call, sh *store.Shadow, r *store.ShadowSwap, old, items uint64) {
@@ -87,13 +165,8 @@ func commitStatic(x *engine.Context, c *engine.Call, sh *store.Shadow, r *store.
 		c.Fail(textCommitting)
 		return
 	}
-	if items == 0 {
-		c.Fail("ERR there are no items: FEED some first")
-		return
-	}
-	release, ok := x.Contents().Reserve(items * buildBytes)
+	release, ok := beforeBuild(x, c, items)
 	if !ok {
-		c.Fail(answer.TextOOM)
 		return
 	}
 	defer release()
@@ -129,23 +202,33 @@ func commitStatic(x *engine.Context, c *engine.Call, sh *store.Shadow, r *store.
 
 // swap puts a shadow in the place of its filter and answers. It reports whether that
 // is done, or may be.
-func swap(x *engine.Context, c *engine.Call, r *store.ShadowSwap) bool {
+func swap(x *engine.Context, c *engine.Call, r store.Body) bool {
 	res, failed := x.Contents().ApplyNames(r, 0)
 	switch {
 	case failed.Kind != answer.None: // it may be done all the same: what was built is not touched
 		c.Answer(failed)
 		return true
-	case errors.Is(res.Err, store.ErrBroken):
-		c.Fail(textBroken)
-	case errors.Is(res.Err, store.ErrRetry):
-		c.Fail(textEnded)
-	case errors.Is(res.Err, store.ErrExists):
-		c.Fail("ERR the key was created meanwhile: ABORT, or remove it")
 	case res.Err != nil:
-		c.Fail(failure(res.Err))
-	default:
-		c.Answer(answer.OK())
-		return true
+		c.Fail(unswapped(res.Err))
+		return false
 	}
-	return false
+	c.Answer(answer.OK())
+	return true
+}
+
+// unswapped is why a shadow was not swapped in.
+func unswapped(err error) string {
+	switch {
+	case errors.Is(err, store.ErrBroken):
+		return textBroken
+	case errors.Is(err, store.ErrNotReady):
+		return textNotReady
+	case errors.Is(err, store.ErrSealed):
+		return textCommitting
+	case errors.Is(err, store.ErrRetry), errors.Is(err, store.ErrMissing):
+		return textEnded
+	case errors.Is(err, store.ErrExists):
+		return "ERR the key was created meanwhile: ABORT, or remove it"
+	}
+	return failure(err)
 }

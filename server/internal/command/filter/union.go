@@ -283,6 +283,7 @@ func pour(x *engine.Context, to *catalog.Entry, from []*catalog.Entry, stop func
 }
 
 func pourPart(x *engine.Context, p *store.Part, r store.Record, from []*store.Part, stop func() bool) answer.Reply {
+	known := x.Contents().LastRebuild(r.ID, p, nil)
 	p.RLock()
 	size := len(p.Array())
 	p.RUnlock()
@@ -291,7 +292,7 @@ func pourPart(x *engine.Context, p *store.Part, r store.Record, from []*store.Pa
 		if err != nil {
 			return answer.Fail("ERR " + answer.OneLine(err))
 		}
-		r.Body = &store.FilterUnion{Offset: store.WholeUnion, Data: data}
+		r.Body = &store.FilterUnion{Offset: store.WholeUnion, Data: data, Known: known}
 		return piece(x, p, r)
 	}
 	buf := make([]byte, 2*unionPiece)
@@ -315,7 +316,7 @@ func pourPart(x *engine.Context, p *store.Part, r store.Record, from []*store.Pa
 				}
 			}
 		}
-		r.Body = &store.FilterUnion{Offset: int64(at), Data: all}
+		r.Body = &store.FilterUnion{Offset: int64(at), Data: all, Known: known}
 		if failed := piece(x, p, r); failed.Kind != answer.None {
 			return failed
 		}

@@ -119,7 +119,7 @@ func (d *Door) makeCopy(prefix string) (*hold, error) {
 	j := newJournal(d.config.Files, prefix)
 	k.journal.Store(j)
 	d.beginJournal(j)
-	src := &copySource{Source: d.source, files: d.config.Files, lanes: d.all(), journal: j, positions: map[uint64]uint64{}, places: map[uint64]place{}, over: make(chan struct{})}
+	src := &copySource{Source: d.source, files: d.config.Files, lanes: d.all(), journal: j, positions: map[uint64]uint64{}, places: map[uint64]place{}, over: make(chan struct{}), broken: d.state.BrokenShadow}
 	err := d.take(src)
 	if err == nil && src.err == nil {
 		err = d.gather(src)
@@ -154,6 +154,7 @@ type copySource struct {
 	snapshot.Source
 	files     folder.Files
 	journal   *journal
+	broken    func(id uint64) bool // shadows that a single server would take for whole ones
 	lanes     []*lane
 	cut       uint64            // position of the catalogue
 	begun     []uint64          // the last message of each lane of which something may be before cut
@@ -222,7 +223,7 @@ func (s *copySource) finish() error {
 	m := s.taken
 	m.Version, m.Cluster, m.Node = snapshot.Version1, 0, 0
 	m.Lanes = []snapshot.Lane{{Seq: s.cut, High: s.journal.position()}}
-	m.Items = slices.Clone(m.Items)
+	m.Items = slices.DeleteFunc(slices.Clone(m.Items), func(it snapshot.Item) bool { return s.broken(it.ID) })
 	for i := range m.Items {
 		it := &m.Items[i]
 		position, part := s.positions[it.ID]

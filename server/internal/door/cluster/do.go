@@ -141,6 +141,10 @@ func (d *Door) prepare(b *batch, ops []*door.Op, rides []ride, bytes []byte) []b
 		refuse(ops, fmt.Errorf("%w: %w", door.ErrDown, err))
 		return bytes
 	}
+	if err := d.state.Leaves(first); err != nil && first.Part() {
+		answer(ops, err)
+		return bytes
+	}
 	if first.Part() {
 		if err := d.admit(ops, rides); errors.Is(err, store.ErrElsewhere) {
 			refuse(ops, fmt.Errorf("%w: %w", door.ErrRefused, err))
@@ -153,6 +157,9 @@ func (d *Door) prepare(b *batch, ops []*door.Op, rides []ride, bytes []byte) []b
 	for i, op := range ops {
 		if op.Settled {
 			continue
+		}
+		if o, ok := op.Record.Body.(*store.RebuildSwap); ok {
+			rides[i].after = d.partsOf(o.ID)
 		}
 		if o, ok := op.Record.Body.(*store.Reveal); ok {
 			rides[i].after = d.partsOf(o.ID) // before it is looked at what they have

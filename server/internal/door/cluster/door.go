@@ -40,8 +40,8 @@ var _ door.Shared = (*Door)(nil)
 
 // Level is what this release can read and send: see store.OpLevel. 2 has
 // store.OpFilterScale, and the filters of store.LevelShares; 3 has contents that are spread over
-// nodes, see store.LevelShards.
-const Level = store.LevelShards
+// nodes, see store.LevelShards; 4 has rebuilds, see store.LevelRebuilds.
+const Level = store.LevelRebuilds
 
 // Config is what a door is made from.
 type Config struct {

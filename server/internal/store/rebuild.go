@@ -1,0 +1,456 @@
+package store
+
+// Shadows in a cluster: what the catalogue says of them, and the marks in lanes.
+
+import (
+	"encoding/binary"
+	"errors"
+	"slices"
+
+	"github.com/bloomery/bloomery/server/internal/catalog"
+)
+
+// In a cluster the parts of a filter and of its shadow are in lanes that are not ordered
+// among each other. So an add is two records, one behind the other, and what keeps them
+// together is in the lanes:
+//
+//	catalogue   open S ─────────────────── ready ──────────────────── swap
+//	lane of F        add, knows 0 ── mark S ── add, knows 0: again ── add, knows S
+//	lane of S                                                         └─ the same, for S
+//
+// A record of F says which shadow of F its node knew when it was prepared. Behind the mark
+// of a later one it is prepared again: it was hashed for F alone. Ids only grow, so the id
+// of a shadow is the number of the rebuild. Whatever decides whether S may take the place of F
+// is in the catalogue: ready, once there is a mark in every part, and broken.
+//
+// A static kind is built of what is in the parts of S. A commit of it is an attempt, with a
+// number. A seal of that number in each part keeps records out whose nodes did not know that
+// the attempt has ended. So what is sealed does not change until the swap, or until the
+// catalogue has ended the attempt, and every node builds the same.
+
+// LevelRebuilds is the level of a cluster from which on filters can be rebuilt.
+const LevelRebuilds = 4
+
+// ErrNotReady means that the shadow of a cluster lacks marks: adds may miss it.
+var ErrNotReady = errors.New("store: the shadow is not ready")
+
+// Rebuild is what the catalogue of a cluster says of a shadow.
+type Rebuild struct {
+	ID       uint64 // of the shadow
+	Main     uint64 // see Shadow
+	Name     string
+	Ready    bool // every add to the filter knows of it
+	Broken   bool
+	Attempts uint64 // commits of a static kind that were begun
+	Attempt  uint64 // the one that is under way, 0 for none
+	By       uint64 // the session of the node that commits
+}
+
+// ended returns the number of the last attempt that is known to have ended.
+func (v *Rebuild) ended() uint64 {
+	if v.Attempt != 0 {
+		return v.Attempt - 1
+	}
+	return v.Attempts
+}
+
+// rebuild returns what is said of a shadow, nil if there is none of that id.
+func (r *Roster) rebuild(id uint64) *Rebuild {
+	if r == nil {
+		return nil
+	}
+	i := slices.IndexFunc(r.Rebuilds, func(v Rebuild) bool { return v.ID == id })
+	if i < 0 {
+		return nil
+	}
+	return &r.Rebuilds[i]
+}
+
+// current reports whether a session is the last one of a node that belongs to the cluster.
+func (r *Roster) current(session uint64) bool {
+	return slices.ContainsFunc(r.Members, func(m Member) bool { return !m.Left && m.Session == session })
+}
+
+// Attempt is a commit of a static kind that is under way, and the node that runs it.
+type Attempt struct {
+	ID, Number uint64
+	Node       uint32
+}
+
+// Attempts returns the commits of static kinds that are under way.
+func (r *Roster) Attempts() (list []Attempt) {
+	if r == nil {
+		return nil
+	}
+	for _, v := range r.Rebuilds {
+		if v.Attempt == 0 {
+			continue
+		}
+		a := Attempt{ID: v.ID, Number: v.Attempt}
+		for i := range r.Members {
+			if m := &r.Members[i]; m.Session == v.By {
+				a.Node = m.Number
+			}
+		}
+		list = append(list, a)
+	}
+	return list
+}
+
+// Keeps reports whether a filter without a name is a shadow that outlives the session
+// that has opened it.
+func (r *Roster) Keeps(id uint64) bool {
+	v := r.rebuild(id)
+	return v != nil && v.Ready
+}
+
+// noteRebuild makes a shadow say what the catalogue says of it.
+func (s *State) noteRebuild(v *Rebuild) {
+	if sh := s.ShadowByID(v.ID); sh != nil {
+		sh.broken.Store(v.Broken)
+		sh.sealed.Store(v.Attempt)
+		sh.ended.Store(v.ended())
+		sh.ready.Store(v.Ready)
+	}
+}
+
+// relink makes the shadows of a cluster known that a snapshot has.
+func (s *State) relink(r *Roster) {
+	if r == nil {
+		return
+	}
+	if t := s.shadows.Load(); t != nil {
+		for id, sh := range t.byID {
+			if r.rebuild(id) == nil { // of a single server, with whose data the cluster has begun
+				s.publish(sh, false)
+			}
+		}
+	}
+	for i := range r.Rebuilds {
+		v := &r.Rebuilds[i]
+		if e := s.Names.ByID(v.ID); e != nil && s.ShadowByID(v.ID) == nil { // its parts were saved behind the swap
+			s.publish(&Shadow{Entry: e, Main: v.Main, Name: v.Name, plan: PartOf(e).sharedPlan()}, true)
+		}
+		s.noteRebuild(v)
+	}
+}
+
+// openShared opens a shadow in a cluster.
+func (o *ShadowOpen) openShared(s *State, old *catalog.Entry, r *Record, res *Result) {
+	if !s.CanRebuild() || s.Roster() == nil { // it was prepared before contents were spread
+		res.Err = ErrRetry
+		return
+	}
+	base := s.base(o.Name)
+	if old != nil {
+		base = PartOf(old).Shard()
+	}
+	kind, value := s.newValue(o, nil, base, r, res)
+	if value == nil {
+		return
+	}
+	res.Entry = s.Names.Stage(s.take(res.made, base), kind, value)
+	s.noteStaged(res.Entry.ID, r.Origin.Session)
+	next := s.Roster().clone()
+	next.Rebuilds = append(next.Rebuilds, Rebuild{ID: res.Entry.ID, Main: o.Of, Name: string(o.Name)})
+	s.roster.Store(next)
+	s.link(res.Entry)
+}
+
+// Known returns the number of the last rebuild of a filter that a record of p may say it
+// knew, where sh is the shadow that it was hashed for, nil for none. The mark is read first:
+// if there is no shadow after that, the rebuild of that mark is over.
+func (s *State) Known(id uint64, p *Part, sh *Shadow) uint64 {
+	if sh != nil {
+		return sh.Entry.ID
+	}
+	mark := uint64(0)
+	if v := p.sharedPlan(); v != nil {
+		mark = v.mark
+	}
+	switch now := s.ShadowOf(id); {
+	case now == nil:
+		return mark
+	case now.Broken():
+		return now.Entry.ID
+	}
+	return 0 // it is hashed again, behind the mark
+}
+
+// Leaves returns ErrRebuilding if a record of a part would leave the shadow of its filter
+// behind. It is for the node of a cluster that sends it: what others send meanwhile finds a mark.
+func (s *State) Leaves(r *Record) error {
+	switch r.Body.(type) {
+	case *FilterClear, *FilterUnion, *FilterPiece:
+		if sh := s.ShadowOf(r.ID); sh != nil && !sh.Broken() {
+			return ErrRebuilding
+		}
+	}
+	return nil
+}
+
+// late reports whether a record was prepared without knowing of a rebuild that there is a
+// mark of.
+func (s *State) late(c *filter, known uint64) bool {
+	return known < c.plan.Load().mark && s.Roster() != nil
+}
+
+// FilterMark marks a part of a filter that is rebuilt: adds that were prepared before are
+// prepared again.
+type FilterMark struct{ Number uint64 }
+
+func (*FilterMark) op() Op                            { return OpFilterMark }
+func (o *FilterMark) fields(c coder, r *Record) coder { return c.target(r).uvarint(&o.Number) }
+
+// effect is none without other nodes.
+func (*FilterMark) effect(*Effect, *Record, *Result) {}
+
+func (o *FilterMark) change(_ *State, p *Part, _ *Record, res *Result) int64 {
+	c := p.contents.(*filter)
+	if o.Number > c.plan.Load().mark {
+		c.mark(o.Number)
+		res.Changed = true
+	}
+	return 0
+}
+
+// mark notes the number of a rebuild. Plans are shared, so the filter gets its own.
+func (c *filter) mark(number uint64) {
+	own := *c.plan.Load()
+	own.mark = number
+	c.plan.Store(&own)
+}
+
+// What RebuildStep does.
+const (
+	StepReady   = iota // every part of the filter has its mark
+	StepBreak          // an item had no room
+	StepAttempt        // a commit of a static kind begins; N of the result is its number
+	StepEnd            // it has ended
+	steps
+)
+
+// RebuildStep changes what the catalogue says of a shadow of a cluster. It fails with
+// ErrMissing if there is none.
+type RebuildStep struct {
+	ID      uint64
+	What    uint8
+	Attempt uint64 // of StepEnd
+}
+
+func (*RebuildStep) op() Op { return OpRebuildStep }
+func (o *RebuildStep) fields(c coder, r *Record) coder {
+	return c.byte(&o.What).id(&o.ID).at(r).uvarint(&o.Attempt)
+}
+
+// effect is that of a shadow of a single server.
+func (o *RebuildStep) effect(f *Effect, _ *Record, _ *Result) {
+	if o.What == StepBreak {
+		f.puts([]Record{{ID: o.ID, Body: &ShadowBreak{}}})
+	}
+}
+
+func (o *RebuildStep) apply(s *State, r *Record, res *Result) {
+	if s.Roster().rebuild(o.ID) == nil {
+		res.Err = ErrMissing
+		return
+	}
+	next := s.Roster().clone()
+	v := next.rebuild(o.ID)
+	was := *v
+	switch o.What {
+	case StepReady:
+		v.Ready = true
+		next.unstage(o.ID)
+	case StepBreak:
+		v.Broken = true
+	case StepAttempt:
+		switch {
+		case !v.Ready:
+			res.Err = ErrNotReady
+		case v.Broken:
+			res.Err = ErrBroken
+		case v.Attempt != 0 && next.current(v.By):
+			res.Err = ErrSealed
+		default:
+			v.Attempts++
+			v.Attempt, v.By = v.Attempts, r.Origin.Session
+			res.N = int64(v.Attempt)
+		}
+	case StepEnd:
+		if v.Attempt == o.Attempt {
+			v.Attempt, v.By = 0, 0
+		}
+	default:
+		res.Err = ErrCondition
+	}
+	if res.Changed = *v != was; res.Changed {
+		s.roster.Store(next)
+		s.noteRebuild(v)
+	}
+}
+
+// endAttempts ends the commits of a session that has ended.
+func (s *State) endAttempts(session uint64) {
+	next := s.Roster().clone()
+	for i := range next.Rebuilds {
+		if v := &next.Rebuilds[i]; v.Attempt != 0 && v.By == session {
+			v.Attempt, v.By = 0, 0
+			s.roster.Store(next)
+			s.noteRebuild(v)
+		}
+	}
+}
+
+// Committing notes that this node runs a commit of a static kind, until done is called.
+func (s *State) Committing(id uint64) (done func()) {
+	s.committing.Store(id, true)
+	return func() { s.committing.Delete(id) }
+}
+
+// Stuck returns the attempts that their nodes will not end: this one, where the answer to
+// its record was lost, or one that is not live.
+func (s *State) Stuck(own uint32, live func(node uint32) bool) (list []Attempt) {
+	for _, a := range s.Roster().Attempts() {
+		_, running := s.committing.Load(a.ID)
+		if a.Node == own && !running || a.Node != own && !live(a.Node) {
+			list = append(list, a)
+		}
+	}
+	return list
+}
+
+// CanRebuild reports whether filters can be rebuilt.
+func (s *State) CanRebuild() bool {
+	r := s.Roster()
+	return r == nil || r.Level >= LevelRebuilds && !r.Spread()
+}
+
+// BrokenShadow reports whether a part, by its own id, is one of a shadow of a cluster that is
+// broken.
+func (s *State) BrokenShadow(part uint64) bool {
+	r := s.Roster()
+	if r == nil {
+		return false
+	}
+	return slices.ContainsFunc(r.Rebuilds, func(v Rebuild) bool {
+		e := s.Names.ByID(v.ID)
+		return v.Broken && e != nil && part >= v.ID && part < v.ID+uint64(PartCount(e))
+	})
+}
+
+// isShadow reports whether contents are those of a shadow, or of one that was swapped in:
+// lanes have records for it behind that.
+func isShadow(c Contents) bool { return is[*draft](c) || is[*filter](c) }
+
+// RebuildSwap gives a shadow of a cluster the name of its filter, which goes. It looks at
+// no contents.
+type RebuildSwap struct {
+	ID      uint64
+	Attempt uint64 // of a static kind
+
+	does *ShadowSwap // what it was for; not encoded
+}
+
+func (*RebuildSwap) op() Op { return OpRebuildSwap }
+func (o *RebuildSwap) fields(c coder, r *Record) coder {
+	return c.id(&o.ID).at(r).uvarint(&o.Attempt)
+}
+
+func (o *RebuildSwap) apply(s *State, r *Record, res *Result) {
+	v, e := s.Roster().rebuild(o.ID), s.Names.ByID(o.ID)
+	switch {
+	case v == nil || e == nil:
+		res.Err = ErrRetry
+		return
+	case !v.Ready:
+		res.Err = ErrNotReady
+		return
+	case v.Broken:
+		res.Err = ErrBroken
+		return
+	case v.Attempt != o.Attempt:
+		res.Err = ErrSealed
+		return
+	}
+	o.does = &ShadowSwap{ID: o.ID, Of: v.Main, Name: []byte(v.Name)}
+	o.does.swap(s, e, r, res)
+}
+
+// effect is that of a shadow of a single server, which builds static kinds again.
+func (o *RebuildSwap) effect(f *Effect, r *Record, _ *Result) { f.put(r, o.does) }
+
+// settle makes filters of the drafts of a shadow that is swapped in. Whoever has sent the
+// swap has built the same: an error means that this node is damaged, or has no memory.
+func (s *State) settle(e *catalog.Entry) error {
+	for _, p := range Parts(e) {
+		p.Lock()
+		d, ok := p.contents.(*draft)
+		if !ok || p.Gone() {
+			p.Unlock()
+			continue
+		}
+		c := d.inner
+		if c == nil {
+			if d.building == nil { // a snapshot had it
+				d.seal(s, d.sealed)
+			}
+			<-d.building.done
+			if err := d.building.err; err != nil {
+				p.Unlock()
+				return errors.Join(ErrMemory, err)
+			}
+			c = d.building.built
+		}
+		s.bytes.Add(int64(c.Bytes()) - int64(d.Bytes()))
+		p.contents = c
+		p.version++
+		p.measure()
+		p.Unlock()
+	}
+	return nil
+}
+
+// appendRebuilds appends what the catalogue says of shadows.
+func appendRebuilds(b []byte, list []Rebuild) []byte {
+	b = binary.AppendUvarint(b, uint64(len(list)))
+	for _, v := range list {
+		flags := byte(0)
+		if v.Ready {
+			flags |= rebuildReady
+		}
+		if v.Broken {
+			flags |= rebuildBroken
+		}
+		b = append(b, flags)
+		for _, n := range []uint64{v.ID, v.Main, v.Attempts, v.Attempt, v.By} {
+			b = binary.AppendUvarint(b, n)
+		}
+		b = appendBytes(b, []byte(v.Name))
+	}
+	return b
+}
+
+const (
+	rebuildReady = 1 << iota
+	rebuildBroken
+	rebuildFlags
+)
+
+// rebuilds reads what appendRebuilds wrote.
+func (d *decoder) rebuilds() (list []Rebuild) {
+	last := uint64(0)
+	for n := d.uvarint(); n > 0 && !d.bad; n-- {
+		flags := d.byte()
+		v := Rebuild{
+			ID: d.uvarint(), Main: d.uvarint(), Attempts: d.uvarint(), Attempt: d.uvarint(), By: d.uvarint(), Name: string(d.bytes()),
+			Ready: flags&rebuildReady != 0, Broken: flags&rebuildBroken != 0,
+		}
+		if flags >= rebuildFlags || v.ID <= last || v.Attempt > v.Attempts || (v.Main == 0) == (v.Name == "") {
+			d.bad = true
+		}
+		last = v.ID
+		list = append(list, v)
+	}
+	return list
+}
