@@ -55,6 +55,7 @@ func (k *killable) start() {
 	if err := d.Start(ctx, b.engine.Alone); err != nil {
 		k.t.Fatal(err)
 	}
+	b.client = b.connect()
 	stop := make(chan struct{})
 	go func() {
 		for {
