@@ -175,9 +175,12 @@ func (e *Engine) assign(s *Session, c *Call) (sets map[uint32]*shardSet, lanes [
 	assign := func(shard int, here bool) {
 		node := e.router.Self()
 		if !here {
-			nodes := e.holders(s, shard)
+			nodes := e.untried(s, shard)
 			if len(nodes) == 0 {
-				text = noHolder(s, shard)
+				text = fmt.Sprintf(textNoHolder, shard)
+				if len(s.avoid) > 0 {
+					text = textSilent
+				}
 				return
 			}
 			node = nodes[0]

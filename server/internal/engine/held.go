@@ -21,7 +21,7 @@ const (
 	TextElsewhere = refusal.TextElsewhere
 	textInPart    = "ERR %s needs contents of several nodes, which a transaction cannot have: send it without MULTI"
 	textNoHolder  = "CLUSTERDOWN shard %d has no live holder: contents of this key are in it, and of the nodes that hold it none was heard of lately"
-	textNoAnswer  = "CLUSTERDOWN shard %d has no live holder: contents of this key are in it, and no node that holds it answers"
+	textSilent    = "CLUSTERDOWN nodes that hold contents of this key do not answer: send it again"
 	textLayersFar = "NOPERM other nodes hold these layers, and this user has not all rights: ask a node that holds them"
 	textMoved     = "CLUSTERDOWN contents of this key were moved to other nodes while the command ran, and some of its items may be done: send it again"
 	textSpread    = "ERR %s needs contents that no single node holds: it works if one node holds all of them"
@@ -251,7 +251,7 @@ func (e *Engine) route(s *Session, p *passing, c *Call) (text string) {
 			}
 			holders := e.holders(s, part.Shard())
 			if len(holders) == 0 && !e.state.Answers(part) {
-				text = noHolder(s, part.Shard())
+				text = fmt.Sprintf(textNoHolder, part.Shard())
 				return
 			}
 			p.add(holders, e.shared.LaneOf(entry.ID, uint32(i)))
@@ -260,7 +260,7 @@ func (e *Engine) route(s *Session, p *passing, c *Call) (text string) {
 	if shard := e.lands(s, c); shard >= 0 && text == "" {
 		holders := e.holders(s, shard)
 		if len(holders) == 0 && !e.state.Holdings().Answers(shard) {
-			text = noHolder(s, shard)
+			text = fmt.Sprintf(textNoHolder, shard)
 		}
 		p.add(holders, 0)
 	}
@@ -269,6 +269,8 @@ func (e *Engine) route(s *Session, p *passing, c *Call) (text string) {
 		return text
 	case c.cmd.Flags&traits.Steps != 0:
 		return fmt.Sprintf(textOneNode, strings.ToUpper(c.cmd.Name), e.nodesNamed(p.nodes))
+	case len(p.nodes) == 0 && len(s.avoid) > 0:
+		return textSilent
 	case len(p.nodes) == 0:
 		return fmt.Sprintf(textSpread, strings.ToUpper(c.cmd.Name))
 	}
@@ -289,21 +291,21 @@ func (p *passing) add(holders []uint32, lane int) {
 }
 
 // holders returns the machines that hold a shard, the nearest first, without those that have
-// not answered.
+// not answered, unless there are no others: they may only be slow.
 func (e *Engine) holders(s *Session, shard int) []uint32 {
+	if nodes := e.untried(s, shard); len(nodes) > 0 {
+		return nodes
+	}
+	return e.router.Holders(shard)
+}
+
+// untried is holders without those that have not answered, even if there are no others.
+func (e *Engine) untried(s *Session, shard int) []uint32 {
 	nodes := e.router.Holders(shard)
 	if len(s.avoid) > 0 {
 		nodes = slices.DeleteFunc(nodes, func(n uint32) bool { return slices.Contains(s.avoid, n) })
 	}
 	return nodes
-}
-
-// noHolder is the error of a shard that nobody holds who can be asked.
-func noHolder(s *Session, shard int) string {
-	if len(s.avoid) > 0 {
-		return fmt.Sprintf(textNoAnswer, shard)
-	}
-	return fmt.Sprintf(textNoHolder, shard)
 }
 
 // nodesNamed returns machines as people know them.

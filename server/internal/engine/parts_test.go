@@ -291,3 +291,24 @@ func TestDumpOfParts(t *testing.T) {
 		}
 	})
 }
+
+// TestSlowNodesAreWaitedFor asks for items of many parts while all nodes are slower than one is that has another one to ask
+// instead: they are waited for. If none can be reached, that is an error, never "absent".
+func TestSlowNodesAreWaitedFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		v := newSpread(t, memlog.Faults{})
+		holders := [][]int{{1, 3}, {1, 2}, {2, 3}, {1, 3}}
+		v.place(t, func(shard, node int) bool { return slices.Contains(holders[shard%4], node) })
+		b := v.nodes[0]
+		b.line("FILTER.CREATE f bloom CAPACITY 100000 ERROR 0.000001 PARTS 64")
+		b.do(withItems("FILTER.ADD f", 0, 500)...)
+		v.peers.SetFault(func(uint32) memlog.Fault { return memlog.Fault{Delay: 300 * time.Millisecond} })
+		if got := b.do(withItems("FILTER.HAS f", 0, 500)...); strings.Count(got, "true") != 500 {
+			t.Errorf("all nodes are slow: %.200s", got)
+		}
+		v.peers.SetFault(func(uint32) memlog.Fault { return memlog.Fault{Unsent: peers.ErrUnsent} })
+		if got := b.do(withItems("FILTER.HAS f", 0, 500)...); !strings.HasPrefix(got, "[-CLUSTERDOWN ") && !strings.HasPrefix(got, "-CLUSTERDOWN ") {
+			t.Errorf("no node can be reached: %.200s", got)
+		}
+	})
+}

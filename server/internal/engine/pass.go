@@ -82,7 +82,12 @@ func (e *Engine) add(lists [][]*question, p *passing, c *Call) [][]*question {
 		c.Fail(fmt.Sprintf(textTooLong, size, door.MaxQuestion, e.nodesNamed(p.nodes)))
 		return lists
 	}
-	at := slices.IndexFunc(lists, func(l []*question) bool { return l[0].nodes[0] == p.nodes[0] })
+	at := slices.IndexFunc(lists, func(l []*question) bool {
+		if c.looks > 0 { // it was asked in vain together with others
+			return slices.Equal(l[0].nodes, p.nodes)
+		}
+		return l[0].nodes[0] == p.nodes[0]
+	})
 	if at < 0 {
 		at = len(lists)
 		lists = append(lists, []*question{{nodes: p.nodes, only: !p.fewer}})
@@ -142,9 +147,11 @@ func (e *Engine) askList(list []*question) {
 // askOne asks a question, and answers its calls. It reports false if one of them is to be looked
 // at again.
 func (e *Engine) askOne(q *question) bool {
-	q.Brief = !q.only && !q.Writes
+	// Once more is enough, and then those who were slow are waited for.
+	first := !slices.ContainsFunc(q.calls, func(c *Call) bool { return c.looks > 0 })
+	q.Brief = first && !q.only && !q.Writes
 	a, err := e.router.Ask(q.nodes, &q.Question)
-	if err != nil && !q.only && (!q.Writes || errors.Is(err, door.ErrDown)) {
+	if err != nil && first && !q.only && (!q.Writes || errors.Is(err, door.ErrDown)) {
 		for i, p := range q.of {
 			p.avoid = q.nodes // others hold some of it
 			q.calls[i].looks++

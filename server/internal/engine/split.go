@@ -3,6 +3,7 @@ package engine
 // Calls whose items lie at several machines.
 
 import (
+	"fmt"
 	"math/bits"
 	"slices"
 
@@ -68,7 +69,7 @@ func (e *Engine) split(s *Session, calls []Call, entry *catalog.Entry) (all []*p
 			if !known {
 				if !e.state.Answers(p) {
 					if nodes = e.holders(s, p.Shard()); len(nodes) == 0 {
-						return nil, noHolder(s, p.Shard())
+						return nil, fmt.Sprintf(textNoHolder, p.Shard())
 					}
 				}
 				holders[part] = nodes

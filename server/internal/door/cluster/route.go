@@ -41,7 +41,9 @@ func (d *Door) OnQuestion(run func(body []byte, room int) []byte) { d.run = run 
 // Self implements door.Router.
 func (d *Door) Self() uint32 { return d.number.Load() }
 
-// Holders implements door.Router. Nodes to which there is no connection come last.
+// Holders implements door.Router. Beats go through the log, which is still for some seconds
+// when its leader is lost: a node to which there is a connection lives all the same. Nodes to
+// which there is none come last.
 func (d *Door) Holders(shard int) (nodes []uint32) {
 	r, own := d.state.Roster(), d.number.Load()
 	if !r.Spread() {
@@ -50,7 +52,10 @@ func (d *Door) Holders(shard int) (nodes []uint32) {
 	now := d.tick()
 	d.beats.mu.Lock()
 	for _, c := range r.Shards.Places[shard].Copies {
-		if h, ok := d.beats.heard[c.Node]; ok && c.Phase == store.Holds && c.Node != own && now-h.seen <= liveFor {
+		if c.Phase != store.Holds || c.Node == own {
+			continue
+		}
+		if h, ok := d.beats.heard[c.Node]; ok && now-h.seen <= liveFor || d.connected(c.Node) {
 			nodes = append(nodes, c.Node)
 		}
 	}
@@ -63,6 +68,15 @@ func (d *Door) Holders(shard int) (nodes []uint32) {
 		slices.SortStableFunc(nodes, func(a, b uint32) int { return int(distance(p, a) - distance(p, b)) })
 	}
 	return nodes
+}
+
+// connected reports whether there is a connection to a node.
+func (d *Door) connected(node uint32) bool {
+	if d.config.Direct == nil {
+		return false
+	}
+	_, ok := d.config.Direct.Trip(node)
+	return ok
 }
 
 // distance returns how far a node is: its round trip, in steps that measurements of equal
