@@ -97,15 +97,20 @@ type FilterSource struct {
 	Offset  int64
 	Of      uint64 // the length of the encoding
 	Data    []byte
+	Known   uint64 // see FilterAdd
 }
 
 func (*FilterSource) op() Op { return OpFilterSource }
 func (o *FilterSource) fields(c coder, r *Record) coder {
-	return c.target(r).bytes(&o.Source).uvarint(&o.Version).varint(&o.At).bytes(&o.Data).varint(&o.Offset).uvarint(&o.Of)
+	return c.target(r).bytes(&o.Source).uvarint(&o.Version).varint(&o.At).bytes(&o.Data).varint(&o.Offset).uvarint(&o.Of).uvarint(&o.Known)
 }
 
 func (o *FilterSource) change(s *State, p *Part, _ *Record, res *Result) int64 {
 	c := p.contents.(*filter)
+	if s.late(c, o.Known) {
+		res.Err = ErrRebuilding
+		return 0
+	}
 	before := c.Bytes()
 	if _, v := c.aside.at(string(o.Source)); v == nil || v.version < o.Version {
 		res.Err = s.putSource(c, o)

@@ -106,6 +106,22 @@ func TestSourcePieces(t *testing.T) {
 	}
 }
 
+// TestSourceOfANodeThatKnowsNoRebuild asks that a source is not taken that was sent by a node of a cluster
+// before it knew that the filter is rebuilt: it would be in the old filter alone.
+func TestSourceOfANodeThatKnowsNoRebuild(t *testing.T) {
+	s := store.New()
+	s.SetRoster(&store.Roster{ID: 1, Lanes: 1, Level: store.LevelRebuilds, Holders: make([][]uint32, 3)})
+	e := apply(t, s, creation(t, 100, 0)).Entry
+	apply(t, s, store.Record{ID: e.ID, Body: &store.FilterMark{Number: 9}})
+	file := sourceFile(t, 100, 7)
+	for known, want := range map[uint64]error{0: store.ErrRebuilding, 9: nil} {
+		body := &store.FilterSource{Source: []byte("s"), Version: 1, Of: uint64(len(file)), Data: file, Known: known}
+		if res := apply(t, s, store.Record{ID: e.ID, Body: body}); !errors.Is(res.Err, want) {
+			t.Errorf("the node knew rebuild %d: %v, want %v", known, res.Err, want)
+		}
+	}
+}
+
 // FuzzSources loads copies of a filter with sources.
 func FuzzSources(f *testing.F) {
 	s := store.New()

@@ -78,7 +78,7 @@ var records = []store.Record{
 	{At: 5, Body: &store.Make{As: store.OpFilterLoad, Name: []byte("k"), Header: []byte("plan")}},
 	{ID: 7, Index: 3, Body: &store.FilterAdd{Room: 9, Hashes: []uint64{1, 2}}},
 	{ID: 7, Index: 3, Body: &store.FilterDelete{Hashes: []uint64{1, 2}}},
-	{ID: 7, Index: 3, Body: &store.FilterSource{Source: []byte("s"), Version: 3, At: 1 << 41, Offset: 1 << 20, Of: 1 << 21, Data: []byte("piece")}},
+	{ID: 7, Index: 3, Body: &store.FilterSource{Source: []byte("s"), Version: 3, At: 1 << 41, Offset: 1 << 20, Of: 1 << 21, Data: []byte("piece"), Known: 9}},
 	{ID: 7, Index: 3, Body: &store.FilterGone{Hashes: []uint64{1, 2}}},
 	{ID: 7, Index: 3, Body: &store.FilterAdvance{Generation: 1 << 50}},
 	{ID: 7, Index: 3, Body: &store.FilterClear{Outline: []byte("outline")}},

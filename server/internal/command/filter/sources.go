@@ -51,6 +51,7 @@ func loadSource(x *engine.Context, c *engine.Call, part, parts int, v *loadCall)
 		return
 	}
 	defer release()
+	known := x.Contents().LastRebuild(entry.ID, p, nil)
 	for at := 0; at < len(data); at += sourcePiece {
 		if x.Stopped() {
 			c.Fail(answer.TextStopped)
@@ -58,7 +59,7 @@ func loadSource(x *engine.Context, c *engine.Call, part, parts int, v *loadCall)
 		}
 		body := &store.FilterSource{
 			Source: v.from, Version: v.version, At: x.Milliseconds(),
-			Offset: int64(at), Of: uint64(len(data)), Data: data[at:min(at+sourcePiece, len(data))],
+			Offset: int64(at), Of: uint64(len(data)), Data: data[at:min(at+sourcePiece, len(data))], Known: known,
 		}
 		res, failed := x.Contents().ApplyPiece(p, store.Record{ID: entry.ID, Index: uint32(part), Body: body})
 		switch {
