@@ -89,7 +89,7 @@ type Command struct {
 
 	full  string // the name with its container: "client|list"
 	quick bool   // Run is all
-	gated bool   // it has to do with data: it runs inside the gate
+	gated bool   // it has to do with data that must not be stale: it runs inside the gate
 	sub   bool   // of a container
 
 	inside bool // see LooksInside

@@ -42,6 +42,7 @@ func TestOwnerReads(t *testing.T) {
 		{[]string{"GET s"}, []string{"names"}},
 		{[]string{"DBSIZE"}, []string{"names"}},
 		{[]string{"PING", "NOSUCH", "GET"}, nil},
+		{[]string{"CLUSTER WHY b"}, nil}, // it says what this node waits for
 		{[]string{"BF.ADD b i", "SET s v"}, []string{"names"}},
 		{[]string{"FILTER.HAS p i"}, []string{"names", target("p", 0), target("p", 1), target("p", 2), target("p", 3)}},
 	} {

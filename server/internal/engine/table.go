@@ -84,7 +84,7 @@ func (t *Table) add(c Command) {
 func (t *Table) number(c *Command) {
 	c.quick = c.Run != nil && c.Before == nil && c.Flags&(traits.Outside|traits.Alone) == 0
 	c.inside = c.LooksInside()
-	c.gated = len(c.Keys) > 0 || c.Flags&traits.ReadOnly != 0 || c.writes()
+	c.gated = c.writes() || c.Flags&traits.Stale == 0 && (len(c.Keys) > 0 || c.Flags&traits.ReadOnly != 0)
 	c.index = t.count
 	c.bundling.Work = health.Other
 	if c.On != nil {

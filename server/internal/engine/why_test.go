@@ -49,6 +49,7 @@ func TestClusterWhy(t *testing.T) {
 			t.Fatal(got)
 		}
 		asks("f", `^NOPERM `)
+		asks("mine", `^ERR no such key`)
 	})
 	if got := newBench(t, 1<<30).line("CLUSTER WHY s"); got != "-ERR This instance has cluster support disabled" {
 		t.Errorf("without a cluster: %s", got)

@@ -17,23 +17,21 @@ import (
 // clusterWhy is CLUSTER WHY. A server that hides its cluster from clients answers, too.
 var clusterWhy = engine.Command{
 	Name: "why", Arity: 3, Flags: traits.Admin | traits.NoScript | traits.NoMulti | traits.Stale | traits.Outside, Categories: []string{"admin", "slow", "dangerous"},
+	Keys:   traits.Keys{traits.KeyAt(2, traits.KeyRO)},
 	Syntax: "key", Complexity: "O(n), n being the number of parts of the key",
 	Summary: "Returns as lines of text which nodes hold the parts of a key, in which lanes its writes come, where this node is in those, how far a rebuild is, and what the key waits for. Not in Redis.",
 	Run: func(x *engine.Context, c *engine.Call) {
 		s, in := x.Server().Cluster().Status()
-		switch {
-		case !x.Can().Cluster || !in:
+		if !x.Can().Cluster || !in {
 			c.Fail(control.TextNoCluster)
-		case !x.Server().ReadsAll():
-			c.Fail(engine.TextNoKey)
-		default:
-			k, ok := x.Server().Where(c.Args[2])
-			if !ok {
-				c.Fail("ERR no such key")
-				return
-			}
-			c.Answer(answer.Reply{Kind: answer.Verbatim, Text: describeKey(&s, &k)})
+			return
 		}
+		k, ok := x.Server().Where(c.Args[2])
+		if !ok {
+			c.Fail("ERR no such key")
+			return
+		}
+		c.Answer(answer.Reply{Kind: answer.Verbatim, Text: describeKey(&s, &k)})
 	},
 }
 
