@@ -49,7 +49,7 @@ func TestCreateLikeInTransactions(t *testing.T) {
 	if f, g := b.field(t, "f", "bytes"), b.field(t, "g", "bytes"); f != g {
 		t.Errorf("%s bytes, like one of %s", g, f)
 	}
-	if got := b.Line("FILTER.LOAD k 1 x SPAN 60s VERSION 1 more"); !strings.Contains(got, "wrong number of arguments") {
+	if got := b.Line("FILTER.LOAD k 1 x SPAN 60s VERSION 1 FROM s more"); !strings.Contains(got, "wrong number of arguments") {
 		t.Errorf("FILTER.LOAD with too much = %s", got)
 	}
 }
