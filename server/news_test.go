@@ -159,3 +159,44 @@ func TestNewsWaitIsLeft(t *testing.T) {
 		t.Error("a client that waits is kept when the server ends")
 	}
 }
+
+// Followers that wait, and for whose news there is no memory, get them when there is some.
+func TestNewsInTurn(t *testing.T) {
+	addr := start(t, server.Config{MaxMemory: 12 << 20})
+	c := dial(t, addr)
+	for _, key := range []string{"f", "g"} { // 1.2 MB each, 4 MB for an answer
+		c.expect("+OK\r\n", "FILTER.CREATE", key, "bloom", "CAPACITY", "1000000")
+	}
+	c.do("FILTER.ADD", "g", "x")
+	token := tokenOf(t, c.do("FILTER.NEWS", "f"))
+	c.expect("+OK\r\n", "FILTER.CREATE", "large", "bloom", "CAPACITY", "5800000")
+	const n = 20
+	replies := make(chan string, n)
+	for range n {
+		w := dial(t, addr)
+		if _, err := w.nc.Write(request("FILTER.NEWS", "f", "SINCE", token, "BLOCK", "3600000")); err != nil {
+			t.Fatal(err)
+		}
+		go func() { replies <- w.reply() }()
+	}
+	blocked := func() {
+		t.Helper()
+		waitFor(t, func() bool {
+			return strings.Contains(c.do("INFO", "clients"), fmt.Sprintf("blocked_clients:%d\r\n", n))
+		}, "INFO shows another number of blocked clients")
+	}
+	blocked()
+	c.expect("+OK\r\n", "FILTER.UNION", "f", "g")
+	for range 100 { // they look, and wait on
+		if raw := c.do("FILTER.NEWS", "f"); !strings.HasPrefix(raw, "-OOM") {
+			t.Fatalf("without memory: %.200q", raw)
+		}
+	}
+	blocked()
+	c.expect(":1\r\n", "DEL", "large")
+	for range n {
+		if raw := <-replies; !strings.Contains(raw, "\r\nwhole\r\n") {
+			t.Errorf("a follower got %.200q", raw)
+		}
+	}
+}

@@ -70,6 +70,12 @@ func (x Contents) Await(c *Call, n *store.News, d time.Duration) bool {
 // Park leaves a call for later, for which Await has reported true.
 func (x Contents) Park() { x.s.park.is = true }
 
+// ParkFor is Park for a call that looks again after d, give or take a half, whatever happens.
+func (x Contents) ParkFor(d time.Duration) {
+	x.Park()
+	time.AfterFunc(d/2+rand.N(d), x.s.park.wake)
+}
+
 // unpark forgets that a call of s has waited.
 func (e *Engine) unpark(s *Session) {
 	if w := s.park.wait; w != nil {

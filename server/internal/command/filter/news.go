@@ -129,7 +129,7 @@ func runNews(x *engine.Context, c *engine.Call) {
 		return
 	}
 	waits := v.block > 0 && x.Contents().Await(c, n, v.block)
-	g := gathering{x: x, c: c, news: n, left: v.most, token: news.New(n.Epoch, store.PartCount(entry))}
+	g := gathering{x: x, c: c, news: n, left: v.most, waits: waits, token: news.New(n.Epoch, store.PartCount(entry))}
 	switch {
 	case v.since != nil && v.since.Epoch == n.Epoch && len(v.since.Numbers) == len(g.token.Numbers):
 		g.token = *v.since
@@ -146,6 +146,8 @@ func runNews(x *engine.Context, c *engine.Call) {
 	switch {
 	case now == nil:
 		c.Fail(answer.TextNotFound)
+	case waits && len(g.pieces) == 0 && now == entry && g.more:
+		x.Contents().ParkFor(memoryPause)
 	case waits && len(g.pieces) == 0 && now == entry:
 		x.Contents().Park()
 	default:
@@ -158,7 +160,8 @@ type gathering struct {
 	x      *engine.Context
 	c      *engine.Call
 	news   *store.News
-	left   int // bytes, also of what is compressed
+	left   int  // bytes, also of what is compressed
+	waits  bool // it may be gathered later
 	token  news.Token
 	more   bool
 	pieces []news.Piece
@@ -189,9 +192,8 @@ func (g *gathering) gather() bool {
 		switch {
 		case !known:
 			data, next, err := g.whole(i, packing)
-			if errors.Is(err, store.ErrMemory) && len(g.pieces) > 0 {
-				g.more = true // there is memory again when this answer is written
-				return true
+			if errors.Is(err, store.ErrMemory) {
+				return g.short()
 			}
 			if g.failed(err) {
 				return false
@@ -205,8 +207,7 @@ func (g *gathering) gather() bool {
 			g.left -= max(0, len(data)-len(packed)) // it was the work, however little is left of it
 		case len(changes.Values) == 0:
 		case !g.x.Hold(9 * len(changes.Values)):
-			g.c.Fail(answer.TextOOM)
-			return false
+			return g.short()
 		case changes.Steps == nil:
 			g.put(i, news.Bits, news.AppendBits(nil, changes.Values), changes.Next)
 		default:
@@ -215,6 +216,18 @@ func (g *gathering) gather() bool {
 		g.more = g.more || changes.More
 	}
 	return true
+}
+
+// memoryPause is how long a call waits for memory before it looks again.
+const memoryPause = 100 * time.Millisecond
+
+// short is for when there is no memory for the next piece: there will be when this answer is
+// written, or that of another follower. It reports false if it has answered.
+func (g *gathering) short() bool {
+	if g.more = len(g.pieces) > 0 || g.waits; !g.more {
+		g.c.Fail(answer.TextOOM)
+	}
+	return g.more
 }
 
 // put takes a piece, with which the copy has the changes before next.
