@@ -86,6 +86,7 @@ type Filter struct {
 	kept     state         // what File.follow has
 	found    *edition      // a file that may be a copy, until the index is here
 	saved    time.Time     // when a copy from a server was written to disk
+	saving   time.Duration // how long that took
 	busy     time.Duration // how long the last news from a server have kept us busy
 
 	seen    atomic.Pointer[outcome]
@@ -213,7 +214,7 @@ func (f *Filter) updated(ctx context.Context, block time.Duration) (changed bool
 	began := time.Now()
 	var age time.Duration
 	if f.server != nil {
-		err = f.updateFromServer(ctx, block)
+		err = f.updateFromServer(ctx, f.patience(block))
 	} else {
 		age, err = f.update(ctx)
 	}

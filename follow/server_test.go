@@ -444,3 +444,25 @@ func TestFollowPassesNodesThatAreDown(t *testing.T) {
 		all.Wait()
 	}
 }
+
+// TestFileIsNotLate changes a filter twice in a moment: its copy on disk has both changes long
+// before the source is asked anew.
+func TestFileIsNotLate(t *testing.T) {
+	s := serving(t, server.Config{})
+	s.line("FILTER.CREATE f bloom CAPACITY 1000")
+	name, changes := filepath.Join(t.TempDir(), "copy"), make(chan follow.Version, 10)
+	f := must(follow.Open(t.Context(), follow.Config{Address: "redis://" + s.addr, Filter: "f", File: name, Every: time.Hour,
+		Changed: func(v follow.Version) { changes <- v }}))
+	defer f.Close() //nolint:errcheck // what it writes is not looked at
+	<-changes
+	for _, key := range []string{"one", "two"} {
+		s.do("FILTER.ADD", "f", key)
+		<-changes
+	}
+	want := must(f.View().MarshalBinary())
+	for until := time.Now().Add(time.Minute); !bytes.Equal(must(os.ReadFile(name)), want); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(until) {
+			t.Fatal("the file lacks what the copy has")
+		}
+	}
+}

@@ -12,8 +12,11 @@ import (
 )
 
 const (
-	// saveEvery is how often a copy that changes all the time is written to disk.
+	// saveSoon and saveEvery are how often a copy that changes all the time is written to disk: in
+	// between, it is left alone for saveShare times as long as the last write took.
+	saveSoon  = time.Second
 	saveEvery = 10 * time.Second
+	saveShare = 20
 	// shortPause is how long news of a server are gathered at least.
 	shortPause = 10 * time.Millisecond
 	// idleShare is for how much of the time a copy that changes all the time is left alone: so
@@ -84,6 +87,21 @@ func (f *Filter) updateFromServer(ctx context.Context, block time.Duration) erro
 	return nil
 }
 
+// saveAt is when a copy that has changed may be written to disk.
+func (f *Filter) saveAt() time.Time {
+	return f.saved.Add(min(saveEvery, max(saveSoon, saveShare*f.saving)))
+}
+
+// patience is how long news are waited for, out of block: not longer than a copy may lack on
+// disk.
+func (f *Filter) patience(block time.Duration) time.Duration {
+	live := f.live.Load()
+	if f.config.File == "" || live == nil || live.version == f.kept.Version {
+		return block
+	}
+	return min(block, max(0, time.Until(f.saveAt())))
+}
+
 // persist writes the copy to disk, if that was not done lately.
 func (f *Filter) persist(now bool) error {
 	live := f.live.Load()
@@ -95,10 +113,11 @@ func (f *Filter) persist(now bool) error {
 	if !missing && f.kept.Version == live.version && f.kept.Token == f.server.token && !now {
 		return err
 	}
-	if !missing && !now && time.Since(f.saved) < saveEvery {
+	if !missing && !now && time.Until(f.saveAt()) > 0 {
 		return nil
 	}
 	f.saved = time.Now()
+	defer func() { f.saving = time.Since(f.saved) }()
 	if missing || f.kept.Version != live.version {
 		if err := f.save(f.config.Filter, live); err != nil {
 			return err
