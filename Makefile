@@ -25,7 +25,7 @@ IMAGE   ?=
 SHARE    = $(DESTDIR)$(PREFIX)/share
 
 .DEFAULT_GOAL := help
-.PHONY: help run cluster torture build test stages check unit race purego tiers cross cross-vet vet-modules contrib contrib-figures narrow golden fuzz fuzz-short lint fmt generate clean-tree bench bench-compare bench-peers bench-lookups bench-hashes bench-cli bench-readers bench-server bench-cluster bench-spread bench-questions clients rules redis-cli dcso bench-test mutants scale soak gate chaos-debug ui screenshots bench-door promises install uninstall packages package-test reproduce examples examples-full scale-literature
+.PHONY: help run cluster torture build test stages check unit race purego tiers cross cross-vet vet-modules contrib contrib-figures narrow golden fuzz fuzz-short lint fmt generate clean-tree bench bench-compare bench-peers bench-lookups bench-hashes bench-cli bench-readers bench-server bench-cluster bench-spread bench-questions bench-follow clients rules redis-cli dcso bench-test mutants scale soak gate chaos-debug ui screenshots bench-door promises install uninstall packages package-test reproduce examples examples-full scale-literature
 .PHONY: page-export page-test release release-test push-image portable cover vuln workflows chart
 
 help: ## list the targets
@@ -286,6 +286,10 @@ bench-spread: ## measure six nodes whose contents are spread, prints tables (15 
 
 bench-questions: ## processor time of a question between two nodes: own connection and through the log (3 minutes)
 	go test ./server/internal/door/cluster/nats -count=1 -run TestQuestionCosts -question-costs -v
+
+bench-follow: ## the figures of docs/follow.md: copies of filters, and 10,000 followers that wait (4 minutes)
+	go test ./follow -count=1 -run TestFigure -figures -v
+	BLOOMERY_WAITING=10000 go test ./server -count=1 -run TestWaitingFollowers -v
 
 scale: ## 10,000 idle connections and 1,000,000 filters, with their memory
 	BLOOMERY_IDLE=10000 BLOOMERY_FILTERS=1000000 go test ./server -count=1 -run 'Idle|ManyFilters' -v
