@@ -112,8 +112,8 @@ heard from yet"; it hears from those that are up within a second, and shows the
 others as down after five.
 
 Where contents are spread over nodes (cluster copies), SHARDS is how many of
-1,024 shards of them a node holds, and LEARNS how many it is getting from
-others.
+1,024 shards of them a node holds, LEARNS how many it is getting from others,
+and BYTES what its data takes, as it said last.
 
 --why KEY prints where a key lies in place of that, as the node sees it: the
 nodes that hold its parts, learn them or let go of them, the lane in which its
@@ -176,9 +176,11 @@ type clusterNodeJSON struct {
 	Level   int    `json:"level"`
 	// TripMicros is the round trip to it from the node that was asked, 0 if it is not known.
 	TripMicros int `json:"trip_us,omitempty"`
-	// Shards are those that it holds, and Learns those that it learns, where contents are spread.
-	Shards int `json:"shards,omitempty"`
-	Learns int `json:"learns,omitempty"`
+	// Shards are those that it holds, Learns those that it learns, and Bytes what all its data
+	// takes, where contents are spread.
+	Shards int    `json:"shards,omitempty"`
+	Learns int    `json:"learns,omitempty"`
+	Bytes  uint64 `json:"bytes,omitempty"`
 }
 
 type clusterLaneJSON struct {
@@ -337,6 +339,8 @@ func parseClusterNode(number, value string) (n clusterNodeJSON) {
 			n.Shards, _ = strconv.Atoi(v)
 		case "learns":
 			n.Learns, _ = strconv.Atoi(v)
+		case "bytes":
+			n.Bytes, _ = strconv.ParseUint(v, 10, 64)
 		}
 	}
 	return n
@@ -394,7 +398,7 @@ func (c *clusterJSON) write(s *shell) error {
 	errs := []error{err}
 	shards := ""
 	if c.Copies > 0 {
-		shards = "SHARDS\tLEARNS\t"
+		shards = "SHARDS\tLEARNS\tBYTES\t"
 		errs = append(errs, c.writeMoves(w))
 	}
 	if len(c.Nodes) > 0 {
@@ -421,7 +425,7 @@ func (c *clusterJSON) write(s *shell) error {
 			trip = fmt.Sprintf("%d µs", n.TripMicros)
 		}
 		if c.Copies > 0 {
-			shards = fmt.Sprintf("%d\t%d\t", n.Shards, n.Learns)
+			shards = fmt.Sprintf("%d\t%d\t%s\t", n.Shards, n.Learns, bytesText(n.Bytes))
 		}
 		_, err = fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\t%s%s\n", n.Number, n.Addr, state, trip, keeps, shards, n.Server)
 		errs = append(errs, err)

@@ -39,6 +39,24 @@ func TestClusterStatusSaysWhatItKnows(t *testing.T) {
 	}
 }
 
+// TestClusterStatusWhereContentsAreSpread asks for what each node holds, and what moves.
+func TestClusterStatusWhereContentsAreSpread(t *testing.T) {
+	c := parseClusterInfo("cluster_name:c1\r\ncluster_node:1\r\ncluster_copies:2\r\ncluster_moves_paused:1\r\ncluster_shards_below:3\r\ncluster_shards_learning:7\r\n" +
+		"cluster_shards_retiring:5\r\ncluster_node_1:addr=a:1,live=1,log=1,server=s,shards=683,learns=7,bytes=3145728\r\n")
+	var out bytes.Buffer
+	if err := c.write(&shell{out: &out}); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"2 copies of contents; shards: 3 below that, 7 being learned, 5 let go of; moves are paused\n",
+		"SHARDS  LEARNS  BYTES  SERVER\n", "683     7       3 MiB  s\n",
+	} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("%q is not in\n%s", want, &out)
+		}
+	}
+}
+
 // TestClusterStatusNamesProblems asks that every problem of a node is printed.
 func TestClusterStatusNamesProblems(t *testing.T) {
 	var out bytes.Buffer

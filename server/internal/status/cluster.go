@@ -93,6 +93,7 @@ type Node struct {
 	Seen     time.Time
 	Skew     time.Duration // of its clock
 	Headroom uint64        // bytes that it may still take
+	Data     uint64        // bytes of its data, as it said last; 0 if it does not say
 	Trip     time.Duration // to it and back over a connection of its own, 0 if there is none
 	Holds    int           // shards, where contents are spread
 	Learns   int

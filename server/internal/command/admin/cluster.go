@@ -355,7 +355,7 @@ func infoCluster(x *engine.Context, b *strings.Builder) {
 				text += fmt.Sprintf(",trip_us=%d", n.Trip.Microseconds())
 			}
 			if s.Shards.Copies > 0 {
-				text += fmt.Sprintf(",shards=%d,learns=%d", n.Holds, n.Learns)
+				text += fmt.Sprintf(",shards=%d,learns=%d,bytes=%d", n.Holds, n.Learns, n.Data)
 			}
 			line(b, "cluster_node_"+strconv.Itoa(int(n.Number)), text)
 		}

@@ -38,6 +38,7 @@ type beat struct {
 	sums     []partSum
 	addr     string // where clients reach the node, "" from releases that do not send it
 	peer     string // where other nodes ask it, see package peers; "" if they do not
+	data     uint64 // bytes of its data, 0 from releases that do not send it
 }
 
 const beatVersion = 1
@@ -55,7 +56,8 @@ func (v *beat) bytes(cluster uint64) []byte {
 	}
 	b = appendSums(b, v.sums)
 	b = append(binary.AppendUvarint(b, uint64(len(v.addr))), v.addr...)
-	return append(binary.AppendUvarint(b, uint64(len(v.peer))), v.peer...)
+	b = append(binary.AppendUvarint(b, uint64(len(v.peer))), v.peer...)
+	return binary.AppendUvarint(b, v.data)
 }
 
 // parseBeat reads a beat of a cluster. Beats of other versions are passed over.
@@ -84,7 +86,10 @@ func parseBeat(b []byte, cluster uint64) (v beat, err error) {
 		v.addr = string(c.Take(c.Uvarint()))
 	}
 	if len(c.Rest) > 0 { // nor where they are asked
-		v.peer = string(c.Take(c.Uvarint())) // what later releases put behind it is passed over
+		v.peer = string(c.Take(c.Uvarint()))
+	}
+	if len(c.Rest) > 0 { // nor how much they hold
+		v.data = c.Uvarint() // what later releases put behind it is passed over
 	}
 	if c.Bad {
 		return v, bad
@@ -155,7 +160,7 @@ func (d *Door) talk() error {
 
 // beat returns what this node sends to others.
 func (d *Door) beat() []byte {
-	v := beat{node: d.number.Load(), level: d.level, at: d.config.Clock().UnixMilli(), headroom: 1 << 62, addr: d.config.Addr}
+	v := beat{node: d.number.Load(), level: d.level, at: d.config.Clock().UnixMilli(), headroom: 1 << 62, addr: d.config.Addr, data: uint64(max(d.state.Bytes(), 0))}
 	if d.config.Direct != nil {
 		v.peer = d.config.Direct.Addr()
 	}

@@ -124,6 +124,7 @@ func (d *Door) describeNodes(c *status.Cluster) {
 		if v.Self {
 			v.Seen = d.config.Clock()
 			v.Addr = cmp.Or(d.config.Addr, m.Addr)
+			v.Data = uint64(max(d.state.Bytes(), 0))
 		}
 		if log != nil {
 			v.Server, v.Log = m.Name, newest(roster, m.Name).Number == m.Number && votes(log, servers, m.Name) != nil
@@ -137,7 +138,7 @@ func (d *Door) describeNodes(c *status.Cluster) {
 			}
 			v.Live = now-h.seen <= liveFor && !m.Left
 			v.Seen = d.config.Clock().Add(-(now - h.seen))
-			v.Skew, v.Headroom, v.Level = d.skew(&h), h.headroom, h.level
+			v.Skew, v.Headroom, v.Data, v.Level = d.skew(&h), h.headroom, h.data, h.level
 			v.Addr = cmp.Or(h.addr, m.Addr) // it may have moved since it joined
 			if d.config.Direct != nil {
 				v.Trip, _ = d.config.Direct.Trip(m.Number)
