@@ -3,11 +3,13 @@ package web
 // The server in figures.
 
 import (
+	"cmp"
 	"errors"
 	"maps"
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -83,9 +85,31 @@ func clusterOf(info infoLines) any {
 		problems = append(problems, info["cluster_problem_"+strconv.Itoa(i)])
 	}
 	return object{
+		"copies": info.whole("cluster_copies"), "moves_paused": info.yes("cluster_moves_paused"), "shards_below": info.whole("cluster_shards_below"),
+		"shards_learning": info.whole("cluster_shards_learning"), "shards_retiring": info.whole("cluster_shards_retiring"), "members": membersOf(info),
 		"name": info["cluster_name"], "node": info.whole("cluster_node"), "nodes": info.whole("cluster_nodes"), "nodes_live": info.whole("cluster_nodes_live"),
 		"quorum": info.yes("cluster_quorum"), "lag": info.whole("cluster_lag"), "decider": info.whole("cluster_decider"), "problems": problems,
 	}
+}
+
+// membersOf returns the nodes of the cluster, in the order of their numbers.
+func membersOf(info infoLines) []object {
+	rows := []object{}
+	for name, line := range info {
+		text, ok := strings.CutPrefix(name, "cluster_node_")
+		number, err := strconv.ParseInt(text, 10, 64)
+		if !ok || err != nil {
+			continue
+		}
+		_, rest, _ := strings.Cut(line, "addr=")
+		address, _, _ := strings.Cut(rest, ",")
+		rows = append(rows, object{
+			"number": number, "address": address, "live": info.part(name, "live") == 1,
+			"shards": info.part(name, "shards"), "learns": info.part(name, "learns"), "bytes": info.part(name, "bytes"),
+		})
+	}
+	slices.SortFunc(rows, func(a, b object) int { return cmp.Compare(a.whole("number"), b.whole("number")) })
+	return rows
 }
 
 // verdictNames are the verdicts as INFO names them.

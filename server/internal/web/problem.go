@@ -40,6 +40,8 @@ var replyProblems = []struct {
 	{"WRONGTYPE", http.StatusConflict, "wrong_type"},
 	{"OOM", http.StatusInsufficientStorage, "out_of_memory"},
 	{"ERR Insufficient memory", http.StatusInsufficientStorage, "out_of_memory"},
+	{"LOADING", http.StatusServiceUnavailable, "starting"},
+	{"CLUSTERDOWN", http.StatusServiceUnavailable, "cluster_down"},
 	{"MISCONF", http.StatusServiceUnavailable, "not_durable"},
 	{"LIMIT", http.StatusTooManyRequests, "too_many_adds"},
 	{"ERR not found", http.StatusNotFound, "not_found"},

@@ -37,6 +37,8 @@ func TestProblems(t *testing.T) {
 	for text, want := range map[string]problem{
 		"NOAUTH Authentication required.": {401, "unauthorized", "NOAUTH Authentication required."},
 		"OOM command not allowed":         {507, "out_of_memory", "OOM command not allowed"},
+		"LOADING it catches up":           {503, "starting", "LOADING it catches up"},
+		"CLUSTERDOWN shard 7":             {503, "cluster_down", "CLUSTERDOWN shard 7"},
 		"ERR item exists":                 {409, "exists", "item exists"},
 		"ERR bad capacity":                {400, "invalid", "bad capacity"},
 	} {

@@ -80,6 +80,23 @@ func (r filterRow) History() (string, error) {
 	return strings.TrimSpace(string(data)), err
 }
 
+// Places returns the numbers of the nodes that hold the filter, "" where every node does; of
+// several parts, each with how many it holds.
+func (r filterRow) Places() string {
+	var places []string
+	for place := range strings.FieldsSeq(r.text("nodes")) {
+		node, parts, _ := strings.Cut(place, ":")
+		switch {
+		case r.whole("parts") > 1 && parts == "1":
+			node += " (1 part)"
+		case r.whole("parts") > 1:
+			node += " (" + parts + " parts)"
+		}
+		places = append(places, node)
+	}
+	return strings.Join(places, ", ")
+}
+
 // Rows returns the rates with their bars, as shares of the largest.
 func (r filterRow) Rows() []rateRow {
 	rows := []rateRow{

@@ -103,6 +103,27 @@ func (o *overviewView) Period() string {
 	return "Measured by the server over the last " + age(max(int64(seconds), 1)) + ". Grey: no calls in that time, figures of all calls since the start."
 }
 
+// nodeRow is a node of a cluster with its bar: the shards that it holds, then those that it
+// learns, as shares of what the node with the most of both has.
+type nodeRow struct {
+	Node          object
+	Held, Learned float64
+}
+
+// Nodes returns the nodes of a cluster whose contents are spread.
+func (o *overviewView) Nodes() (rows []nodeRow) {
+	cluster, _ := o.Server["cluster"].(object)
+	members, _ := cluster["members"].([]object)
+	most := 1.0 // a cluster that holds nothing yet has empty bars
+	for _, m := range members {
+		most = max(most, m.number("shards")+m.number("learns"))
+	}
+	for _, m := range members {
+		rows = append(rows, nodeRow{m, m.number("shards") / most, m.number("learns") / most})
+	}
+	return rows
+}
+
 // verdictCount is how many filters have a verdict.
 type verdictCount struct {
 	Verdict string

@@ -87,6 +87,54 @@ func TestOverviewFigures(t *testing.T) {
 	}
 }
 
+// TestSpreadCluster shows what the nodes of a cluster hold, from INFO to the page; one where
+// every node holds everything has no bars.
+func TestSpreadCluster(t *testing.T) {
+	info := infoLines{
+		"cluster_name": "c1", "cluster_node": "2", "cluster_nodes": "3", "cluster_nodes_live": "2", "cluster_copies": "2",
+		"cluster_shards_below": "600", "cluster_shards_learning": "100", "cluster_shards_retiring": "3", "cluster_moves_paused": "1",
+		"cluster_node_10": "addr=c:1,live=0,log=0,server=,level=4,awaited=0,shards=200,learns=0,bytes=0",
+		"cluster_node_1":  "addr=a:1,live=1,log=1,server=s,level=4,awaited=0,shards=400,learns=0,bytes=3145728",
+		"cluster_node_2":  "addr=b:1,live=1,log=1,server=s,level=4,awaited=0,trip_us=7,shards=300,learns=100,bytes=1024",
+	}
+	server := object{"throughput": object{}, "memory": object{}, "clients": object{}, "cluster": clusterOf(info)}
+	v := &overviewView{Server: server}
+	var got []any
+	for _, n := range v.Nodes() {
+		got = append(got, n.Node["number"], n.Node["address"], n.Node["live"], n.Held, n.Learned)
+	}
+	if want := []any{int64(1), "a:1", true, 1.0, 0.0, int64(2), "b:1", true, 0.75, 0.25, int64(10), "c:1", false, 0.5, 0.0}; !reflect.DeepEqual(got, want) {
+		t.Errorf("nodes %v, want %v", got, want)
+	}
+	page := func() string {
+		var b strings.Builder
+		if err := templates().ExecuteTemplate(&b, "overview", v); err != nil {
+			t.Fatal(err)
+		}
+		return b.String()
+	}
+	text := page()
+	for _, want := range []string{
+		"2 of each shard, <span class=\"over\">600 below that", "100 shards learned, 3 let go of, <span class=\"over\">paused",
+		"400 shards, 3 MiB <span", "300 shards, 1 KiB, learns 100 <span", `<rect class="learns" x="75" width="25"`, `c:1</span> <span class="over">down`,
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the overview lacks %s:\n%s", want, text)
+		}
+	}
+	delete(info, "cluster_copies")
+	if server["cluster"] = clusterOf(info); strings.Contains(page(), "shards") {
+		t.Error("a cluster where every node holds everything shows shards")
+	}
+	for want, r := range map[string]filterRow{
+		"1, 3": {"nodes": "1:1 3:1", "parts": int64(1)}, "1 (16 parts), 2 (1 part)": {"nodes": "1:16 2:1", "parts": int64(16)}, "": {"parts": int64(16)},
+	} {
+		if got := r.Places(); got != want {
+			t.Errorf("%v lies on %q, want %q", r, got, want)
+		}
+	}
+}
+
 // TestRowFigures computes what a row of the table shows.
 func TestRowFigures(t *testing.T) {
 	for _, c := range []struct {
