@@ -59,6 +59,7 @@ var filterFigures = []filterFigure{
 		func(r *row) float64 { return is(r.odd) },
 		func(s *rest) float64 { return float64(s.odd) },
 	},
+	{desc("filter_gone_items", "Items that a filter keeps and FILTER.GONE has reported as deleted.", "filter"), func(r *row) float64 { return float64(r.gone) }, nil},
 	{desc("filter_saturation", "Share of its array that a filter uses, from 0 to 1.", "filter"), func(r *row) float64 { return r.saturation }, nil},
 	{desc("filter_skew", "How surprising the fullest block is: chance fills one so much with probability 10^-skew.", "filter"), func(r *row) float64 { return r.skew }, nil},
 	{desc("filter_fpr_asked", "False positive rate asked for.", "filter"), func(r *row) float64 { return known(r.asked, r.asked > 0) }, nil},
@@ -78,18 +79,18 @@ func known(v float64, ok bool) float64 {
 
 // row is a filter.
 type row struct {
-	id, items, capacity, bytes, calls uint64
-	saturation, skew                  float64
-	asked, predicted, probed, traffic float64
-	saved                             float64
-	kind                              string
-	verdict                           health.Verdict
-	odd                               bool
+	id, items, gone, capacity, bytes, calls uint64
+	saturation, skew                        float64
+	asked, predicted, probed, traffic       float64
+	saved                                   float64
+	kind                                    string
+	verdict                                 health.Verdict
+	odd                                     bool
 }
 
 func newRow(id uint64, r *health.Report) row {
 	v := row{
-		id: id, items: r.Items, capacity: r.Capacity, bytes: r.Bytes, saturation: r.Saturation, skew: r.Skew,
+		id: id, items: r.Items, gone: r.Gone, capacity: r.Capacity, bytes: r.Bytes, saturation: r.Saturation, skew: r.Skew,
 		asked: r.Asked, predicted: r.Predicted, probed: known(r.Probed, !r.TooFew), traffic: known(r.Traffic, !r.TrafficTooFew),
 		saved: r.Saved(), kind: r.Kind, verdict: r.Verdict, odd: r.Anomaly != 0,
 	}

@@ -244,6 +244,9 @@ func TestTraffic(t *testing.T) {
 	b.do("BF.ADD", "bf", "x")
 	b.do("FILTER.FALSE", "bf", "x")
 	b.do("FILTER.REPAIR", "bf", "y")
+	b.do("FILTER.CREATE", "kept", "bloom")
+	b.do("FILTER.ADD", "kept", "x", "y", "z")
+	b.do("FILTER.GONE", "kept", "x", "y", "absent")
 	b.Watch(20 * time.Second)
 	got := b.scrape(t)
 	if v := got[`bloomery_filter_fpr_traffic{filter="bf"}`]; math.Abs(v-1.0/2001) > 1e-6 {
@@ -251,5 +254,8 @@ func TestTraffic(t *testing.T) {
 	}
 	if got[`bloomery_false_positives_reported_total`] != 1 || got[`bloomery_false_negatives_repaired_total`] != 1 {
 		t.Errorf("%v reported and %v repaired, want 1 and 1", got[`bloomery_false_positives_reported_total`], got[`bloomery_false_negatives_repaired_total`])
+	}
+	if kept, none := got[`bloomery_filter_gone_items{filter="kept"}`], got[`bloomery_filter_gone_items{filter="bf"}`]; kept != 2 || none != 0 {
+		t.Errorf("%v and %v items are gone, want 2 and 0", kept, none)
 	}
 }
