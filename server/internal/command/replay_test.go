@@ -310,6 +310,7 @@ func (h *history) reload(b *commandtest.Bench) {
 		cursor = strconv.FormatInt(r.Elems[0].N, 10)
 		if h.rng.IntN(20) > 0 { // else the load is never complete
 			b.Do("FILTER.LOAD", to, cursor, r.Elems[1].Text)
+			b.Do("FILTER.LOAD", fmt.Sprint("union", h.rng.IntN(2)), cursor, r.Elems[1].Text, "FROM", from, "VERSION", strconv.Itoa(1+h.rng.IntN(9)))
 		}
 	}
 	if r := b.Exec([][]byte{[]byte("DUMP"), []byte(from)})[0]; r.Text != "" && !r.Failed() {
