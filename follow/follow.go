@@ -87,8 +87,8 @@ type Filter struct {
 	found    *edition      // a file that may be a copy, until the index is here
 	saved    time.Time     // when a copy from a server was written to disk
 	saving   time.Duration // how long that took
-	busy     time.Duration // how long the last news from a server have kept us busy
 
+	busy    atomic.Int64 // nanoseconds that the last news from a server have kept us busy
 	seen    atomic.Pointer[outcome]
 	end     context.CancelFunc
 	stopped sync.WaitGroup

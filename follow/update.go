@@ -29,7 +29,7 @@ func (f *Filter) pause(every time.Duration) time.Duration {
 	if f.Err() != nil {
 		return every
 	}
-	return min(every, max(shortPause, idleShare*f.busy))
+	return min(every, max(shortPause, idleShare*time.Duration(f.busy.Load())))
 }
 
 // updateFromServer brings the copy up to date. If there is nothing new it waits for it.
@@ -63,7 +63,7 @@ func (f *Filter) updateFromServer(ctx context.Context, block time.Duration) erro
 		f.live.Store(have)
 		return nil
 	case parts == nil:
-		f.busy = 0
+		f.busy.Store(0)
 		return nil
 	case before == nil && f.found != nil:
 		s.token, s.parts = "", nil
@@ -83,7 +83,7 @@ func (f *Filter) updateFromServer(ctx context.Context, block time.Duration) erro
 		version.Number = before.version.Number + 1
 	}
 	f.live.Store(&edition{v, data, version})
-	f.busy = time.Since(began)
+	f.busy.Store(int64(time.Since(began)))
 	return nil
 }
 
