@@ -133,6 +133,7 @@ func (s *State) replace(c *filter, data []byte) error {
 	if err != nil {
 		return err
 	}
+	c.abandon()
 	fresh.news, fresh.aside = c.news, c.aside // the same items
 	s.become(c, fresh)
 	return nil

@@ -29,10 +29,15 @@ const (
 	besideSource = 160
 )
 
-// ErrSourced means that a filter has sources, and its bits are theirs.
-var ErrSourced = errors.New("store: the filter is the union of its sources: load those instead")
+var (
+	// ErrSourced means that a filter has sources, and its bits are theirs.
+	ErrSourced = errors.New("store: the filter is the union of its sources: load those instead")
+	// ErrOtherLoad means that what came of a load before was dropped for another one.
+	ErrOtherLoad = errors.New("store: another load of this source, or of another one, has begun: send it again")
+)
 
-// summary is what a source has sent, and the next version of it that is on its way.
+// summary is what a source has sent, and the next version of it that is on its way. One source of a part
+// at most has such a version.
 type summary struct {
 	name    string
 	version uint64 // 0 before the first one is whole
@@ -87,15 +92,26 @@ func (a *aside) at(name string) (i int, v *summary) {
 	return i, v
 }
 
+// source returns a source, which it makes if there is none.
+func (a *aside) source(name []byte) *summary {
+	i, v := a.at(string(name))
+	if v == nil {
+		v = &summary{name: string(name)}
+		a.sources = slices.Insert(a.sources, i, v)
+	}
+	return v
+}
+
 // FilterSource stores bytes of the encoding of a version of a source, in order. The last of them have
 // the version take the place of the one before, and the filter is the union of all sources then. A
-// version that is not later than the one that is there changes nothing.
+// version that is not later than the one that is there, or than one that is on its way, changes nothing.
+// If the last of them are refused nothing is left of the version.
 type FilterSource struct {
 	Source  []byte
 	Version uint64
 	At      int64 // milliseconds since 1970
 	Offset  int64
-	Of      uint64 // the length of the encoding
+	Of      uint64 // the length of the encoding; 0 drops what has come of any
 	Data    []byte
 	Known   uint64 // see FilterAdd
 }
@@ -112,47 +128,95 @@ func (o *FilterSource) change(s *State, p *Part, _ *Record, res *Result) int64 {
 		return 0
 	}
 	before := c.Bytes()
-	if _, v := c.aside.at(string(o.Source)); v == nil || v.version < o.Version {
-		res.Err = s.putSource(c, o)
-		res.Changed = res.Err == nil
+	switch _, v := c.aside.at(string(o.Source)); {
+	case o.Of == 0:
+		res.Changed = c.abandon()
+	case v == nil || v.version < o.Version && (o.Offset > 0 || v.next == nil || v.next.version <= o.Version):
+		s.putSource(c, o, res)
 	}
 	return int64(c.Bytes()) - int64(before)
 }
 
-// putSource stores a piece of a later version. If it fails nothing has changed.
-func (s *State) putSource(c *filter, o *FilterSource) error {
-	if err := c.takesSource(o); err != nil {
-		return err
+// effect has the log keep that a version was dropped: the piece that was refused would be a mistake in it.
+func (o *FilterSource) effect(f *Effect, r *Record, res *Result) {
+	if res.Err != nil {
+		o = &FilterSource{Source: o.Source, Version: o.Version, Known: o.Known}
 	}
-	i, v := c.aside.at(string(o.Source))
-	n := int64(len(o.Data))
+	f.put(r, o)
+}
+
+// putSource stores a piece of a later version.
+func (s *State) putSource(c *filter, o *FilterSource, res *Result) {
+	if res.Err = c.takesSource(o); res.Err != nil {
+		return
+	}
+	_, v := c.aside.at(string(o.Source))
+	n := uint64(len(o.Data))
 	switch {
-	case n == int64(o.Of):
-		return s.replaceSource(c, o, o.Data)
+	case n == o.Of:
+		res.Err = s.replaceSource(c, o, o.Data)
+		res.Changed = res.Err == nil
+		return
 	case o.Offset == 0:
-		if v == nil {
-			if c.aside == nil {
-				c.aside = &aside{}
-			}
-			v = &summary{name: string(o.Source)}
-			c.aside.sources = slices.Insert(c.aside.sources, i, v)
+		c.abandon()
+		if c.aside == nil {
+			c.aside = &aside{}
 		}
+		v = c.aside.source(o.Source)
 		v.next = &incoming{version: o.Version, at: o.At, of: o.Of}
 	case v == nil || v.next == nil || v.next.version != o.Version || int64(len(v.next.buf)) != o.Offset || v.next.of != o.Of:
-		return fmt.Errorf("store: source: %w: %d bytes at %d of %d, which are not the next: another load has begun", bloomery.ErrCorrupt, n, o.Offset, o.Of)
+		res.Err = ErrOtherLoad
+		return
 	}
-	all := append(v.next.buf, o.Data...)
-	if uint64(len(all)) == o.Of {
-		return s.replaceSource(c, o, all)
+	res.Changed = true
+	v.next.buf = append(v.next.buf, o.Data...)
+	if uint64(len(v.next.buf)) < o.Of {
+		return
 	}
-	v.next.buf = all
-	return nil
+	if res.Err = s.replaceSource(c, o, v.next.buf); res.Err != nil {
+		c.abandon()
+	}
+}
+
+// abandon drops what has come of a version that is not whole, and reports whether there was any.
+func (c *filter) abandon() (some bool) {
+	a := c.aside
+	if a == nil {
+		return false
+	}
+	a.sources = slices.DeleteFunc(a.sources, func(v *summary) bool {
+		some = some || v.next != nil
+		v.next = nil
+		return v.version == 0
+	})
+	if a.gone == 0 && a.added == nil && len(a.sources) == 0 {
+		c.aside = nil
+	}
+	return some
+}
+
+// whole returns how many sources are whole, and what those take.
+func (a *aside) whole() (sources int, bytes uint64) {
+	if a == nil {
+		return 0, 0
+	}
+	bytes = a.bytes()
+	for _, v := range a.sources {
+		if v.version > 0 {
+			sources++
+		}
+		if v.next != nil {
+			bytes -= uint64(len(v.next.buf))
+		}
+	}
+	return sources, bytes
 }
 
 // takesSource returns why a filter cannot have a piece of a source.
 func (c *filter) takesSource(o *FilterSource) error {
 	shape, ok := shapeOf(c.f)
-	_, known := c.aside.at(string(o.Source))
+	_, v := c.aside.at(string(o.Source))
+	sources, bytes := c.aside.whole() // a load that begins drops the others
 	n := uint64(len(o.Data))
 	switch {
 	case !ok:
@@ -161,15 +225,18 @@ func (c *filter) takesSource(o *FilterSource) error {
 		return corrupt("name or version of a source")
 	case n == 0 || o.Offset < 0 || n > o.Of || uint64(o.Offset) > o.Of-n:
 		return corrupt("piece of a source")
-	case o.Of > shape.Bits/8+4<<10: // no filter of this shape is so long
+	case o.Of > longest(shape):
 		return fmt.Errorf("store: source: %w: %d bytes for a filter of %d bits", bloomery.ErrIncompatible, o.Of, shape.Bits)
-	case known == nil && c.aside != nil && len(c.aside.sources) >= MaxSources:
+	case o.Offset == 0 && (v == nil || v.version == 0) && sources >= MaxSources:
 		return fmt.Errorf("store: source: %w: a filter has %d sources at most", bloomery.ErrTooLarge, MaxSources)
-	case o.Offset == 0 && c.aside.bytes()+2*o.Of > MaxSourceBytes:
+	case o.Offset == 0 && bytes+2*o.Of > MaxSourceBytes:
 		return fmt.Errorf("store: source: %w: the sources of a part take %d bytes at most: make it of more parts", bloomery.ErrTooLarge, MaxSourceBytes)
 	}
 	return nil
 }
+
+// longest returns a length that no encoding of a filter of a shape has.
+func longest(shape sizing.Shape) uint64 { return shape.Bits/8 + 4<<10 }
 
 // shapeOf returns the shape of a filter that is an array of bits and nothing else. The union of two of
 // one shape is the or of their arrays.
@@ -221,13 +288,10 @@ func (s *State) replaceSource(c *filter, o *FilterSource, data []byte) error {
 			return err
 		}
 	}
-	i, v := c.aside.at(string(o.Source))
-	if v == nil {
-		v = &summary{name: string(o.Source)}
-		c.aside.sources = slices.Insert(c.aside.sources, i, v)
-	}
+	c.abandon()
+	v := c.aside.source(o.Source)
 	old := v.filter
-	v.filter, v.version, v.at, v.next = fresh, o.Version, o.At, nil
+	v.filter, v.version, v.at = fresh, o.Version, o.At
 	orBytes(c.array(), fresh.array())
 	if old != nil {
 		old.Release()
@@ -325,13 +389,14 @@ func appendFilter(b []byte, c *filter) []byte {
 	return appendBytes(b, data)
 }
 
-// readSources reads what appendSources wrote into the aside of c. If it fails the caller releases c.
+// readSources reads what appendSources wrote into the aside of c. Pieces of a version that cannot become a
+// source are dropped. If it fails the caller releases c.
 func (s *State) readSources(c *filter, d *decoder) error {
 	n := d.uvarint()
 	if n == 0 {
 		return nil
 	}
-	if _, ok := shapeOf(c.f); !ok || n > MaxSources {
+	if n > MaxSources {
 		return corrupt("sources of a filter")
 	}
 	a := c.aside
@@ -345,7 +410,8 @@ func (s *State) readSources(c *filter, d *decoder) error {
 	if a.added, err = read(); err != nil {
 		return err
 	}
-	whole := false
+	whole, pending, usable := false, 0, true
+	shape, shaped := shapeOf(c.f)
 	for ; n > 0; n-- {
 		v := &summary{name: string(d.bytes()), version: d.uvarint(), at: d.varint()}
 		i, twice := a.at(v.name)
@@ -363,7 +429,12 @@ func (s *State) readSources(c *filter, d *decoder) error {
 		}
 		if next.of > 0 {
 			v.next = &next
+			pending++
+			usable = usable && shaped && next.of <= longest(shape)
 		}
+	}
+	if pending != 1 || !usable {
+		c.abandon()
 	}
 	switch {
 	case whole != (a.added != nil):

@@ -2,7 +2,10 @@ package store_test
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
+	"fmt"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/bloomery/bloomery"
@@ -81,8 +84,11 @@ func TestSourcePieces(t *testing.T) {
 	if err := errors.Join(put(2, 0, half, two), put(3, 0, half, three)); err != nil { // another load begins
 		t.Fatal(err)
 	}
-	if err := put(2, half, len(two), two); !errors.Is(err, bloomery.ErrCorrupt) {
+	if err := put(2, half, len(two), two); !errors.Is(err, store.ErrOtherLoad) {
 		t.Errorf("the rest of a load that another has ended: %v", err)
+	}
+	if err := put(2, 0, half, two); err != nil { // an earlier one, which comes late
+		t.Error(err)
 	}
 	has(p, true, false, false)
 	data, q := copied(t, s, p)
@@ -90,19 +96,177 @@ func TestSourcePieces(t *testing.T) {
 		t.Errorf("a copy of %d bytes with %d in memory, want %d and %d", len(again), q.Bytes(), len(data), p.Bytes())
 	}
 	has(q, true, false, false)
-	before := s.AppendSnapshot(nil)
-	if err := put(3, half, len(two), two); err == nil { // the checksum is that of another file
-		t.Error("halves of two files were taken")
-	}
-	if !bytes.Equal(s.AppendSnapshot(nil), before) {
-		t.Error("a piece that was refused has changed something")
-	}
 	if err := put(3, half, len(three), three); err != nil {
 		t.Fatal(err)
 	}
 	has(p, false, false, true)
 	if list := p.Sources(); len(list) != 1 || list[0] != (store.Source{Name: "s", Version: 3, At: 5}) {
 		t.Errorf("sources %v", list)
+	}
+}
+
+// TestSourceRefused loads sources that are refused with their last piece, and some that nobody ends: of
+// the former nothing is left, of the latter the last.
+func TestSourceRefused(t *testing.T) {
+	const capacity = 5000
+	s := store.New()
+	e := apply(t, s, creation(t, capacity, 0)).Entry
+	p := store.PartOf(e)
+	file, other := sourceFile(t, capacity, 1<<40), sourceFile(t, capacity, 2<<40)
+	half := len(file) / 2
+	put := func(source string, version uint64, from int, data []byte) (effects []byte, err error) {
+		r := store.Record{ID: e.ID, Body: &store.FilterSource{
+			Source: []byte(source), Version: version, Offset: int64(from), Of: uint64(len(file)), Data: data,
+		}}
+		res := apply(t, s, r)
+		var f store.Effect
+		f.Add(&r, &res)
+		effects, _ = f.Take()
+		return effects, res.Err
+	}
+	for _, base := range []string{"", "kept"} { // without a source, and with one
+		if base != "" {
+			if _, err := put(base, 7, 0, file); err != nil {
+				t.Fatal(err)
+			}
+		}
+		before, _ := copied(t, s, p)
+		bytesBefore := s.Bytes()
+		for i := range store.MaxSources + 1 {
+			source := fmt.Sprint("source", i)
+			if _, err := put(source, 1, 0, file[:half]); err != nil {
+				t.Fatal(err)
+			}
+			if grown := s.Bytes() - bytesBefore; grown < int64(half) || grown > int64(half)+1<<10 {
+				t.Fatalf("half of a load takes %d bytes, want %d", grown, half)
+			}
+		}
+		if _, err := put("source0", 1, half, file[half:]); !errors.Is(err, store.ErrOtherLoad) {
+			t.Errorf("the rest of a load that one of another source has ended: %v", err)
+		}
+		effects, err := put(fmt.Sprint("source", store.MaxSources), 1, half, other[half:])
+		if !errors.Is(err, bloomery.ErrCorrupt) {
+			t.Errorf("halves of two files: %v", err)
+		}
+		if after, _ := copied(t, s, p); !bytes.Equal(after, before) || s.Bytes() != bytesBefore {
+			t.Errorf("loads that were refused have left %d bytes", s.Bytes()-bytesBefore)
+		}
+		if base == "" {
+			if _, err := put("s", 1, 0, file[:half]); err != nil {
+				t.Fatal(err)
+			}
+			var r store.Record // what the log has of the refused one must end it there too
+			if n, err := r.Decode(effects); err != nil || n != len(effects) {
+				t.Fatalf("%d bytes of %d, %v", n, len(effects), err)
+			}
+			if res := apply(t, s, r); res.Err != nil || !res.Changed {
+				t.Errorf("the effect: %v, changed %v", res.Err, res.Changed)
+			}
+			if after, _ := copied(t, s, p); !bytes.Equal(after, before) {
+				t.Error("the effect of a refused load leaves something")
+			}
+		}
+	}
+	if list := p.Sources(); len(list) != 1 {
+		t.Errorf("sources %v", list)
+	}
+}
+
+// TestSourcesAndOtherForms loads pieces of sources, refused ones too, between whatever gives a filter
+// another form: its copy can be read after each of them, and is the same.
+func TestSourcesAndOtherForms(t *testing.T) {
+	const capacity = 3000
+	rng := rand.New(rand.NewPCG(66, 1))
+	good, bad := sourceFile(t, capacity, 1<<40), sourceFile(t, capacity, 2<<40)
+	bad[len(bad)/2] ^= 1
+	loads, refused, pending := 0, 0, 0
+	for round := range 60 {
+		s := store.New()
+		e := apply(t, s, creation(t, capacity, 0)).Entry
+		p := store.PartOf(e)
+		var added []uint64
+		for step := range 12 {
+			var body store.Body
+			switch rng.IntN(8) {
+			case 0:
+				body = &store.FilterGrow{Rate: 0.02}
+			case 1:
+				body = &store.FilterFold{}
+			case 2:
+				body = &store.FilterGone{Hashes: added}
+			case 3:
+				body = &store.FilterUnion{Offset: store.WholeUnion, Data: good}
+			case 4:
+				added = append(added, rng.Uint64())
+				body = &store.FilterAdd{Hashes: added[len(added)-1:], Room: store.Unlimited}
+			default:
+				file := good
+				if rng.IntN(2) == 0 {
+					file = bad
+				}
+				o := &store.FilterSource{Source: []byte{'a' + byte(rng.IntN(3))}, Version: uint64(step + 1), Of: uint64(len(file)), Data: file}
+				if rng.IntN(4) > 0 {
+					half := len(file) / 2
+					o.Data = file[:half]
+					apply(t, s, store.Record{ID: e.ID, Body: o})
+					rest := *o
+					rest.Offset, rest.Data = int64(half), file[half:]
+					o = &rest
+				}
+				if rng.IntN(3) == 0 {
+					pending++
+					break
+				}
+				body = o
+			}
+			if body != nil {
+				res := apply(t, s, store.Record{ID: e.ID, Body: body})
+				if _, ok := body.(*store.FilterSource); ok && res.Err == nil {
+					loads++
+				} else if ok {
+					refused++
+				}
+			}
+			data, q := copied(t, s, p)
+			if again, _ := copied(t, s, q); !bytes.Equal(again, data) || q.Bytes() != p.Bytes() {
+				t.Fatalf("round %d, step %d, %T: a copy of %d bytes with %d in memory, want %d and %d", round, step, body, len(again), q.Bytes(), len(data), p.Bytes())
+			}
+			for _, h := range added {
+				if !p.Filter().ContainsHash(h) || !q.Filter().ContainsHash(h) {
+					t.Fatalf("round %d, step %d, %T: a hash is lost", round, step, body)
+				}
+			}
+		}
+	}
+	if loads < 20 || refused < 20 || pending < 20 {
+		t.Errorf("%d loads, %d refused, %d not ended: the test tests nothing", loads, refused, pending)
+	}
+}
+
+// TestPiecesThatNoFilterTakes reads a copy of a filter of a kind without sources, with pieces of one.
+func TestPiecesThatNoFilterTakes(t *testing.T) {
+	s := store.New()
+	e := apply(t, s, creation(t, 100, 0)).Entry
+	p := store.PartOf(e)
+	file := sourceFile(t, 100, 7)
+	apply(t, s, store.Record{ID: e.ID, Body: &store.FilterSource{Source: []byte("s"), Version: 1, Of: uint64(len(file)), Data: file[:10]}})
+	pending, _ := copied(t, s, p)
+	const mark = 16
+	at := len(pending) - mark - 8
+	pending = pending[at-int(binary.LittleEndian.Uint64(pending[at:])):]
+	apply(t, s, store.Record{ID: e.ID, Body: &store.FilterGrow{Rate: 0.02}})
+	grown, _ := copied(t, s, p)
+	data := append(bytes.Clone(grown), pending...)
+	l, err := s.NewLoader(catalog.Filter, data, int64(len(data)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	q, err := store.FinishLoad(l)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again, _ := copied(t, s, q); !bytes.Equal(again, grown) {
+		t.Errorf("a copy of %d bytes, want %d", len(again), len(grown))
 	}
 }
 

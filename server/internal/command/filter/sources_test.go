@@ -221,6 +221,42 @@ func TestSourceErrors(t *testing.T) {
 	b.Crash(t)
 }
 
+// TestSourceRefusedOnce loads files of several pieces that are refused, and gives the filter another form
+// then: the folder can be read again, and nothing is left of what was refused.
+func TestSourceRefusedOnce(t *testing.T) {
+	b := newBench(t, 1<<30)
+	seeded, _ := (bloom.Config{Capacity: 200_000, ErrorRate: 0.0001, Hasher: hashing.Seeded(7)}).New()
+	seed, _ := seeded.MarshalBinary()
+	good := summary(t, 200_000, "x")
+	for i, bad := range []string{string(seed), good[:len(good)-1]} {
+		key := fmt.Sprint("f", i)
+		b.OK(t, "FILTER.CREATE "+key+" bloom CAPACITY 200000 ERROR 0.0001")
+		b.Line("FILTER.ADD " + key + " alice")
+		before := b.field(t, key, "bytes")
+		for n := range 3 {
+			if got := b.load(key, fmt.Sprint("peer", n), 1, bad); !strings.HasPrefix(got, "-ERR ") {
+				t.Fatal(got)
+			}
+		}
+		if after := b.field(t, key, "bytes"); after != before {
+			t.Errorf("%s bytes, %s before", after, before)
+		}
+		b.OK(t, "FILTER.GROW "+key)
+		if got := b.Line("COPY " + key + " copy" + key); got != ":1" {
+			t.Errorf("COPY: %s", got)
+		}
+	}
+	for range 2 {
+		b = restarted(t, b, nil)
+		for _, key := range []string{"f0", "copyf0", "f1", "copyf1"} {
+			if got := b.Line("FILTER.HAS " + key + " alice"); got != "[true]" {
+				t.Errorf("%s: %s", key, got)
+			}
+		}
+		b.OK(t, "SAVE")
+	}
+}
+
 // TestSourceMemory asks for more memory than there is: nothing changes, and what sources take counts.
 func TestSourceMemory(t *testing.T) {
 	b := newBench(t, 8<<20)
