@@ -184,8 +184,15 @@ func (s *server) mostText() int64 {
 // errRefused is an answer that is an error.
 var errRefused = errors.New("the server refuses")
 
-// errDown is errRefused of a node of a cluster that cannot answer now, as others may.
-var errDown = fmt.Errorf("%w for now", errRefused)
+// errDown is errRefused of a node of a cluster that cannot answer, as others may.
+var errDown = fmt.Errorf("%w", errRefused)
+
+// othersMay reports whether another node of a cluster may answer what one refuses: it is down for
+// now, or does not hold the filter.
+func othersMay(text string) bool {
+	return strings.HasPrefix(text, "CLUSTERDOWN ") || strings.HasPrefix(text, "LOADING ") ||
+		strings.HasPrefix(text, "ERR FILTER.NEWS must be sent to a node ")
+}
 
 // call sends a command and returns the answer. The server may take its time before it begins.
 func (s *server) call(ctx context.Context, patience time.Duration, words ...string) (*resp.Reply, error) {
@@ -209,7 +216,7 @@ func (s *server) call(ctx context.Context, patience time.Duration, words ...stri
 		s.hangUp()
 		return nil, err
 	}
-	if text := string(reply.Text); reply.Type == '-' && (strings.HasPrefix(text, "CLUSTERDOWN ") || strings.HasPrefix(text, "LOADING ")) {
+	if text := string(reply.Text); reply.Type == '-' && othersMay(text) {
 		s.hangUp()
 		s.at = (s.at + 1) % len(s.addresses)
 		return nil, fmt.Errorf("%w: %s", errDown, text)
@@ -252,7 +259,7 @@ func (c *steady) Read(p []byte) (int, error) {
 
 // ask asks for news, waits for them if there are none, and returns the copy that they make: nil
 // if nothing has changed. What s knows of the copy changes when the answer is complete. Each
-// address is asked once if nodes are down.
+// address is asked once if nodes are down, or do not hold the filter.
 func (s *server) ask(ctx context.Context, block time.Duration) (parts [][]byte, err error) {
 	for range s.addresses {
 		if parts, err = s.askOne(ctx, block); !errors.Is(err, errDown) {

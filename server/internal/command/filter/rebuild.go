@@ -22,7 +22,7 @@ import (
 
 // rebuild is FILTER.REBUILD key BEGIN | FEED | COMMIT | ABORT | STATUS.
 var rebuild = engine.Command{
-	Name: "filter.rebuild", Arity: -3, Flags: traits.Write | traits.Outside | traits.NoMulti, Keys: traits.OneKey(traits.KeyRW),
+	Name: "filter.rebuild", Arity: -3, Flags: traits.Write | traits.Outside | traits.NoMulti | traits.Undivided, Keys: traits.OneKey(traits.KeyRW),
 	Categories: []string{"write", "filter", "slow", "delete"}, Group: traits.GroupFilter, Since: "0.1.0",
 	Syntax:     "key BEGIN [kind] [CAPACITY n] [ERROR rate] [NEWKEY id] | FEED item [item ...] | COMMIT [FORCE] | ABORT | STATUS",
 	Complexity: "O(n), n being the number of items of FEED, of parts of BEGIN and COMMIT; a COMMIT of a static kind builds it from all items",
@@ -38,6 +38,10 @@ var verbs = map[string]func(*engine.Context, *engine.Call){
 }
 
 func runRebuild(x *engine.Context, c *engine.Call) {
+	if x.Contents().Divided() {
+		c.Fail("ERR FILTER.REBUILD is refused where contents are spread over nodes (cluster copies): fill a new key and RENAME it to this one")
+		return
+	}
 	for word, verb := range verbs {
 		if answer.Is(c.Args[2], word) {
 			verb(x, c)
@@ -78,20 +82,9 @@ func open(x *engine.Context, c *engine.Call) (entry *catalog.Entry, sh *store.Sh
 	return entry, sh
 }
 
-// refusedHere returns why filters cannot be rebuilt here at present, or "".
-func refusedHere(x *engine.Context) string {
-	switch {
-	case x.Can().Rebuilds():
-		return ""
-	case !x.Contents().Divided():
-		return "ERR FILTER.REBUILD needs level " + strconv.Itoa(store.LevelRebuilds) + " of the cluster: bloomery cluster upgrade, when all nodes run a release that has it"
-	}
-	return "ERR FILTER.REBUILD is refused where contents are spread over nodes (cluster copies): fill a new key and RENAME it to this one"
-}
-
 func runBegin(x *engine.Context, c *engine.Call) {
-	if text := refusedHere(x); text != "" {
-		c.Fail(text)
+	if !x.Can().Rebuilds() {
+		c.Fail("ERR FILTER.REBUILD needs level " + strconv.Itoa(store.LevelRebuilds) + " of the cluster: bloomery cluster upgrade, when all nodes run a release that has it")
 		return
 	}
 	entry, sh := target(x, c)
