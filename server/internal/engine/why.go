@@ -24,6 +24,9 @@ func (x Server) Where(name []byte) (k status.Key, ok bool) {
 			k.Rebuild = "committing: adds wait"
 		}
 	}
+	if p := store.PartOf(e); p != nil && p.Row() != nil {
+		k.Kind = p.Row().Name
+	}
 	for i, p := range store.Parts(e) {
 		v := status.KeyPart{Index: i, Shard: p.Shard(), Lane: x.e.shared.LaneOf(e.ID, uint32(i)), Here: x.e.state.Answers(p)}
 		if place := x.e.state.PlaceOf(p); place != nil {

@@ -11,7 +11,7 @@ import (
 
 // Key is where the contents of a key lie in a cluster.
 type Key struct {
-	Kind    string // as TYPE names it
+	Kind    string // as FILTER.INFO names a filter, and TYPE all else
 	ID      uint64
 	Rebuild string // how far its rebuild is, "" if there is none
 	Parts   []KeyPart
@@ -70,10 +70,10 @@ func (c *Cluster) waitsInLanes(k *Key) (list []string) {
 			list = append(list, fmt.Sprintf("lane %s takes no writes: %s", l.Name, strings.Join(strings.Fields(l.Down.Error()), " ")))
 		}
 		if l.Head > l.Applied {
-			list = append(list, fmt.Sprintf("node %d waits for %d messages of lane %s that other nodes have applied", c.Node, l.Head-l.Applied, l.Name))
+			list = append(list, fmt.Sprintf("node %d waits for %s of lane %s that other nodes have applied", c.Node, messages(l.Head-l.Applied), l.Name))
 		}
 		if l.Flight > 0 || l.Waiting > 0 {
-			list = append(list, fmt.Sprintf("%d messages of node %d wait for a majority in lane %s, and %d bytes wait to be sent", l.Flight, c.Node, l.Name, l.Waiting))
+			list = append(list, fmt.Sprintf("a majority has not taken %s of node %d in lane %s yet, and %d bytes wait to be sent", messages(uint64(l.Flight)), c.Node, l.Name, l.Waiting))
 		}
 	}
 	return list
@@ -89,12 +89,14 @@ func (c *Cluster) waitsOf(p *KeyPart) (list []string) {
 	case len(up) == 0 && len(down) == 0:
 		list = append(list, "no node holds it")
 	case len(up) == 0:
-		list = append(list, "commands fail until one of the nodes that hold it is up: "+Numbers(down))
-	case len(down) > 0:
-		list = append(list, "nodes that hold it are down: "+Numbers(down))
+		list = append(list, "commands fail until "+named(down, "or")+" is up")
+	case len(down) == 1:
+		list = append(list, named(down, "and")+" holds it and is down")
+	case len(down) > 1:
+		list = append(list, named(down, "and")+" hold it and are down")
 	}
 	if len(up) < min(c.Shards.Copies, c.Members()) && len(p.Learns) == 0 {
-		list = append(list, fmt.Sprintf("%d nodes are to hold it, and no other node learns it yet", c.Shards.Copies))
+		list = append(list, fmt.Sprintf("it has fewer than %d copies, and no node gets one yet", c.Shards.Copies))
 	}
 	for _, node := range p.Learns {
 		text := fmt.Sprintf("node %d learns it, and answers for it when it holds it", node)
@@ -104,7 +106,7 @@ func (c *Cluster) waitsOf(p *KeyPart) (list []string) {
 		list = append(list, text)
 	}
 	for _, node := range p.Retires {
-		list = append(list, fmt.Sprintf("node %d lets go of it when its own writes have arrived", node))
+		list = append(list, fmt.Sprintf("node %d gives it up when its last writes have arrived", node))
 	}
 	return list
 }
@@ -119,6 +121,27 @@ func (c *Cluster) split(nodes []uint32) (up, down []uint32) {
 		}
 	}
 	return up, down
+}
+
+// named names machines in a sentence.
+func named(nodes []uint32, join string) string {
+	word := "node "
+	if len(nodes) > 1 && join == "and" {
+		word = "nodes "
+	}
+	list := strings.Fields(Numbers(nodes))
+	if last := len(list) - 1; last > 0 {
+		return word + strings.Join(list[:last], ", ") + " " + join + " " + list[last]
+	}
+	return word + list[0]
+}
+
+// messages counts messages.
+func messages(n uint64) string {
+	if n == 1 {
+		return "1 message"
+	}
+	return strconv.FormatUint(n, 10) + " messages"
 }
 
 // Numbers returns numbers of machines as a list.
@@ -138,6 +161,10 @@ func parts(list []int) string {
 	case n == 2:
 		return fmt.Sprintf("parts %d and %d", list[0], list[1])
 	default:
-		return fmt.Sprintf("%d parts from %d on", n, list[0])
+		more := ""
+		if n > 3 {
+			more = ", …"
+		}
+		return fmt.Sprintf("%d parts (%d, %d, %d%s)", n, list[0], list[1], list[2], more)
 	}
 }
