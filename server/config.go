@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/bloomery/bloomery"
@@ -174,7 +175,7 @@ func (c Config) completed() (Config, error) {
 		}
 	}
 	for _, origin := range c.HTTPOrigins {
-		if u, err := url.Parse(origin); origin != "*" && (err != nil || u.Scheme == "" || u.Host == "" || u.Scheme+"://"+u.Host != origin) {
+		if u, err := url.Parse(origin); origin != "*" && (err != nil || u.Scheme == "" || u.Host == "" || !strings.EqualFold(u.Scheme+"://"+u.Host, origin)) {
 			return c, fmt.Errorf("server: http-origins: %q is no origin, as https://example.org or http://localhost:8000 is, and not *", origin)
 		}
 	}

@@ -41,6 +41,9 @@ func TestHTTPNews(t *testing.T) {
 		if same, body := read(b.with("If-None-Match", `"other", W/`+tag), path, 304); same != tag || body != "" {
 			t.Errorf("%s: nothing is new, and %s, %q is answered", path, same, body)
 		}
+		if same, body := read(b.with("If-None-Match", "*"), path, 304); same != tag || body != "" {
+			t.Errorf("%s: there is something, and %s, %q is answered", path, same, body)
+		}
 		if other, _ := read(b.with("If-None-Match", `"other"`), path, 200); other != tag {
 			t.Errorf("%s: the tag of something else gets %s", path, other)
 		}
@@ -64,7 +67,7 @@ func TestHTTPNews(t *testing.T) {
 // TestHTTPOrigins asks that pages of other sites may read copies of filters if their origin is
 // given, and nothing else ever.
 func TestHTTPOrigins(t *testing.T) {
-	b, s := surf(t, server.Config{HTTPOrigins: []string{"https://example.org"}, HTTPAdmin: true})
+	b, s := surf(t, server.Config{HTTPOrigins: []string{"HTTPS://Example.org"}, HTTPAdmin: true})
 	inside(t, s).expect("+OK\r\n", "FILTER.CREATE", "users", "bloom")
 	ours, others := b.with("Origin", "https://example.org"), b.with("Origin", "https://example.org.evil")
 	for path, shared := range map[string]bool{"/api/v1/filters/users/file": true, "/api/v1/filters/users/news": true, "/api/v1/filters/users": false, "/api/v1/filters": false} {

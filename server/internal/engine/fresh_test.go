@@ -5,9 +5,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/bloomery/bloomery/server/internal/door"
+	"github.com/bloomery/bloomery/server/internal/door/cluster/memlog"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
@@ -237,4 +239,33 @@ func TestBehind(t *testing.T) {
 			t.Errorf("BF.EXISTS afterwards = %s", got)
 		}
 	}
+}
+
+// TestFeedRightAfterBegin feeds a rebuild at a node that has not heard of it yet, or not that it is
+// ready: it waits for that.
+func TestFeedRightAfterBegin(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log := memlog.New(1, memlog.Faults{})
+		a, d, _ := newNode(t, log)
+		b, _, behind := newNode(t, log)
+		level := &door.Op{Record: store.Record{Body: &store.Level{Level: store.LevelRebuilds}}}
+		d.Do([]*door.Op{level})
+		d.Wait([]*door.Op{level})
+		a.line("FILTER.CREATE f bloom CAPACITY 1000")
+		synctest.Wait()
+		behind.Hold(0, true) // the catalogue
+		if got := a.line("FILTER.REBUILD f BEGIN"); got != "+OK" {
+			t.Fatal(got)
+		}
+		go func() {
+			time.Sleep(time.Second)
+			behind.Hold(0, false)
+		}()
+		if got := b.line("FILTER.REBUILD f FEED x y"); got != ":2" {
+			t.Errorf("FEED at another node = %s", got)
+		}
+		if got := b.line("FILTER.REBUILD none FEED x"); !strings.HasPrefix(got, "-ERR no rebuild is open") {
+			t.Errorf("FEED of no rebuild = %s", got)
+		}
+	})
 }

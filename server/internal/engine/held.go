@@ -174,7 +174,10 @@ func (e *Engine) far(s *Session, calls []Call) (far bool) {
 		return !e.state.Answers(p)
 	}
 	contents := len(c.cmd.Keys) == 1
-	c.cmd.Keys.Each(c.Args, func(i int, _ traits.Key) {
+	c.cmd.Keys.Each(c.Args, func(i int, k traits.Key) {
+		if k.Access == traits.KeyNew {
+			return // what has the name already is not looked into
+		}
 		entry := e.state.Names.Lookup(c.Args[i], s.ms)
 		contents = contents || entry != nil && store.PartOf(entry) != nil
 		far = far || entry != nil && !e.answers(entry)
@@ -240,9 +243,9 @@ func (e *Engine) routes(s *Session, calls []Call) ([]*passing, string) {
 // route adds to p which machines hold all that a call is about, or returns why it cannot be
 // passed on.
 func (e *Engine) route(s *Session, p *passing, c *Call) (text string) {
-	c.cmd.Keys.Each(c.Args, func(i int, _ traits.Key) {
+	c.cmd.Keys.Each(c.Args, func(i int, k traits.Key) {
 		entry := e.state.Names.Lookup(c.Args[i], s.ms)
-		if entry == nil || store.Everywhere(entry) {
+		if entry == nil || store.Everywhere(entry) || k.Access == traits.KeyNew {
 			return
 		}
 		only := e.onePart(s, c)

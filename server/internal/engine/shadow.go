@@ -62,6 +62,16 @@ func (x Contents) CatchUp(entry *catalog.Entry) answer.Reply {
 	return answer.Reply{}
 }
 
+// CatchUpNames is CatchUp for names, and for what is known of rebuilds.
+func (x Contents) CatchUpNames() answer.Reply {
+	x.e.leave(x.s)
+	x.e.waits(x.s, "wait for others")
+	if err := x.e.shared.FreshNames(); err != nil {
+		return refusal.Read(x.e.shared, err)
+	}
+	return answer.Reply{}
+}
+
 // Build builds the filters of a shadow of a static kind that a commit has sealed. It
 // takes long.
 func (x Contents) Build(sh *store.Shadow, commit uint64) (*store.Built, error) {

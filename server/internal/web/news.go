@@ -65,12 +65,15 @@ func (c *call) tagged(v *changes, since string) bool {
 	head := c.w.Header()
 	head.Set("ETag", `"`+v.token+`"`)
 	head.Set("Cache-Control", "no-cache")
-	if since == "" || !v.none() {
+	if (since == "" || !v.none()) && !anyTag(c.r) {
 		return false
 	}
 	c.w.WriteHeader(http.StatusNotModified)
 	return true
 }
+
+// anyTag reports whether a client has something of what it asks for, and wants it only if there is nothing.
+func anyTag(r *http.Request) bool { return strings.TrimSpace(r.Header.Get("If-None-Match")) == "*" }
 
 func (c *call) news() error {
 	name, err := c.filterName()
@@ -120,7 +123,9 @@ func (c *call) file() error {
 	if v.more || len(v.pieces) != 1 {
 		return problem{http.StatusConflict, "unsupported", "a filter of several parts has no file: ask for its news"}
 	}
-	c.tagged(&v, "")
+	if c.tagged(&v, "") {
+		return nil
+	}
 	data, head := v.pieces[0].Elems[2].Text, c.w.Header()
 	head.Set("Content-Type", "application/octet-stream")
 	head.Set("Content-Length", strconv.Itoa(len(data)))

@@ -86,7 +86,7 @@ func (c *call) page() error {
 		data, tag = a.zipped, `"`+a.tag+`-gzip"`
 	}
 	head.Set("ETag", tag)
-	if strings.Contains(c.r.Header.Get("If-None-Match"), tag) {
+	if anyTag(c.r) || strings.Contains(c.r.Header.Get("If-None-Match"), tag) {
 		c.w.WriteHeader(http.StatusNotModified)
 		return nil
 	}

@@ -73,9 +73,17 @@ func target(x *engine.Context, c *engine.Call) (entry *catalog.Entry, sh *store.
 const textNoRebuild = "ERR no rebuild is open for this key: FILTER.REBUILD key BEGIN opens one"
 
 // open is target for verbs that need a shadow. It answers and returns nil if there is
-// none.
+// none. Another machine may have answered BEGIN a moment ago, so it waits for what that knows before
+// it says that there is none, or returns one that is not ready.
 func open(x *engine.Context, c *engine.Call) (entry *catalog.Entry, sh *store.Shadow) {
 	entry, sh = target(x, c)
+	if !c.Answered() && x.Contents().Shared() && (sh == nil || !sh.Ready()) {
+		if failed := x.Contents().CatchUpNames(); failed.Kind != answer.None {
+			c.Answer(failed)
+			return nil, nil
+		}
+		entry, sh = target(x, c)
+	}
 	if sh == nil && !c.Answered() {
 		c.Fail(textNoRebuild)
 	}
