@@ -72,6 +72,8 @@ type Staged struct {
 	Left int
 	// Version is what the filter will have, 0 for none.
 	Version uint64
+	// Source is whose summary is the first of the filter, "" if it is no union of sources.
+	Source string
 }
 
 // Begin makes a filter, which will have a name, whose parts LoadPart fills; part is the

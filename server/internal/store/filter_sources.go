@@ -220,7 +220,7 @@ func (c *filter) takesSource(o *FilterSource) error {
 	n := uint64(len(o.Data))
 	switch {
 	case !ok:
-		return fmt.Errorf("store: source: %w: a filter of kind %s has no sources: that is for %s", bloomery.ErrIncompatible, c.plan.Load().kind.Name, strings.Join(plainBits, ", "))
+		return noSources(c.plan.Load().kind.Name)
 	case len(o.Source) == 0 || len(o.Source) > MaxSourceName || o.Version == 0:
 		return corrupt("name or version of a source")
 	case n == 0 || o.Offset < 0 || n > o.Of || uint64(o.Offset) > o.Of-n:
@@ -233,6 +233,18 @@ func (c *filter) takesSource(o *FilterSource) error {
 		return fmt.Errorf("store: source: %w: the sources of a part take %d bytes at most: make it of more parts", bloomery.ErrTooLarge, MaxSourceBytes)
 	}
 	return nil
+}
+
+// CheckSourceKind returns an error unless filters of a kind can have sources.
+func CheckSourceKind(kind string) error {
+	if slices.Contains(plainBits, kind) {
+		return nil
+	}
+	return noSources(kind)
+}
+
+func noSources(kind string) error {
+	return fmt.Errorf("store: source: %w: a filter of kind %s has no sources: that is for %s", bloomery.ErrIncompatible, kind, strings.Join(plainBits, ", "))
 }
 
 // longest returns a length that no encoding of a filter of a shape has.

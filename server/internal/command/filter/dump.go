@@ -202,7 +202,7 @@ func beforeLoad(x *engine.Context, c *engine.Call) {
 		return
 	}
 	t := x.Contents().Staged(name)
-	if t != nil && (len(t.Have) != parts || t.Have[part] || t.Version != v.version) {
+	if t != nil && (len(t.Have) != parts || t.Have[part] || t.Version != v.version || t.Source != "") {
 		x.Contents().DropStaged(name) // another load begins
 		t = nil
 	}

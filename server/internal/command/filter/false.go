@@ -129,8 +129,8 @@ func yeses(v []bool) (n int) {
 	return n
 }
 
-// runRepair adds what the filter denies, and nothing else: a kind that counts would
-// count what it has twice.
+// runRepair adds what the filter denies, and nothing else where that changes something: a kind that counts
+// would count what it has twice.
 func runRepair(x *engine.Context, c *engine.Call) {
 	entry := findAny(x, c)
 	if entry == nil {
@@ -147,10 +147,12 @@ func runRepair(x *engine.Context, c *engine.Call) {
 		c.Answer(failed)
 		return
 	}
+	row := store.PartOf(entry).Row()
+	again := row != nil && store.CheckSourceKind(row.Name) == nil // it may be there by a source, which can lose it
 	var lost [][]byte
 	var places []int
 	for i, has := range found {
-		if !has {
+		if !has || again {
 			lost, places = append(lost, items[i]), append(places, i)
 		}
 	}

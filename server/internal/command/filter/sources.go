@@ -3,12 +3,15 @@ package filter
 // FILTER.LOAD with FROM: summaries of several sources in one filter.
 
 import (
+	"bytes"
 	"errors"
 	"strconv"
 
+	"github.com/bloomery/bloomery/codec"
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/staging"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
@@ -23,8 +26,11 @@ func checkSource(name []byte) string {
 	return ""
 }
 
+const textMadeMeanwhile = "ERR another client has made the filter meanwhile: send all parts again"
+
 // loadSource stores a part of a version of a source, and answers. The part takes the place of the
-// version before when all of it is there: whoever asks meanwhile finds that one.
+// version before when all of it is there: whoever asks meanwhile finds that one. The first source makes
+// the filter, which has its name when all parts have come.
 func loadSource(x *engine.Context, c *engine.Call, part, parts int, v *loadCall) {
 	switch {
 	case x.Transaction().Queued():
@@ -34,87 +40,146 @@ func loadSource(x *engine.Context, c *engine.Call, part, parts int, v *loadCall)
 		c.Fail("ERR FROM: nodes of an older release do not know it: bloomery cluster upgrade first")
 		return
 	}
-	entry := sourced(x, c, parts)
-	if entry == nil {
+	plan, err := planOf(x, c, nil, parts, 0)
+	if err == nil {
+		err = checkSummary(c.Args[3])
+	}
+	switch {
+	case c.Answered():
+		return
+	case err != nil:
+		c.Fail("ERR " + answer.OneLine(err))
 		return
 	}
-	data, p := c.Args[3], store.PartAt(entry, uint32(part))
+	for !c.Answered() {
+		loadSourceOnce(x, c, &plan, part, v)
+	}
+}
+
+// checkSummary returns what is wrong with the file of a source.
+func checkSummary(data []byte) error {
+	header, err := codec.Peek(data)
+	if err != nil {
+		return err
+	}
+	if err := store.CheckSourceKind(header.Kind.Name); err != nil {
+		return err
+	}
+	info, err := codec.Inspect(bytes.NewReader(data))
+	if err != nil {
+		return err
+	}
+	return info.Err()
+}
+
+// loadSourceOnce is loadSource. It does not answer if somebody has made the filter meanwhile.
+func loadSourceOnce(x *engine.Context, c *engine.Call, plan *store.Plan, part int, v *loadCall) {
+	var entry *catalog.Entry
+	x.Look(func() { entry = x.Names().Lookup(c.Args[1]) })
+	name, parts := string(c.Args[1]), 1<<plan.Parts
+	t := x.Contents().Staged(name)
+	switch {
+	case entry == nil:
+		makeSourced(x, c, plan, part, v)
+	case entry.Kind != catalog.Filter:
+		c.Fail(answer.TextWrongType)
+	case store.PartCount(entry) != parts:
+		c.Fail("ERR the filter has " + strconv.Itoa(store.PartCount(entry)) + " parts, and the source " + strconv.Itoa(parts))
+	case t != nil && t.Source == string(v.from):
+		x.Contents().DropStaged(name)
+		c.Fail(textMadeMeanwhile)
+	default:
+		c.Answer(putSource(x, entry, part, v, c.Args[3], x.Contents().ApplyPiece))
+	}
+}
+
+// makeSourced stores a part of the first source of a filter, and gives that its name with the last.
+func makeSourced(x *engine.Context, c *engine.Call, plan *store.Plan, part int, v *loadCall) {
+	name, data, parts := string(c.Args[1]), c.Args[3], 1<<plan.Parts
+	t := x.Contents().Staged(name)
+	if t != nil && (t.Source != string(v.from) || t.Version != v.version || len(t.Have) != parts) {
+		x.Contents().DropStaged(name) // another load begins
+		t = nil
+	}
+	if t == nil {
+		outline := append(append([]byte{}, data[:headerBytes]...), 0) // no words besides the header
+		var failed answer.Reply
+		if t, failed = x.Staging().Blank(c.Args[1], plan, outline); failed.Kind != answer.None {
+			c.Answer(failed)
+			return
+		}
+		t.Source, t.Version = string(v.from), v.version
+	}
+	if put := putSource(x, t.Entry, part, v, data, x.Contents().ApplyUnseen); put.Failed() || t.Have[part] {
+		if x.Contents().Staged(name) != t {
+			x.Staging().Drop(t.ID)
+		}
+		c.Answer(put)
+		return
+	}
+	t.Have[part] = true
+	switch t.Left--; {
+	case t.Left == 0:
+		x.Contents().TakeStaged(name)
+		revealSourced(x, c, t)
+	case !x.Contents().KeepStaged(name, t):
+		x.Staging().Drop(t.ID)
+		c.Fail(answer.TextOOM)
+	default:
+		c.Answer(answer.Flag(true))
+	}
+}
+
+// revealSourced gives a filter its name, and answers. If somebody has made one meanwhile it does so only if
+// more parts than that of the call are lost.
+func revealSourced(x *engine.Context, c *engine.Call, t *staging.Staged) {
+	made := c.Probe()
+	reveal(x, &made, t, answer.Reply{}, store.IfAbsent)
+	switch {
+	case made.Reply.Failed():
+		c.Answer(made.Reply)
+	case made.Answered():
+		c.Answer(answer.Flag(true))
+	case len(t.Have) > 1:
+		c.Fail(textMadeMeanwhile)
+	}
+}
+
+// putSource stores data as a version of a source of a part, in pieces, and returns the answer.
+func putSource(x *engine.Context, entry *catalog.Entry, part int, v *loadCall, data []byte, apply func(*store.Part, store.Record) (store.Result, answer.Reply)) answer.Reply {
+	p := store.PartAt(entry, uint32(part))
 	for _, s := range p.Sources() {
 		if s.Name == string(v.from) && s.Version >= v.version {
-			c.Answer(answer.Flag(false))
-			return
+			return answer.Flag(false)
 		}
 	}
 	release, ok := x.Contents().Reserve(3 * uint64(len(data))) // the encoding, what becomes of it, and what is added
 	if !ok {
-		c.Fail(answer.TextOOM)
-		return
+		return answer.Fail(answer.TextOOM)
 	}
 	defer release()
 	known := x.Contents().LastRebuild(entry.ID, p, nil)
 	for at := 0; at < len(data); at += sourcePiece {
 		if x.Stopped() {
-			c.Fail(answer.TextStopped)
-			return
+			return answer.Fail(answer.TextStopped)
 		}
 		body := &store.FilterSource{
 			Source: v.from, Version: v.version, At: x.Milliseconds(),
 			Offset: int64(at), Of: uint64(len(data)), Data: data[at:min(at+sourcePiece, len(data))], Known: known,
 		}
-		res, failed := x.Contents().ApplyPiece(p, store.Record{ID: entry.ID, Index: uint32(part), Body: body})
+		res, failed := apply(p, store.Record{ID: entry.ID, Index: uint32(part), Body: body})
 		switch {
 		case failed.Kind != answer.None:
-			c.Answer(failed)
-			return
+			return failed
 		case errors.Is(res.Err, store.ErrRetry):
-			c.Fail(answer.TextNotFound)
-			return
+			return answer.Fail(answer.TextNotFound)
 		case res.Err != nil:
-			c.Fail(failure(res.Err))
-			return
+			return answer.Fail(failure(res.Err))
 		case !res.Changed: // another has loaded it, or a later one, meanwhile
-			c.Answer(answer.Flag(false))
-			return
+			return answer.Flag(false)
 		}
 	}
-	c.Answer(answer.Flag(true))
-}
-
-// sourced returns the filter that a source is for, and makes it, empty, if there is none. It answers if
-// that cannot be.
-func sourced(x *engine.Context, c *engine.Call, parts int) (entry *catalog.Entry) {
-	plan, err := planOf(x, c, nil, parts, 0)
-	if err == nil && len(c.Args[3]) < headerBytes {
-		err = errors.New("the data are no filter")
-	}
-	switch {
-	case c.Answered():
-		return nil
-	case err != nil:
-		c.Fail("ERR " + answer.OneLine(err))
-		return nil
-	}
-	for {
-		x.Look(func() { entry = x.Names().Lookup(c.Args[1]) })
-		switch {
-		case entry == nil:
-		case entry.Kind != catalog.Filter:
-			c.Fail(answer.TextWrongType)
-			return nil
-		case store.PartCount(entry) != parts:
-			c.Fail("ERR the filter has " + strconv.Itoa(store.PartCount(entry)) + " parts, and the source " + strconv.Itoa(parts))
-			return nil
-		default:
-			return entry
-		}
-		outline := append(append([]byte{}, c.Args[3][:headerBytes]...), 0) // no words besides the header
-		t, failed := x.Staging().Blank(c.Args[1], &plan, outline)
-		made := c.Probe()
-		if reveal(x, &made, t, failed, store.IfAbsent); made.Reply.Failed() {
-			c.Answer(made.Reply)
-			return nil
-		}
-	}
+	return answer.Flag(true)
 }
 
 // sourceInfo is a source as FILTER.INFO shows it: the oldest version that a part has.

@@ -82,12 +82,16 @@ func TestSourcesOfParts(t *testing.T) {
 	b := newBench(t, 1<<30)
 	b.OK(t, "FILTER.CREATE made bloom CAPACITY 1000 PARTS 4")
 	b.Line("FILTER.ADD made a b c d e f g h")
+	absent := b.Line("FILTER.HAS f a")
 	for cursor := "0"; ; {
 		r := b.Exec(commandtest.Bytes([]string{"FILTER.DUMP", "made", cursor}))[0]
 		if cursor = strconv.FormatInt(r.Elems[0].N, 10); cursor == "0" {
 			break
 		}
 		for _, want := range []string{":1", ":0"} {
+			if b.Line("FILTER.HAS f a") != absent && want == ":1" {
+				t.Errorf("before part %s: the filter is there", cursor)
+			}
 			if got := b.Do("FILTER.LOAD", "f", cursor, r.Elems[1].Text, "FROM", "s", "VERSION", "2"); got != want {
 				t.Errorf("part %s: %s, want %s", cursor, got, want)
 			}
@@ -95,6 +99,15 @@ func TestSourcesOfParts(t *testing.T) {
 	}
 	if got := b.Line("FILTER.HAS f a b c d e f g h"); strings.Contains(got, "false") {
 		t.Error(got)
+	}
+	b.OK(t, "FILTER.CREATE late bloom LIKE made")
+	r := b.Exec(commandtest.Bytes([]string{"FILTER.DUMP", "made", strconv.Itoa(3<<32 | 3)}))[0]
+	if got := b.Do("FILTER.LOAD", "late", strconv.FormatInt(r.Elems[0].N, 10), r.Elems[1].Text, "FROM", "s", "VERSION", "2"); got != ":1" {
+		t.Error(got)
+	}
+	has := b.Line("FILTER.HAS late a b c d e f g h")
+	if got := b.Line("FILTER.UNION late made"); !strings.Contains(got, "union of its sources") || b.Line("FILTER.HAS late a b c d e f g h") != has {
+		t.Errorf("a union with a filter whose last part has a source: %s, and it has %s", got, b.Line("FILTER.HAS late a b c d e f g h"))
 	}
 	if got := b.load("f", "s", 3, summary(t, 1000)); got != "-ERR the filter has 4 parts, and the source 1" {
 		t.Error(got)
@@ -216,6 +229,39 @@ func TestSourceErrors(t *testing.T) {
 		}
 	}
 	if got := b.load("f", "one too many", 1, good); !strings.Contains(got, "256 sources at most") {
+		t.Error(got)
+	}
+	b.Crash(t)
+}
+
+// TestSourceOfNoFilter loads what is no source into a filter that is not there: there is none after it.
+func TestSourceOfNoFilter(t *testing.T) {
+	b := newBench(t, 1<<30)
+	before := b.State.Bytes()
+	good := summary(t, 200_000, "x")
+	deletes, _ := cuckoo.New(1000, 0.01).MarshalBinary()
+	flipped := []byte(good)
+	flipped[len(flipped)/2] ^= 1
+	for i, bad := range []string{good[:len(good)-1], good + "x", good[:64], string(flipped), string(deletes)} {
+		if got := b.load("f", "s", 1, bad); !strings.HasPrefix(got, "-ERR ") {
+			t.Errorf("file %d: %s", i, got)
+		}
+		if got := b.Line("EXISTS f"); got != ":0" || b.State.Bytes() != before {
+			t.Errorf("file %d: EXISTS %s, %d bytes are left", i, got, b.State.Bytes()-before)
+		}
+	}
+	b.Crash(t)
+}
+
+// TestSourceAndRepair repairs an item that a source has: it stays when the source loses it.
+func TestSourceAndRepair(t *testing.T) {
+	b := newBench(t, 1<<30)
+	b.load("f", "s", 1, summary(t, 1000, "a"))
+	if got := b.Line("FILTER.REPAIR f a b"); got != "[false true]" {
+		t.Error(got)
+	}
+	b.load("f", "s", 2, summary(t, 1000))
+	if got := b.Line("FILTER.HAS f a b c"); got != "[true true false]" {
 		t.Error(got)
 	}
 	b.Crash(t)

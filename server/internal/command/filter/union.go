@@ -175,9 +175,11 @@ func unite(x *engine.Context, c *engine.Call, entries []*catalog.Entry, f form) 
 		c.Fail("ERR filters differ: " + text)
 		return
 	}
-	if len(store.PartOf(to).Sources()) > 0 {
-		c.Fail(failure(store.ErrSourced))
-		return
+	for _, p := range store.Parts(to) {
+		if len(p.Sources()) > 0 {
+			c.Fail(failure(store.ErrSourced))
+			return
+		}
 	}
 	for _, from := range entries {
 		if from.ID == to.ID {
