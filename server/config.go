@@ -46,7 +46,7 @@ type Config struct {
 	// its name the address of this machine. Where another program mounts
 	// Handler, names are asked for only if there are some here.
 	HTTPHosts []string
-	// HTTPOrigins are the origins of other sites, as https://example.org, whose
+	// HTTPOrigins are the origins of other sites, such as https://example.org, whose
 	// pages may read copies of filters over HTTP; "*" allows all.
 	HTTPOrigins []string
 	// TLSCert and TLSKey are the files of the certificate, with the chain that
@@ -176,7 +176,7 @@ func (c Config) completed() (Config, error) {
 	}
 	for _, origin := range c.HTTPOrigins {
 		if u, err := url.Parse(origin); origin != "*" && (err != nil || u.Scheme == "" || u.Host == "" || !strings.EqualFold(u.Scheme+"://"+u.Host, origin)) {
-			return c, fmt.Errorf("server: http-origins: %q is no origin, as https://example.org or http://localhost:8000 is, and not *", origin)
+			return c, fmt.Errorf("server: http-origins: %q is not an origin: write one as https://example.org, without a path, or * for all", origin)
 		}
 	}
 	if c.HTTPDebug && c.HTTPToken == "" {

@@ -66,7 +66,7 @@ func Settings() []Setting {
 		boolSetting("http-admin", false, "allow HTTP requests that change something; without it HTTP is read-only", func(c *Config) *bool { return &c.HTTPAdmin }),
 		boolSetting("http-debug", false, "serve profiles and traces of the process at /debug/pprof, to requests with the token", func(c *Config) *bool { return &c.HTTPDebug }),
 		listSetting("http-hosts", "", "names under which HTTP requests without token and user may reach the server, besides localhost and addresses; * for all", func(c *Config) *[]string { return &c.HTTPHosts }),
-		listSetting("http-origins", "", "origins of other sites, as https://example.org, whose pages may read copies of filters over HTTP; * for all", func(c *Config) *[]string { return &c.HTTPOrigins }),
+		listSetting("http-origins", "", "origins of other sites, such as https://example.org, whose pages may read copies of filters over HTTP; * for all", func(c *Config) *[]string { return &c.HTTPOrigins }),
 		text("tls-cert", "", "file of the certificate for TLS and its chain, PEM; read again on SIGHUP", func(c *Config) *string { return &c.TLSCert }).redis("tls-cert-file").file(),
 		text("tls-key", "", "file of its private key, PEM", func(c *Config) *string { return &c.TLSKey }).redis("tls-key-file").file(),
 		text("tls-ca", "", "file of the authorities that sign the certificates of clients, PEM", func(c *Config) *string { return &c.TLSCA }).redis("tls-ca-cert-file").file(),

@@ -115,11 +115,11 @@ Where contents are spread over nodes (cluster copies), SHARDS is how many of
 1,024 shards of them a node holds, LEARNS how many it is getting from others,
 and BYTES what its data takes, as it said last.
 
---why KEY prints where a key lies in place of that, as the node sees it: the
-nodes that hold its parts, learn them or let go of them, the lane in which its
-writes come and how far the node is in it, how far a rebuild is, and, on lines
-that begin with "waits", who waits for what. It needs the right to run CLUSTER
-WHY (category admin) and to read all keys.
+With --why KEY it prints instead where a key lies, as this node sees it: the
+nodes that hold its parts, get them or give them up; the lane of its writes, and
+how far the node has applied it; how far a rebuild is. Lines that begin with
+"waits" say who waits for what. It needs the right to run CLUSTER WHY (category
+admin) and to read all keys.
 
 Exit codes: 0 all is well, 1 something is not: the node or its cluster takes
 no writes, a node is down or not heard from yet, or the node reports a problem,

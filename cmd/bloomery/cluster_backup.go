@@ -35,9 +35,9 @@ func newClusterBackup() *cobra.Command {
 		Use:   "backup DIR [--addr HOST:PORT]",
 		Short: "Copy all data of a running cluster to a folder",
 		Long: `backup asks a node of a cluster for a copy of all data and writes it to DIR,
-which must be empty, or not exist. The cluster goes on meanwhile. All that
-any node has acknowledged before the command is in the copy; what is written
-meanwhile may be in it.
+which must be empty, not exist, or hold a backup that was interrupted. The
+cluster goes on meanwhile. All that any node has acknowledged before the
+command is in the copy; what is written meanwhile may be in it.
 
 The copy is the data folder of a single server: bloomery serve --dir opens it,
 bloomery doctor checks it, and bloomery cluster restore starts a new cluster
@@ -45,14 +45,14 @@ with it. It holds names, contents, strings, deadlines and windows. It does not
 hold users, passwords, settings and certificates: keep those files as well.
 
 Only the owner can read the files. They are read back and every checksum is
-compared before the command ends. If it fails, is interrupted or killed, run it
-again with the same DIR: what has come and is the same in the new copy is not
-read again. No server starts on the files of a copy that is not whole.
+compared before the command ends. If it fails or is interrupted, run it again
+with the same DIR: what is there and has not changed is not copied again. No
+server starts on an unfinished copy.
 
 The user needs the right to run CLUSTER BACKUP (category admin) and to read
 all keys. The node needs room on its disk for what changes while the copy is
-made. Where contents are spread over nodes (cluster copies) it passes on what
-others hold; nodes need no more memory for that than for a snapshot.
+made. Where contents are spread over nodes (cluster copies) the node fetches
+what others hold and passes it on; this needs no more memory than a snapshot.
 
 A cluster without a majority cannot find out what it has acknowledged. --stale
 copies what the node has, without asking the others: use it when most of the log

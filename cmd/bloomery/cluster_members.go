@@ -34,7 +34,7 @@ func newClusterLeave() *cobra.Command {
 	yes := false
 	cmd := &cobra.Command{
 		Use:   "leave NODE --yes [--addr HOST:PORT]",
-		Short: "Remove a node from a cluster for ever",
+		Short: "Remove a node from a cluster for good",
 		Long: `leave removes a node, by its number or its address, as cluster status shows
 them. The node may be up or lost; if it is up it stops. It cannot come back: its
 folder cannot be used again. The same machine with an empty folder joins under a
@@ -63,7 +63,7 @@ what it held; they then copy it to further nodes.`,
 			return err
 		}
 		if !yes {
-			return unconfirmed(fmt.Sprintf("node %d (%s) would be removed for ever", node.Number, node.Addr))
+			return unconfirmed(fmt.Sprintf("node %d (%s) would be removed for good", node.Number, node.Addr))
 		}
 		if err := leave(ctx, s, n, node.Number, usualPace); err != nil {
 			return err
@@ -142,7 +142,7 @@ of all nodes; they use it at their next start.`,
 			numbers[i] = node.Number
 		}
 		if !yes {
-			return unconfirmed(fmt.Sprintf("node %d would be removed for ever, and node %d would keep the log", numbers[0], numbers[1]))
+			return unconfirmed(fmt.Sprintf("node %d would be removed for good, and node %d would keep the log", numbers[0], numbers[1]))
 		}
 		ctx, cancel := context.WithTimeout(ctx, timeout)
 		defer cancel()

@@ -28,9 +28,12 @@ one machine does: each node gets its share by its --max-memory. The names of
 filters, strings, and filters with REPLICAS ALL stay on all nodes.
 
 Contents move in the background, at --cluster-move-rate, and clients notice
-nothing of it. Up to copies - 1 nodes can be lost at the same time without
-losing data. It needs a cluster of which all nodes support that: see cluster
-upgrade. Until copies is set every node holds everything.`
+nothing of it. Moves begin when no node has come or gone for half a minute.
+Rebuilds that are open end. Up to copies - 1 nodes can be lost at the same time
+without losing data. All nodes must support it: see cluster upgrade.
+
+Until copies is set every node holds everything. The number can be changed
+later, but no cluster goes back to that.`
 	cmd.Example = `  bloomery cluster copies 2`
 	return cmd
 }

@@ -117,6 +117,8 @@ func hintOf(err error) string {
 		return "a newer bloomery may have written it"
 	case errors.Is(err, syscall.ENOSPC):
 		return "the disk is full; a file that was to be replaced is as it was"
+	case strings.Contains(err.Error(), errServerSays.Error()+": NOAUTH "):
+		return "put the password in BLOOMERY_PASSWORD, and the name of its user in BLOOMERY_USER"
 	}
 	return ""
 }

@@ -46,9 +46,9 @@ command can read it meanwhile: bloomery check FILE.
 It goes on until Ctrl-C or SIGTERM, and asks once per --every. With --once it
 asks once and ends, for cron: the exit code is 0 if FILE is up to date, whether
 it has changed or not, 4 if what is published is damaged, not signed by
---verify-key, or older than FILE, and 2 if the source cannot be reached. FILE
-stays as it was then. Once FILE is there, follow without --once starts without
-its source, too.
+--verify-key, or older than FILE, and 2 if the source cannot be reached or has
+no such filter. FILE stays as it was then. Once FILE is there, follow without
+--once starts without its source, too.
 
 FILE.follow, beside FILE, records its version. A FILE that is something else
 than a copy of this filter is not replaced.`,

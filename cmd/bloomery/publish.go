@@ -33,7 +33,7 @@ func newPublish() *cobra.Command {
 		Use:   "publish [--sign-key FILE] DIR FILTER...",
 		Short: "Publish filters in a folder that any web server can serve",
 		Long: `publish writes filters to the folder DIR so that bloomery follow, and programs
-with the Go package follow, can keep copies of them: each filter in the
+in Go, JavaScript and Python, can keep copies of them: each filter in the
 transport form, patches between its last versions, and an index, index.json,
 which is written last. If it is interrupted, the old state stays published. A
 filter that is published already is not written again.
@@ -151,8 +151,10 @@ func publishOne(ctx context.Context, s *shell, dir, name, file string, c follow.
 	switch {
 	case p.Mended:
 		s.say("%s: version %d is published again%s: its file was damaged", name, p.Version, signed)
+	case !p.Changed && p.Signed:
+		s.say("%s: version %d was published already; it is signed now", name, p.Version)
 	case !p.Changed:
-		s.say("%s: version %d is published already%s", name, p.Version, signed)
+		s.say("%s: version %d is published already", name, p.Version)
 	case p.Patch > 0:
 		s.say("%s: version %d, %s, patch %s%s", name, p.Version, bytesText(p.Whole), bytesText(p.Patch), signed)
 	default:

@@ -156,7 +156,7 @@ func TestTopRefuses(t *testing.T) {
 		"x":                           "what is \"x\"?",
 		"--addr 127.0.0.1:1":          "127.0.0.1:1: connection refused",
 		"--addr unix:/no/such":        "/no/such: ",
-		"--addr " + addr:              "NOAUTH",
+		"--addr " + addr:              "hint: put the password in BLOOMERY_PASSWORD",
 		"--password x --addr " + addr: "AUTH: the server replied: WRONGPASS",
 	} {
 		code, out, errOut := call(t, append([]string{"top"}, strings.Fields(args)...)...)

@@ -117,7 +117,7 @@ func (s *stack) layer(name []byte) *catalog.Entry {
 	case !store.IsFilter(entry):
 		s.c.Fail("WRONGTYPE the layer " + quoted + " is not a filter")
 	case !s.t.Answers(entry):
-		s.c.Fail("ERR the layer " + quoted + " does not lie at the node that these layers lie at: names with the same {hash tag} lie together, one part at a node")
+		s.c.Fail("ERR the layer " + quoted + "  is held by another node: give all layers the same {hash tag}")
 	default:
 		return entry
 	}

@@ -77,7 +77,7 @@ func rehash(t engine.Turn, c *engine.Call, entry *catalog.Entry, ops []*door.Op,
 	f := Of(c)
 	if m.Shadow = f.shadowOf(t, entry); m.Shadow != nil {
 		if _, usable := m.Shadow.Hasher(); !usable || f.Hash != nil && !m.Shadow.Same() {
-			c.Answer(t.Unsettled(fmt.Errorf("%w: a rebuild has begun that cannot take the items", door.ErrUnknown)))
+			c.Answer(t.Unsettled(fmt.Errorf("%w: a rebuild has begun, and its new filter cannot take the items", door.ErrUnknown)))
 			return false
 		}
 		hashSecond(m, items, first)
@@ -159,7 +159,7 @@ func mirror(t engine.Turn, id uint64, hashes []uint64) answer.Reply {
 		for _, op := range ops {
 			switch err := op.Result.Err; {
 			case op.Err != nil:
-				return t.Unsettled(fmt.Errorf("%w: the filter has the items, and the one that is being built may lack them: %w", door.ErrUnknown, op.Err))
+				return t.Unsettled(fmt.Errorf("%w: the filter has the items, and the new filter of the rebuild may lack them: %w", door.ErrUnknown, op.Err))
 			case err == nil, errors.Is(err, store.ErrRetry): // done, or aborted
 			case errors.Is(err, store.ErrSealed):
 				return t.Unsettled(fmt.Errorf("%w: a COMMIT is under way that may lack the items", door.ErrUnknown))
@@ -200,7 +200,7 @@ func breakShadow(t engine.Turn, id uint64, why error) answer.Reply {
 	res, failed := x.ApplyNames(&store.RebuildStep{ID: id, What: store.StepBreak}, 0)
 	switch {
 	case failed.Kind != answer.None:
-		return t.Unsettled(fmt.Errorf("%w: the filter has the items, and the one that is being built lacks them", door.ErrUnknown))
+		return t.Unsettled(fmt.Errorf("%w: the filter has the items, and the new filter of the rebuild lacks them", door.ErrUnknown))
 	case res.Err != nil && x.ByID(id) != nil:
 		return answer.Fail("ERR the filter was replaced meanwhile by one that has no room: " + answer.OneLine(why))
 	}

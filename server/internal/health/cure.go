@@ -87,7 +87,7 @@ func (e *evidence) reason(s symptom) string {
 	case skewed:
 		return fmt.Sprintf("Its keys are aimed at one place: chance fills a block so much with probability 10^-%.0f.", e.Skew)
 	case deleted:
-		return fmt.Sprintf("%s of what it holds is deleted, and it cannot forget: %s of %s items.",
+		return fmt.Sprintf("%s of its items were reported as deleted, and it cannot remove them: %s of %s.",
 			percent(float64(e.Gone)/float64(e.Items)), grouped(e.Gone), e.items())
 	case nearlyFull:
 		return fmt.Sprintf("It holds %s items, over 90%% of the %s it was made for.", e.items(), grouped(e.Capacity))

@@ -13,7 +13,7 @@ import (
 // cluster backup sends; a server that hides its cluster from clients answers too.
 var clusterBackup = engine.Command{
 	Name: "backup", Arity: -3, Flags: traits.Admin | traits.NoScript | traits.NoMulti | traits.Outside, Categories: []string{"admin", "slow", "dangerous"},
-	Syntax: "OPEN [STALE] | READ copy file offset length | CLOSE copy", Complexity: "O(n), n being the bytes that changed since the last snapshot, or length",
+	Since: "0.1.0", Syntax: "OPEN [STALE] | READ copy file offset length | CLOSE copy", Complexity: "O(n), n being the bytes that changed since the last snapshot, or length",
 	Summary: "Makes a copy of all data and returns its number and files; returns a piece of a file; gives a copy up. Not in Redis.",
 	Run: func(x *engine.Context, c *engine.Call) {
 		switch {

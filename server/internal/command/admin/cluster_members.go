@@ -13,21 +13,21 @@ import (
 )
 
 var clusterMembers = []engine.Command{
-	changesCluster("forget", "node", "Removes a node for ever, by its number or id. It stops, and nothing waits for it any more.", 3, runForget),
-	changesCluster("replace-log", "old new", "Makes a node keep the log in the place of another, which is removed. Each call does the next step and returns whether that was the last one, and what it did; the error TRYAGAIN names what it has to wait for. Not in Redis.", 4, runReplaceLog),
-	changesCluster("copies", "number", "Sets how many nodes hold the contents of each filter, 2 to 5. Not in Redis.", 3, runCopies),
-	changesCluster("pause-moves", "", "Lets no contents begin to move between nodes; what has begun ends. Not in Redis.", 2, runMoves(true)),
-	changesCluster("resume-moves", "", "Lets contents move between nodes again. Not in Redis.", 2, runMoves(false)),
-	changesCluster("rebalance", "[DRYRUN]", "Begins to move contents so that each node holds its share, now and not after half a minute in which no node comes or goes; with DRYRUN nothing begins. It returns a row for each node that has not its share: its number, the shards that it learns, their bytes, the seconds that takes, and the shards that it lets go of. Not in Redis.", -2, runRebalance),
-	changesCluster("upgrade", "", "Allows what all nodes can do by now, and returns the level. Not in Redis.", 2, runUpgrade),
+	changesCluster("forget", "3.0.0", "node", "Removes a node for good, by its number or id. It stops, and nothing waits for it any more.", 3, runForget),
+	changesCluster("replace-log", "0.1.0", "old new", "Makes a node keep the log in the place of another, which is removed. Each call does the next step and returns whether that was the last one, and what it did; the error TRYAGAIN names what it has to wait for. Not in Redis.", 4, runReplaceLog),
+	changesCluster("copies", "0.1.0", "number", "Sets how many nodes hold the contents of each filter, 2 to 5. Not in Redis.", 3, runCopies),
+	changesCluster("pause-moves", "0.1.0", "", "Lets no contents begin to move between nodes; what has begun ends. Not in Redis.", 2, runMoves(true)),
+	changesCluster("resume-moves", "0.1.0", "", "Lets contents move between nodes again. Not in Redis.", 2, runMoves(false)),
+	changesCluster("rebalance", "0.1.0", "[DRYRUN]", "Begins to move contents so that each node holds its share, now and not after half a minute in which no node comes or goes; with DRYRUN nothing begins. It returns a row for each node that has not its share: its number, the shards that it learns, their bytes, the seconds that takes, and the shards that it lets go of. Not in Redis.", -2, runRebalance),
+	changesCluster("upgrade", "0.1.0", "", "Allows what all nodes can do by now, and returns the level. Not in Redis.", 2, runUpgrade),
 }
 
 // changesCluster makes a subcommand of CLUSTER for operators. A server that hides its
 // cluster from clients answers, too.
-func changesCluster(name, syntax, summary string, arity int, run func(*engine.Context, *engine.Call)) engine.Command {
+func changesCluster(name, since, syntax, summary string, arity int, run func(*engine.Context, *engine.Call)) engine.Command {
 	return engine.Command{
 		Name: name, Arity: arity, Flags: traits.Admin | traits.NoScript | traits.NoMulti | traits.Stale | traits.Outside, Categories: []string{"admin", "slow", "dangerous"},
-		Syntax: syntax, Complexity: "O(n), n being the number of nodes", Summary: summary,
+		Since: since, Syntax: syntax, Complexity: "O(n), n being the number of nodes", Summary: summary,
 		Run: func(x *engine.Context, c *engine.Call) {
 			if !x.Can().Cluster {
 				c.Fail(control.TextNoCluster)

@@ -17,9 +17,9 @@ import (
 // clusterWhy is CLUSTER WHY. A server that hides its cluster from clients answers, too.
 var clusterWhy = engine.Command{
 	Name: "why", Arity: 3, Flags: traits.Admin | traits.NoScript | traits.NoMulti | traits.Stale | traits.Outside, Categories: []string{"admin", "slow", "dangerous"},
-	Keys:   traits.Keys{traits.KeyAt(2, traits.KeyRO)},
-	Syntax: "key", Complexity: "O(n), n being the number of parts of the key",
-	Summary: "Returns as lines of text which nodes hold the parts of a key, in which lanes its writes come, where this node is in those, how far a rebuild is, and what the key waits for. Not in Redis.",
+	Keys:  traits.Keys{traits.KeyAt(2, traits.KeyRO)},
+	Since: "0.1.0", Syntax: "key", Complexity: "O(n), n being the number of parts of the key",
+	Summary: "Returns as lines of text which nodes hold the parts of a key, in which lanes its writes come, how far this node is in them, how far a rebuild is, and what the key waits for. Not in Redis.",
 	Run: func(x *engine.Context, c *engine.Call) {
 		s, in := x.Server().Cluster().Status()
 		if !x.Can().Cluster || !in {

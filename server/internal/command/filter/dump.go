@@ -39,7 +39,7 @@ var load = engine.Command{
 	Name: "filter.load", Arity: -4, Max: 10, Flags: traits.Write | traits.DenyOOM | traits.Steps, Keys: traits.OneKey(traits.KeyOW),
 	Categories: []string{"write", "filter", "slow", "delete"}, Group: traits.GroupFilter, Since: "0.1.0",
 	Syntax: "key cursor data [VERSION n] [FROM source] [SPAN time]", Complexity: "O(n), n being the number of bytes",
-	Summary: "Stores a piece that FILTER.DUMP returned, with its cursor; a whole file with cursor 1. The last piece creates the filter, or replaces the one that is there. With VERSION a filter of that version or a later one is not replaced. With FROM the filter is the union of the latest versions of up to 256 sources, and of what is added to it: each source, and what is added, takes as much memory as the filter. All must have its kind (bloom, standard, partitioned or split), size and hash. A window needs SPAN, unless it replaces one with as many generations.",
+	Summary: "Stores a piece that FILTER.DUMP returned, with its cursor; a whole file with cursor 1. The last piece creates the filter, or replaces the one that is there. With VERSION a filter of that version or a later one is not replaced. With FROM the filter is the union of the latest versions of up to 256 sources, and of what is added to it: each source, and what is added, takes as much memory as the filter. All sources must have the kind (bloom, standard, partitioned or split), size and hash of the filter. A window needs SPAN, unless it replaces one with as many generations.",
 	Cost:    costOfLoad,
 	Also:    alsoLoad,
 	Before:  beforeLoad, Prepare: prepareLoad, Reply: replyLoad, After: afterLoad,

@@ -63,7 +63,7 @@ func check(x *engine.Context, entry *catalog.Entry, calls []engine.Call) (again 
 		case f.Write == reporting && !keepsAll(row.Features):
 			c.Fail(unable(c, row, keepsAll))
 		case f.Write == reporting && x.Contents().Level() < store.LevelGone:
-			c.Fail("ERR FILTER.GONE: nodes of an older release do not know it: bloomery cluster upgrade first")
+			c.Fail("ERR FILTER.GONE needs a later level of the cluster: run bloomery cluster upgrade first")
 		case f.Write == adding && forgets != "" && !x.Names().MayAlso("filter.del", c.Args[1]):
 			c.Fail(textForgets(forgets))
 		}
@@ -138,6 +138,8 @@ func failure(err error) string {
 		return "ERR filter is full"
 	case errors.Is(err, store.ErrRebuilding):
 		return textRebuilding
+	case errors.Is(err, store.ErrSourced), errors.Is(err, store.ErrOtherLoad):
+		return "ERR " + strings.TrimPrefix(err.Error(), "store: ")
 	default:
 		return "ERR " + answer.OneLine(err)
 	}

@@ -36,7 +36,7 @@ func TestGone(t *testing.T) {
 			t.Errorf("%s: with 1,152 of 4,000 deleted the verdict is %s", kind, got)
 		}
 		items("FILTER.GONE", 1150, 1300)
-		if verdict, reason := b.field(t, "f", "verdict"), b.field(t, "f", "reason"); verdict != "Rebuild" || !strings.Contains(reason, "of what it holds is deleted") {
+		if verdict, reason := b.field(t, "f", "verdict"), b.field(t, "f", "reason"); verdict != "Rebuild" || !strings.Contains(reason, "of its items were reported as deleted") {
 			t.Errorf("%s: with 1,302 of 4,000 deleted the verdict is %s: %s", kind, verdict, reason)
 		}
 		for range 3 {

@@ -53,7 +53,7 @@ var gone = engine.Command{
 	Name: "filter.gone", Arity: -3, Flags: traits.Write | traits.Fast, Keys: traits.OneKey(traits.KeyRW),
 	Categories: []string{"write", "filter", "fast"}, Group: traits.GroupFilter, Since: "0.1.0",
 	Syntax: "key item [item ...]", Complexity: "O(n), n being the number of items",
-	Summary: "Counts items that were deleted elsewhere, for kinds that cannot delete: FILTER.INFO shows how many are gone, and from 30% of all on the verdict is Rebuild. Report each once. Returns for each whether the filter contains it, so that it was counted. FILTER.CLEAR, FILTER.LOAD and a rebuild begin anew.",
+	Summary: "Counts items that were deleted elsewhere, for kinds that cannot delete: FILTER.INFO shows how many are gone, and at 30% or more the verdict is Rebuild. Report each once. Returns 1 for each item that the filter contains and that was counted, else 0. FILTER.CLEAR, FILTER.LOAD and a rebuild set the count to 0.",
 	Split:   splitItems,
 	On:      &bundle.OnFilter{Family: family, Write: reporting, Absent: bundle.NotFound},
 }

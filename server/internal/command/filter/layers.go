@@ -162,7 +162,7 @@ func runDensity(x *engine.Context, c *engine.Call) {
 func assembleDensity(_ *engine.Context, _ *engine.Call, parts []answer.Reply) (all answer.Reply) {
 	for _, r := range parts {
 		if len(r.Elems) != 4 {
-			return answer.Fail("ERR another node has answered something else")
+			return answer.Fail("ERR the nodes gave answers that do not fit together: send it again")
 		}
 		if all.Kind == answer.None {
 			all = r

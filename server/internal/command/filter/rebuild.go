@@ -92,7 +92,7 @@ func open(x *engine.Context, c *engine.Call) (entry *catalog.Entry, sh *store.Sh
 
 func runBegin(x *engine.Context, c *engine.Call) {
 	if !x.Can().Rebuilds() {
-		c.Fail("ERR FILTER.REBUILD needs level " + strconv.Itoa(store.LevelRebuilds) + " of the cluster: bloomery cluster upgrade, when all nodes run a release that has it")
+		c.Fail("ERR FILTER.REBUILD needs level " + strconv.Itoa(store.LevelRebuilds) + " of the cluster: when all nodes run this release, run bloomery cluster upgrade")
 		return
 	}
 	entry, sh := target(x, c)
@@ -334,7 +334,7 @@ func runFeed(x *engine.Context, c *engine.Call) {
 	}
 }
 
-const textNotReady = "ERR BEGIN is not done yet, or its node is gone: ABORT, and BEGIN again"
+const textNotReady = "ERR BEGIN has not ended yet, or its node is down: wait, or ABORT and BEGIN again"
 
 const textBroken = "ERR the rebuild is broken, since an item had no room in it: ABORT it, and BEGIN one with more CAPACITY"
 

@@ -37,7 +37,7 @@ func loadSource(x *engine.Context, c *engine.Call, part, parts int, v *loadCall)
 		c.Fail("ERR FILTER.LOAD with FROM is not for transactions: it is stored in pieces")
 		return
 	case x.Contents().Level() < store.LevelSources:
-		c.Fail("ERR FROM: nodes of an older release do not know it: bloomery cluster upgrade first")
+		c.Fail("ERR FROM needs a later level of the cluster: run bloomery cluster upgrade first")
 		return
 	}
 	plan, err := planOf(x, c, nil, parts, 0)

@@ -206,8 +206,8 @@ func TestSourceErrors(t *testing.T) {
 		}
 	}
 	for line, want := range map[string]string{
-		"FILTER.GROW f":     "-ERR store: the filter is the union of its sources",
-		"FILTER.UNION f f2": "-ERR store: the filter is the union of its sources",
+		"FILTER.GROW f":     "-ERR the filter is the union of its sources: load those instead",
+		"FILTER.UNION f f2": "-ERR the filter is the union of its sources: load those instead",
 	} {
 		b.Line("FILTER.CREATE f2 bloom LIKE f")
 		b.Line("FILTER.ADD f2 x")

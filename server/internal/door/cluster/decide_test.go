@@ -88,7 +88,7 @@ func TestNodesComeAndGo(t *testing.T) {
 			t.Errorf("moves where every node holds everything: %v", err)
 		}
 		names(t, nodes[0], &store.Level{Level: store.LevelShards})
-		if err := nodes[0].SetCopies(4); err == nil || !strings.Contains(err.Error(), "4 copies need as many nodes, and there are 3") {
+		if err := nodes[0].SetCopies(4); err == nil || !strings.Contains(err.Error(), "4 copies need 4 nodes, and there are 3") {
 			t.Errorf("more copies than nodes: %v", err)
 		}
 		time.Sleep(time.Second)

@@ -72,7 +72,7 @@ func (d *Door) gather(src *copySource) error {
 	}
 }
 
-var errMoving = errors.New("cluster: some contents are at no node that gives them: it may have died, or they move; cluster pause-moves stops moves")
+var errMoving = errors.New("cluster: no node gives some of the contents: a node may have died, or they are moving; cluster pause-moves stops moves")
 
 // choose returns a node for each shard that is needed, so that all have about as many.
 func (d *Door) choose(need *shardSet) (map[uint32]*shardSet, error) {

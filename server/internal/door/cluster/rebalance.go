@@ -42,7 +42,7 @@ func (d *Door) SetCopies(n int) error {
 		}
 	}
 	if uint64(n) > r.Nodes() {
-		return fmt.Errorf("cluster: copies: %d copies need as many nodes, and there are %d: add nodes first", n, r.Nodes())
+		return fmt.Errorf("cluster: copies: %[1]d copies need %[1]d nodes, and there are %[2]d", n, r.Nodes())
 	}
 	if err := d.weighed(); err != nil {
 		return err
