@@ -437,7 +437,7 @@ func (b *clusterCopy) piece(ctx context.Context, n int64) ([]byte, error) {
 	case err != nil:
 		return nil, about(b.flags.addr, networkCause(err))
 	case b.reply.Type == '-':
-		return nil, fmt.Errorf("%s: the server replied: %s", b.flags.addr, b.reply.Text)
+		return nil, hinted{fmt.Errorf("%s: the server replied: %s", b.flags.addr, b.reply.Text), "run the command again: a node that holds contents may have died"}
 	case b.reply.Type != '$' || int64(len(b.reply.Text)) != n:
 		return nil, about(b.flags.addr, fmt.Errorf("CLUSTER BACKUP: %w", resp.ErrReply))
 	}

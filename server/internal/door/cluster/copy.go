@@ -31,7 +31,7 @@ var _ door.Copier = (*Door)(nil)
 
 // savingEvery is how often a copy looks whether the snapshot that is being taken is, and
 // savingFor for how long.
-// copyTries is how often a copy is begun of a cluster whose transactions get in its way.
+// copyTries is how often a copy is begun of a cluster whose transactions, or deaths of nodes, get in its way.
 const (
 	copyTries   = 5
 	savingEvery = 50 * time.Millisecond
@@ -53,7 +53,7 @@ func (d *Door) OpenCopy(stale bool) (uint64, []door.CopiedFile, error) {
 	}
 	defer k.copying.Store(false)
 	h, err := d.makeCopy(fmt.Sprintf("%016d", k.copies.Add(1)))
-	for tries := 1; errors.Is(err, errWatched) && tries < copyTries; tries++ {
+	for tries := 1; (errors.Is(err, errWatched) || errors.Is(err, errTwice)) && tries < copyTries; tries++ {
 		if err = k.save.Claim(); err == nil {
 			h, err = d.makeCopy(fmt.Sprintf("%016d", k.copies.Add(1)))
 		}

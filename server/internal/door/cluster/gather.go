@@ -68,11 +68,18 @@ func (d *Door) gather(src *copySource) error {
 		if err != nil {
 			return errors.Join(err, last)
 		}
+		if slices.ContainsFunc(src.gathered, func(g *gathered) bool { return from[g.node] != nil }) {
+			return errors.Join(errTwice, last)
+		}
 		last = d.gatherFrom(ctx, src, from)
 	}
 }
 
 var errMoving = errors.New("cluster: no node gives some of the contents: a node may have died, or they are moving; cluster pause-moves stops moves")
+
+// errTwice means that a node that has given files would have to give more, as another one has died, or
+// contents have moved: they would have the names of those that it has given. The copy begins again.
+var errTwice = errors.New("cluster: a node that holds contents has died, or they move: run it again")
 
 // choose returns a node for each shard that is needed, so that all have about as many.
 func (d *Door) choose(need *shardSet) (map[uint32]*shardSet, error) {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -210,4 +211,69 @@ func TestGatherQuestions(t *testing.T) {
 	if _, _, err := parseGather(whole, 3); !errors.Is(err, errQuestion) {
 		t.Errorf("other lanes: %v", err)
 	}
+}
+
+// TestCopyAsksOthersAgain has one of two nodes not give what it is asked for, so that the other one would
+// have to give files under names that it has given already: no name is in the copy twice.
+func TestCopyAsksOthersAgain(t *testing.T) {
+	for _, dies := range []uint32{1, 2} {
+		bubble(t, func(t *testing.T) {
+			net := &memlog.Peers{}
+			nodes, _, shard := spreadNodesOver(t, memlog.New(1, memlog.Faults{}), Config{}, net)
+			other := makeCF(t, nodes[0], "other")
+			insert(t, nodes[0], other, 7)
+			second := store.PartOf(nodes[0].state.Names.ByID(other)).Shard()
+			if second == shard {
+				t.Fatal("both are in the same shard")
+			}
+			place := nodes[0].state.Roster().Shards.Places[second]
+			names(t, nodes[0], &store.ShardRetire{Node: 3, Shard: uint64(second), Version: place.Version})
+			time.Sleep(time.Second)
+			nodes[2].retireShards(t.Context())
+			time.Sleep(time.Second) // all know it
+			failed := false
+			net.SetFault(func(node uint32) (f memlog.Fault) {
+				if node == dies && !failed {
+					failed, f.Unsent = true, errors.New("it has died")
+				}
+				return f
+			})
+			number, list, err := nodes[2].OpenCopy(false)
+			if err != nil || !failed {
+				t.Fatalf("%v, a node has failed: %v", err, failed)
+			}
+			seen := map[string]bool{}
+			for _, f := range list {
+				if seen[f.Name] {
+					t.Errorf("%s is in the copy twice", f.Name)
+				}
+				seen[f.Name] = true
+			}
+			nodes[2].CloseCopy(number)
+		})
+	}
+}
+
+// TestReadHoldFails asks that a node that ends its connection gives no bytes.
+func TestReadHoldFails(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		net := &memlog.Peers{}
+		nodes, _, _ := spreadNodesOver(t, memlog.New(1, memlog.Faults{}), Config{}, net)
+		number, list, err := nodes[2].OpenCopy(false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		net.SetFault(func(uint32) memlog.Fault { return memlog.Fault{Unsent: fmt.Errorf("a connection: %w", io.EOF)} })
+		refused := 0
+		for i := range list {
+			if _, err := nodes[2].ReadCopy(number, uint64(i), 0, 1); err != nil && strings.Contains(err.Error(), "node ") {
+				refused++
+			}
+		}
+		if refused == 0 {
+			t.Error("files of a node that is gone are read")
+		}
+		net.SetFault(nil)
+		nodes[2].CloseCopy(number)
+	})
 }

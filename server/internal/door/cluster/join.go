@@ -7,7 +7,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"time"
@@ -192,7 +191,7 @@ func (d *Door) readHold(number, file, off, length uint64) ([]byte, error) {
 		return nil, errQuestion
 	}
 	b := make([]byte, 1+length)
-	if _, err := r.ReadAt(b[1:], int64(off)); err != nil && !errors.Is(err, io.EOF) {
+	if n, err := r.ReadAt(b[1:], int64(off)); uint64(n) < length { // at the end of the file there may be io.EOF as well
 		return nil, err
 	}
 	return b, nil

@@ -61,7 +61,13 @@ func openShards(t *testing.T, log *memlog.Log, c Config, still bool) *Door {
 // from the third.
 func spreadNodes(t *testing.T, log *memlog.Log, c Config) (nodes [3]*Door, id uint64, shard int) {
 	t.Helper()
-	c.Lanes, c.Peers = 2, &memlog.Peers{}
+	return spreadNodesOver(t, log, c, &memlog.Peers{})
+}
+
+// spreadNodesOver is spreadNodes over a network.
+func spreadNodesOver(t *testing.T, log *memlog.Log, c Config, net *memlog.Peers) (nodes [3]*Door, id uint64, shard int) {
+	t.Helper()
+	c.Lanes, c.Peers = 2, net
 	for i := range nodes {
 		c.Name = fmt.Sprint("n", i)
 		nodes[i] = openShards(t, log, c, true)
