@@ -56,7 +56,8 @@ what others hold and passes it on; this needs no more memory than a snapshot.
 
 A cluster without a majority cannot find out what it has acknowledged. --stale
 copies what the node has, without asking the others: use it when most of the log
-nodes are lost for good.`,
+nodes are lost for good. Where contents are spread, every shard needs a node that
+holds it and is up, with --stale too.`,
 		Example: `  bloomery cluster backup backup-monday
   bloomery cluster backup /backups/2026-05-04 --addr 10.0.0.2:6379 --user backup`,
 		Args: between(1, 1, "a folder to write"),
@@ -65,7 +66,7 @@ nodes are lost for good.`,
 		return runClusterBackup(ctx, s, args[0], &o, stale)
 	}).bindSummary(cmd)
 	o.bind(cmd.Flags(), "127.0.0.1:6379", "`ADDRESS` of a node: HOST:PORT, tls:HOST:PORT or unix:PATH")
-	cmd.Flags().BoolVar(&stale, "stale", false, "copy what the node has, without asking the other nodes")
+	cmd.Flags().BoolVar(&stale, "stale", false, "copy what the node has, without asking for a majority")
 	return cmd
 }
 
@@ -88,6 +89,9 @@ func runClusterBackup(ctx context.Context, s *shell, dir string, o *connectFlags
 			err = b.leave(err, made)
 		}
 	}()
+	if err := b.mark(); err != nil {
+		return err
+	}
 	if err := b.open(ctx, stale); err != nil {
 		return err
 	}
@@ -220,7 +224,7 @@ func copyRefused(addr, text string) error {
 	case strings.Contains(text, "cluster support disabled"):
 		return hinted{fmt.Errorf("%s: this server is not in a cluster", addr), "bloomery backup DIR -o FILE copies the data folder of a single server"}
 	case strings.HasPrefix(text, "CLUSTERDOWN"):
-		return hinted{err, "--stale copies what this node has, without asking the others"}
+		return hinted{err, "--stale does without a majority; where contents are spread, a node that is up has to hold every shard"}
 	}
 	return err
 }
@@ -267,7 +271,7 @@ const (
 
 // fetch writes all files.
 func (b *clusterCopy) fetch(ctx context.Context) error {
-	if err := b.begin(); err != nil {
+	if err := b.clean(); err != nil {
 		return err
 	}
 	for i, f := range b.files {
@@ -290,16 +294,26 @@ func (b *clusterCopy) fetch(ctx context.Context) error {
 	return nil
 }
 
-// begin marks the folder, and removes what an earlier run has left that is no file of this copy,
-// or grows with it: only part files stay the same from one copy to the next.
-func (b *clusterCopy) begin() error {
+// mark marks the folder, before anything else is in it.
+func (b *clusterCopy) mark() error {
 	mark, err := os.OpenFile(filepath.Join(b.dir, backupMark), os.O_WRONLY|os.O_CREATE, 0o600)
 	if err == nil {
-		err = errors.Join(mark.Sync(), mark.Close())
+		err = errors.Join(mark.Sync(), mark.Close(), syncFolder(b.dir))
 	}
-	if err != nil {
-		return err
+	return err
+}
+
+// notWhole is the error for a folder with a copy that is not whole, nil for others.
+func notWhole(dir string) error {
+	if _, err := os.Stat(filepath.Join(dir, backupMark)); dir == "" || err != nil {
+		return nil
 	}
+	return hinted{fmt.Errorf("%s: an unfinished cluster backup", dir), "run bloomery cluster backup " + dir + " again: it goes on"}
+}
+
+// clean removes what an earlier run has left that is no file of this copy, or grows with it: only
+// part files stay the same from one copy to the next.
+func (b *clusterCopy) clean() error {
 	entries, err := os.ReadDir(b.dir)
 	if err != nil {
 		return err

@@ -311,6 +311,36 @@ func TestClusterBackupGoesOn(t *testing.T) {
 	}
 }
 
+// TestClusterBackupMarksFirst looks at the folder of a backup that has no file yet, as it is left
+// when the command is killed there.
+func TestClusterBackupMarksFirst(t *testing.T) {
+	to, left := filepath.Join(t.TempDir(), "backup"), filepath.Join(t.TempDir(), "left")
+	s := &copyServer{t: t, dir: t.TempDir(), answer: func(command []string, reply []byte) []byte {
+		if len(command) > 2 && command[2] == "OPEN" {
+			if err := os.CopyFS(left, os.DirFS(to)); err != nil {
+				t.Error(err)
+			}
+			return nil // the connection ends
+		}
+		return reply
+	}}
+	addr := s.serve()
+	if code, _, _ := call(t, "cluster", "backup", to, "--addr", addr); code == exitOK {
+		t.Fatal("a backup of nothing")
+	}
+	if _, err := os.Stat(to); err == nil {
+		t.Error("a folder without a file of the copy is left")
+	}
+	for _, command := range [][]string{{"serve", "--dir", left}, {"doctor", left}} {
+		if code, _, errOut := call(t, command...); code == exitOK || !strings.Contains(errOut, "an unfinished cluster backup\nhint: run bloomery cluster backup ") {
+			t.Errorf("%s: %d, %s", command[0], code, errOut)
+		}
+	}
+	if made, err := backupFolder(left); made || err != nil {
+		t.Errorf("again: %v, %v", made, err)
+	}
+}
+
 // shorten cuts so many bytes off a file, or appends them.
 func shorten(t *testing.T, name string, by int64) {
 	t.Helper()

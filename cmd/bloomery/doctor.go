@@ -61,6 +61,9 @@ func runDoctor(ctx context.Context, s *shell, dir string, o doctorOptions) error
 	if o.drop && !o.repair {
 		return hinted{errors.New("doctor: --drop needs --repair"), "without --repair nothing is changed"}
 	}
+	if err := notWhole(dir); err != nil {
+		return err
+	}
 	r, err := abandon(ctx, func() (*datadir.Report, error) { return datadir.Inspect(dir) })
 	if errors.Is(err, datadir.ErrNoData) {
 		return notData(dir, err)

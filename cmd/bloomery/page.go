@@ -57,7 +57,7 @@ func runPage(ctx context.Context, addr string, out io.Writer) error {
 	s := &http.Server{Handler: server.Page(), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: time.Minute}
 	ended := make(chan error, 1)
 	go func() { ended <- s.Serve(l) }()
-	if _, err := fmt.Fprintf(out, "http://%s/\n", l.Addr()); err != nil {
+	if _, err := fmt.Fprintf(out, "http://%s/how\n", l.Addr()); err != nil {
 		return errors.Join(err, s.Close())
 	}
 	select {

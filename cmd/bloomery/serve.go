@@ -146,6 +146,9 @@ func runServe(ctx context.Context, flags *pflag.FlagSet, c *server.Config, o *se
 		}
 		return printSettings(out, flags, notSettings...)
 	}
+	if err := notWhole(c.Dir); err != nil {
+		return fmt.Errorf("serve: %w", err)
+	}
 	hangups := make(chan os.Signal, 1) // caught from now on: it would end the process
 	signal.Notify(hangups, syscall.SIGHUP)
 	defer signal.Stop(hangups)
