@@ -279,6 +279,7 @@ func TestReplay(t *testing.T) {
 				b.Exec(group...)
 			}
 			b.Do("EXEC")
+			b.Engine.Close(b.Session) // with what it has not loaded to its end
 			b.Close(t)
 			t.Logf("%d bytes of state, %d names", b.State.Bytes(), b.State.Names.Len())
 		})
@@ -302,6 +303,7 @@ func (h *history) reload(b *commandtest.Bench) {
 			b.Do(kind+".LOADCHUNK", to+"copy", iter, r.Elems[1].Text)
 		}
 	}
+	union, version := fmt.Sprint("union", h.rng.IntN(2)), strconv.Itoa(1+h.rng.IntN(9))
 	for cursor := "0"; ; {
 		r := b.Exec([][]byte{[]byte("FILTER.DUMP"), []byte(from), []byte(cursor)})[0]
 		if len(r.Elems) != 2 || r.Elems[0].N == 0 {
@@ -310,7 +312,7 @@ func (h *history) reload(b *commandtest.Bench) {
 		cursor = strconv.FormatInt(r.Elems[0].N, 10)
 		if h.rng.IntN(20) > 0 { // else the load is never complete
 			b.Do("FILTER.LOAD", to, cursor, r.Elems[1].Text)
-			b.Do("FILTER.LOAD", fmt.Sprint("union", h.rng.IntN(2)), cursor, r.Elems[1].Text, "FROM", from, "VERSION", strconv.Itoa(1+h.rng.IntN(9)))
+			b.Do("FILTER.LOAD", union, cursor, r.Elems[1].Text, "FROM", from, "VERSION", version)
 		}
 	}
 	if r := b.Exec([][]byte{[]byte("DUMP"), []byte(from)})[0]; r.Text != "" && !r.Failed() {
