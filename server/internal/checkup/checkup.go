@@ -215,10 +215,11 @@ func (f filter) Look() (l health.Look, ok bool) {
 		}
 		l.Bytes = scaled(l.Bytes, parts, len(list))
 	}
-	if l.Gone, ok = f.sum((*store.Part).GoneItems); !ok {
+	if l.Reported, ok = f.sum((*store.Part).GoneItems); !ok {
 		return l, false
 	}
-	l.Gone = min(scaled(l.Gone, parts, len(list)), l.Items)
+	l.Reported = scaled(l.Reported, parts, len(list))
+	l.Gone = min(l.Reported, l.Items)
 	return l, true
 }
 

@@ -65,8 +65,9 @@ type Look struct {
 	Grows bool
 	// Folds reports that FILTER.FOLD can halve the filter.
 	Folds bool
-	// Gone is how many items callers have reported as deleted: no more than Items.
-	Gone uint64
+	// Gone is how many items callers have reported as deleted: no more than Items. Reported is without
+	// that bound, which is for a whole filter.
+	Gone, Reported uint64
 	// Can is what the server can do: not every cure is possible everywhere.
 	Can status.Abilities
 	// SLA is the 99th percentile of latency that was asked for, Budget the

@@ -52,12 +52,13 @@ func merged(l Look, list []Report) Look {
 			l.Kind, l.Layers, l.Grows, l.Folds, l.Asked = v.Kind, v.Layers, v.Grows, v.Folds, v.Asked
 		}
 		l.Parts += v.Parts
-		l.Items, l.Gone = plus(l.Items, v.Items), l.Gone+v.Gone
+		l.Items, l.Reported = plus(l.Items, v.Items), l.Reported+min(v.Reported, math.MaxUint64-l.Reported)
 		l.Capacity, l.Bits, l.Bytes, l.Version = l.Capacity+v.Capacity, l.Bits+v.Bits, l.Bytes+v.Bytes, l.Version+v.Version
 		l.Exact, l.Skew, l.Layers = l.Exact && v.Exact, max(l.Skew, v.Skew), max(l.Layers, v.Layers)
 		l.Saturation, l.Overflow, l.Predicted = l.Saturation+n*v.Saturation, l.Overflow+n*v.Overflow, l.Predicted+n*v.Predicted
 		variance += n * n * v.PredictedSigma * v.PredictedSigma
 	}
+	l.Gone = min(l.Reported, l.Items)
 	n := float64(max(l.Parts, 1))
 	l.Saturation, l.Overflow, l.Predicted, l.PredictedSigma = l.Saturation/n, l.Overflow/n, l.Predicted/n, math.Sqrt(variance)/n
 	return l

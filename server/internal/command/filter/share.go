@@ -59,7 +59,7 @@ func firstMine(x *engine.Context, entry *catalog.Entry) int {
 func (v *share) reply(x *engine.Context, entry *catalog.Entry, name string) answer.Reply {
 	fields := []field{
 		{"kind", v.Kind}, {"parts", int64(v.Parts)}, {"first", int64(v.first)}, {"layers", int64(v.Layers)}, {"grows", v.Grows}, {"folds", v.Folds},
-		{"capacity", int64(v.Capacity)}, {"items", int64(v.Items)}, {"gone", int64(v.Gone)}, {"exact", v.Exact}, {"bits", int64(v.Bits)}, {"bytes", int64(v.Bytes)},
+		{"capacity", int64(v.Capacity)}, {"items", int64(v.Items)}, {"gone", whole(v.Reported)}, {"exact", v.Exact}, {"bits", int64(v.Bits)}, {"bytes", int64(v.Bytes)},
 		{"saturation", v.Saturation}, {"overflow", v.Overflow}, {"asked", v.Asked}, {"predicted", v.Predicted}, {"sigma", v.PredictedSigma}, {"skew", v.Skew},
 		{"probed", v.Probed}, {"probes", v.Probes}, {"traffic", v.Traffic}, {"reports", v.Reports},
 		{"lookups", int64(v.Lookups)}, {"false", int64(v.False)}, {"negatives", int64(v.Negatives)}, {"repaired", int64(v.Repaired)}, {"anomaly", int64(v.Anomaly)},
@@ -113,7 +113,7 @@ func readShare(r *answer.Reply) (v share) {
 		Saturation: decimal("saturation"), Overflow: decimal("overflow"), Asked: decimal("asked"),
 		Predicted: decimal("predicted"), PredictedSigma: decimal("sigma"), Skew: decimal("skew"),
 	}
-	v.Gone = whole("gone")
+	v.Reported = whole("gone")
 	v.Parts, v.Layers, v.Grows, v.Folds = int(whole("parts")), int(whole("layers")), yes("grows"), yes("folds")
 	v.Probed, v.Probes, v.Traffic, v.Reports = decimal("probed"), decimal("probes"), decimal("traffic"), decimal("reports")
 	v.Lookups, v.False, v.Negatives, v.Repaired = whole("lookups"), whole("false"), whole("negatives"), whole("repaired")
