@@ -56,8 +56,8 @@ what others hold and passes it on; this needs no more memory than a snapshot.
 
 A cluster without a majority cannot find out what it has acknowledged. --stale
 copies what the node has, without asking the others: use it when most of the log
-nodes are lost for good. Where contents are spread, every shard needs a node that
-holds it and is up, with --stale too.`,
+nodes are lost for good. Where contents are spread, every shard needs a node
+that holds it and is up, with --stale too.`,
 		Example: `  bloomery cluster backup backup-monday
   bloomery cluster backup /backups/2026-05-04 --addr 10.0.0.2:6379 --user backup`,
 		Args: between(1, 1, "a folder to write"),
