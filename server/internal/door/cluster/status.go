@@ -174,6 +174,9 @@ func (d *Door) describeShards(c *status.Cluster) {
 	for shard := range r.Shards.Places {
 		live := 0
 		for _, v := range r.Shards.Places[shard].Copies {
+			if int(v.Node) > len(c.Nodes) {
+				continue // it has joined since c was made
+			}
 			n := &c.Nodes[v.Node-1]
 			switch v.Phase {
 			case store.Holds:
