@@ -85,5 +85,6 @@ func Cause(err error) string {
 	for _, known := range []error{door.ErrDown, door.ErrRefused, door.ErrUnknown, door.ErrBehind} {
 		text = strings.TrimPrefix(text, known.Error()+": ")
 	}
-	return strings.TrimPrefix(text, "cluster: ")
+	text = strings.TrimPrefix(text, "cluster: ")
+	return strings.TrimPrefix(text, "peers: the question was not asked: ") // what follows says why
 }

@@ -90,3 +90,12 @@ func TestNoRoom(t *testing.T) {
 		}
 	}
 }
+
+// TestCause asks for errors of doors without words of packages.
+func TestCause(t *testing.T) {
+	for _, text := range []string{"node 1: there is no connection", "cluster: node 1: there is no connection", "peers: the question was not asked: node 1: there is no connection"} {
+		if got := refusal.Cause(errors.New(text)); got != "node 1: there is no connection" {
+			t.Errorf("%s = %s", text, got)
+		}
+	}
+}
