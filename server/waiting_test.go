@@ -75,8 +75,8 @@ func TestWaitingFollowers(t *testing.T) {
 	share := (processorTime(t) - before).Seconds() / time.Since(began).Seconds()
 	c.expect("+OK\r\n", "FILTER.CLEAR", "f") // they get the whole filter, and leave
 	var got int
-	if _, err := fmt.Fscanf(out, "%d news\n", &got); err != nil || got < 2*n {
-		t.Errorf("clients had %d news, want at least %d: %v", got, 2*n, err)
+	if _, err := fmt.Fscanf(out, "%d news\n", &got); err != nil || got < n { // what happens at once may come as one
+		t.Errorf("clients had %d news, want at least %d: %v", got, n, err)
 	}
 	if err := cmd.Wait(); err != nil {
 		t.Error(err)
