@@ -101,7 +101,7 @@ func TestSourcesOfParts(t *testing.T) {
 		t.Error(got)
 	}
 	b.OK(t, "FILTER.CREATE late bloom LIKE made")
-	r := b.Exec(commandtest.Bytes([]string{"FILTER.DUMP", "made", strconv.Itoa(3<<32 | 3)}))[0]
+	r := b.Exec(commandtest.Bytes([]string{"FILTER.DUMP", "made", strconv.FormatInt(3<<32|3, 10)}))[0]
 	if got := b.Do("FILTER.LOAD", "late", strconv.FormatInt(r.Elems[0].N, 10), r.Elems[1].Text, "FROM", "s", "VERSION", "2"); got != ":1" {
 		t.Error(got)
 	}
