@@ -14,6 +14,7 @@ dir=$(mktemp -d)
 go build -o "$dir/bloomery" ./cmd/bloomery
 printf 'user default on nopass ~* &* +@all\n' >"$dir/users.acl"
 chmod 600 "$dir/users.acl"
+: >"$dir/log" # it is read at once
 "$dir/bloomery" serve --addr "127.0.0.1:${PORT:-0}" --http "" --dir "$dir/data" --acl-file "$dir/users.acl" --log-format json 2>"$dir/log" &
 server=$!
 trap 'kill "$server" 2>/dev/null; wait "$server" 2>/dev/null; rm -rf "$dir"' EXIT
