@@ -45,7 +45,7 @@ func TestFigureOfDelay(t *testing.T) {
 		default:
 		}
 	}}))
-	defer f.Close() //nolint:errcheck // it has no file
+	defer f.Close()
 	delays := make([]time.Duration, sized(20, 2000))
 	for i := range delays {
 		key := fmt.Sprint("key ", i)

@@ -453,7 +453,7 @@ func TestFileIsNotLate(t *testing.T) {
 	name, changes := filepath.Join(t.TempDir(), "copy"), make(chan follow.Version, 10)
 	f := must(follow.Open(t.Context(), follow.Config{Address: "redis://" + s.addr, Filter: "f", File: name, Every: time.Hour,
 		Changed: func(v follow.Version) { changes <- v }}))
-	defer f.Close() //nolint:errcheck // what it writes is not looked at
+	defer f.Close()
 	<-changes
 	for _, key := range []string{"one", "two"} {
 		s.do("FILTER.ADD", "f", key)

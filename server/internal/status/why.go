@@ -155,10 +155,10 @@ func Numbers(nodes []uint32) string {
 
 // parts names parts in few words.
 func parts(list []int) string {
-	switch n := len(list); {
-	case n == 1:
+	switch n := len(list); n {
+	case 1:
 		return fmt.Sprintf("part %d", list[0])
-	case n == 2:
+	case 2:
 		return fmt.Sprintf("parts %d and %d", list[0], list[1])
 	default:
 		more := ""

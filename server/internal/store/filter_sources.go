@@ -19,8 +19,9 @@ const (
 	// LevelSources is the level of a cluster from which on filters have sources. No release has that
 	// level yet.
 	LevelSources = LevelShards
-	// MaxSources is how many sources a filter may have, and MaxSourceName how long their names may be.
-	MaxSources    = 256
+	// MaxSources is how many sources a filter may have.
+	MaxSources = 256
+	// MaxSourceName is how many bytes the name of a source may have.
 	MaxSourceName = 128
 	// MaxSourceBytes is what all sources of a part may take: all of them are read, in some 50 ms, when
 	// one is replaced.
