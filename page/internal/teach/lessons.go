@@ -45,7 +45,7 @@ var lessons = []Lesson{
 	},
 	{
 		ID: "fruit", Title: "Three fruit",
-		About: "Apple and orange are inserted. Grape is not, but it has the same bits as orange: a false positive. Banana has a bit that nobody has set. The positions are given.",
+		About: "Apple and orange are inserted, grape and banana are not. The positions are given: compare them, and say what the filter will answer before you look.",
 		Do:    []string{"add:apple", "add:orange", "ask:apple", "ask:grape", "ask:banana"},
 		paper: func() paper {
 			return newGiven(at("apple", 2, 5, 7), at("orange", 2, 5, 8), at("grape", 2, 5, 8), at("banana", 3))
@@ -61,7 +61,7 @@ var lessons = []Lesson{
 	},
 	{
 		ID: "colours", Title: "Four colours",
-		About: "Red and blue are inserted. Black is certainly absent: its first bit is 0, and the others need not be looked at. Green is a false positive: its bits were set by red and by blue. The positions are given, three for each word.",
+		About: "Red and blue are inserted, black and green are not. The filter is certain about one of these two, and wrong about the other: which? The positions are given, three for each word.",
 		Do:    []string{"add:red", "add:blue", "ask:red", "ask:blue", "ask:black", "ask:green"},
 		paper: func() paper {
 			return newGiven(at("red", 1, 3, 5), at("blue", 4, 5, 9), at("black", 0, 3, 6), at("green", 3, 4, 5))
@@ -125,7 +125,7 @@ var lessons = []Lesson{
 	},
 	{
 		ID: "delete", Title: "Deleting from a counting filter", Kind: "counting", Bits: 512, Hashes: 4,
-		About: "Counters instead of bits. Apple and orange share a counter, which becomes 2. When orange is deleted it becomes 1, not 0: apple is still found. With bits alone, deleting orange would have lost apple.",
+		About: "Counters instead of bits. Apple and orange share a counter. Orange is deleted: watch that counter, and say whether apple is still found. With bits alone apple would be lost.",
 		Do:    []string{"add:apple", "add:orange", "ask:orange", "delete:orange", "ask:orange", "ask:apple"},
 	},
 	{

@@ -159,7 +159,7 @@ func (s *shelf) tell(v Step) string {
 	case Inserted:
 		return text + s.added(v, m)
 	case Deleted:
-		return text + "One such fingerprint is taken out, and those behind it move back towards their own slots."
+		return text + "It is deleted, and the fingerprints behind it move back towards their home slots."
 	case Present:
 		return text + fmt.Sprintf("It is there: “%s” is probably present, and it was inserted.", v.Key)
 	case FalsePositive:
