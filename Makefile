@@ -194,7 +194,7 @@ contrib: ## the plug-ins in their databases, which are downloaded: Pebble and go
 
 contrib-figures: ## the figures of docs/databases.md, with a million paths of Debian's packages (10 minutes)
 	scripts/corpora.sh
-	cd contrib/pebble && go run ./figures -data ../../corpora/paths.txt && go run ./sstable -data ../../corpora/paths.txt
+	cd contrib/pebble && go run ./figures -data ../../corpora/paths.txt && go run ./sstable -data full
 	cd contrib/goleveldb && go run ./blocks -data ../../corpora/paths.txt
 	go test ./contrib/admission -count=1 -run Popularity -v
 

@@ -3,7 +3,7 @@
 // there and keys that are not, and prints how many blocks each has read.
 //
 //	go run ./sstable
-//	go run ./sstable -data ../../corpora/paths.txt
+//	go run ./sstable -data full
 package main
 
 import (
@@ -15,6 +15,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"os"
+	"os/exec"
 	"text/tabwriter"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -24,11 +25,14 @@ import (
 )
 
 func main() {
-	data := flag.String("data", "", "file with a key in each line (default: generated paths)")
-	n := flag.Int("n", 0, "keys to store (default: 1,000,000 of a file, else 100,000)")
-	lookups := flag.Int("lookups", 100_000, "lookups of present and of absent keys, each")
+	data := flag.String("data", "sample", "`sample`, 100,000 paths that are made up, or full: a million paths of Debian's packages")
 	flag.Parse()
-	rows, err := run(*data, *n, *lookups)
+	n := map[string]int{"sample": 100_000, "full": 1_000_000}[*data]
+	if n == 0 || flag.NArg() > 0 {
+		flag.Usage()
+		os.Exit(2)
+	}
+	rows, err := run(*data == "full", n, 100_000)
 	if err == nil {
 		err = table(os.Stdout, rows)
 	}
@@ -48,8 +52,8 @@ type row struct {
 }
 
 // run measures each policy on the same keys.
-func run(data string, n, lookups int) ([]row, error) {
-	stored, absent, err := keys(data, n, lookups)
+func run(full bool, n, lookups int) ([]row, error) {
+	stored, absent, err := keys(full, n, lookups)
 	if err != nil {
 		return nil, err
 	}
@@ -200,41 +204,29 @@ func filterBytes(db *pebble.DB) (n uint64, err error) {
 }
 
 // keys returns n keys to store and as many absent ones as there are lookups, in random order:
-// lines of a file, evenly spread over it, or paths that are made up.
-func keys(file string, n, lookups int) (stored, absent [][]byte, err error) {
-	if n == 0 {
-		n = 100_000
-		if file != "" {
-			n = 1_000_000
-		}
-	}
+// paths that are made up, or those of Debian's packages, evenly spread over their list, which
+// corpora.sh fetches if it is not there.
+func keys(full bool, n, lookups int) (stored, absent [][]byte, err error) {
 	var all [][]byte
-	if file == "" {
-		for i := range n + lookups {
-			all = append(all, fmt.Appendf(nil, "usr/share/doc/package-%04d/examples/file-%07d.gz", i%4999, i))
+	for i := range n + lookups {
+		all = append(all, fmt.Appendf(nil, "usr/share/doc/package-%04d/examples/file-%07d.gz", i%4999, i))
+	}
+	if full {
+		if out, err := exec.CommandContext(context.Background(), "../../scripts/corpora.sh").CombinedOutput(); err != nil {
+			return nil, nil, fmt.Errorf("corpora.sh: %w: %s", err, out)
 		}
-	} else if all, err = lines(file, n+lookups); err != nil {
-		return nil, nil, err
+		text, err := os.ReadFile("../../corpora/paths.txt")
+		if err != nil {
+			return nil, nil, err
+		}
+		lines := bytes.Split(bytes.TrimSpace(text), []byte("\n"))
+		for i := range all {
+			all[i] = lines[i*len(lines)/len(all)]
+		}
 	}
 	rng := rand.New(rand.NewPCG(1, 2))
 	rng.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 	return all[:n], all[n:], nil
-}
-
-// lines returns n lines of a file, evenly spread over it.
-func lines(file string, n int) ([][]byte, error) {
-	text, err := os.ReadFile(file)
-	if err != nil {
-		return nil, err
-	}
-	all := bytes.Split(bytes.TrimSuffix(text, []byte("\n")), []byte("\n"))
-	if len(all) < n {
-		return nil, fmt.Errorf("%s has %d lines, %d are needed", file, len(all), n)
-	}
-	for i := range n {
-		all[i] = all[i*len(all)/n]
-	}
-	return all[:n], nil
 }
 
 // table prints rows for people.

@@ -8,7 +8,7 @@ import (
 // Filters save at least 95% of the blocks that absent keys cost, and every present key is
 // found: lookUp returns an error else.
 func TestFiltersSaveReads(t *testing.T) {
-	rows, err := run("", 50_000, 10_000)
+	rows, err := run(false, 50_000, 10_000)
 	if err != nil {
 		t.Fatal(err)
 	}
