@@ -161,7 +161,7 @@ var rooms = map[string][]string{
 	"examples/literature":   {"", "bloom", "counting", "hashing", "examples/internal/demo"},
 	"examples/messages":     {"bloom", "compose", "examples/internal/demo"},
 	"examples/revocation":   {"exact", "hashing", "examples/internal/demo"},
-	"examples/router":       {"bloom", "hashing", "examples/internal/demo", "examples/internal/served"},
+	"examples/router":       {"bloom", "examples/internal/demo", "examples/internal/served"},
 	"examples/safebrowsing": {"bloom", "follow", "examples/internal/demo"},
 	"examples/spell":        {"exact", "hashing", "ribbon", "examples/internal/demo"},
 	"examples/usernames":    {"bloom", "hashing", "ribbon", "examples/internal/demo"},

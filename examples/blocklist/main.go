@@ -7,6 +7,7 @@ package main
 
 import (
 	"context"
+	"maps"
 	"math/rand/v2"
 	"net/netip"
 	"time"
@@ -98,10 +99,7 @@ type figures struct {
 }
 
 func run(ctx context.Context, o demo.Options) (figures, error) {
-	entries, lookups := 20_000, 300_000
-	if o.Full {
-		entries, lookups = 2_000_000, 10_000_000
-	}
+	entries, lookups := demo.Pick(o, 20_000, 2_000_000), demo.Pick(o, 300_000, 10_000_000)
 	rng := rand.New(rand.NewPCG(1, 2))
 	listed := map[netip.Prefix]struct{}{}
 	var order []netip.Prefix
@@ -144,13 +142,7 @@ func run(ctx context.Context, o demo.Options) (figures, error) {
 			f.count(b, listed, a)
 		}
 	}
-	f.exactSet = demo.Heap(func() any {
-		again := map[netip.Prefix]struct{}{}
-		for _, p := range order {
-			again[p] = struct{}{}
-		}
-		return again
-	})
+	f.exactSet = demo.Heap(func() any { return maps.Clone(listed) })
 	return f, nil
 }
 

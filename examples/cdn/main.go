@@ -6,10 +6,13 @@
 package main
 
 import (
+	"container/list"
 	"context"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/bloomery/bloomery/contrib/admission"
+	"github.com/bloomery/bloomery/counting"
 	"github.com/bloomery/bloomery/examples/internal/demo"
 )
 
@@ -32,11 +35,11 @@ var (
 
 // outcome is what a set-up of the caches has come to.
 type outcome struct {
-	hits, writes, fetches  int // fetches of the origin
-	neighbours, inVain     int // objects that another cache had, and had not although its digest said so
-	absent, wrong          int // questions to digests that do not hold an object, and false positives
-	exchanged, whole       int // bytes of digests sent, and if they were sent whole
-	misses, stale, changed int // stale objects were served after they had changed at the origin
+	hits, writes, fetches int // fetches of the origin
+	neighbours, inVain    int // objects that another cache had, and had not although its digest said so
+	absent, wrong         int // questions to digests that do not hold an object, and false positives
+	exchanged, whole      int // bytes of digests sent, and if they were sent whole
+	stale, changed        int // stale objects were served after they had changed at the origin
 }
 
 type figures struct {
@@ -47,10 +50,7 @@ type figures struct {
 }
 
 func run(ctx context.Context, o demo.Options) (figures, error) {
-	s := sample
-	if o.Full {
-		s = full
-	}
+	s := demo.Pick(o, sample, full)
 	names, draw, err := demo.Requested(ctx, o)
 	if err != nil {
 		return figures{}, err
@@ -65,24 +65,7 @@ func run(ctx context.Context, o demo.Options) (figures, error) {
 			return figures{}, err
 		}
 		rng := rand.New(rand.NewPCG(17, 18)) // the same requests for all
-		versions := map[string]int{}         // at the origin
-		for i := range s.requests {
-			name := names[draw(rng)]
-			if err := edges[rng.IntN(caches)].request(object{name, versions[name]}, setUp.outcome); err != nil {
-				return figures{}, err
-			}
-			if i%s.change == 0 {
-				changed := names[draw(rng)]
-				versions[changed]++
-				invalidate(edges, changed, setUp.outcome)
-			}
-			if i%s.exchange == 0 {
-				if err := exchange(edges, setUp.outcome); err != nil {
-					return figures{}, err
-				}
-			}
-		}
-		if err := ctx.Err(); err != nil {
+		if err := s.serve(edges, func() string { return names[draw(rng)] }, rng, setUp.outcome); err != nil {
 			return figures{}, err
 		}
 		f.digestsBytes = 0
@@ -90,14 +73,14 @@ func run(ctx context.Context, o demo.Options) (figures, error) {
 			f.digestsBytes += len(e.published)
 		}
 	}
-	return f, nil
+	return f, ctx.Err()
 }
 
 // edges makes the caches.
 func (s size) edges(admit, exchange bool) ([]*edge, error) {
 	edges := make([]*edge, caches)
 	for i := range edges {
-		edges[i] = newEdge(s.objects, exchange)
+		edges[i] = &edge{room: s.objects, places: map[string]*list.Element{}, home: counting.New(s.objects, rate)}
 		if !admit {
 			continue
 		}
@@ -107,14 +90,42 @@ func (s size) edges(admit, exchange bool) ([]*edge, error) {
 		}
 		edges[i].door = door
 	}
-	for _, e := range edges {
-		for _, other := range edges {
-			if exchange && other != e {
-				e.others = append(e.others, other)
-			}
+	for i, e := range edges {
+		if exchange {
+			e.others = slices.Concat(edges[:i], edges[i+1:])
 		}
 	}
 	return edges, nil
+}
+
+// serve sends requests to any of the caches. An object that changes is dropped by all of them:
+// they are all told, since digests may lack what was stored lately.
+func (s size) serve(edges []*edge, next func() string, rng *rand.Rand, o *outcome) error {
+	versions := map[string]int{} // at the origin
+	for i := range s.requests {
+		if i%s.exchange == 0 {
+			for _, e := range edges {
+				if err := e.publish(o); err != nil {
+					return err
+				}
+			}
+		}
+		name := next()
+		if err := edges[rng.IntN(caches)].request(object{name, versions[name]}, o); err != nil {
+			return err
+		}
+		if i%s.change != 0 {
+			continue
+		}
+		changed := next()
+		versions[changed]++
+		for _, e := range edges {
+			if e.drop(changed) {
+				o.changed++
+			}
+		}
+	}
+	return nil
 }
 
 func (f figures) Table() demo.Table {
@@ -138,6 +149,6 @@ func (f figures) Table() demo.Table {
 	t.Bytes("digests of all caches", f.digestsBytes)
 	t.Bytes("bytes exchanged, patches", f.digests.exchanged)
 	t.Bytes("if digests were sent whole", f.digests.whole)
-	t.Bytes("if neighbours were asked each time", f.digests.misses*(caches-1)*question)
+	t.Bytes("if neighbours were asked each time", (f.requests-f.digests.hits)*(caches-1)*question)
 	return t
 }

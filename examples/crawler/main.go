@@ -72,11 +72,8 @@ type figures struct {
 }
 
 func run(ctx context.Context, o demo.Options) (figures, error) {
-	size := sample
-	if o.Full {
-		size = full
-	}
-	urls, err := load(ctx, o, size.pages)
+	size := demo.Pick(o, sample, full)
+	urls, err := demo.URLs(ctx, o, size.pages)
 	if err != nil {
 		return figures{}, err
 	}
@@ -100,25 +97,16 @@ func run(ctx context.Context, o demo.Options) (figures, error) {
 			return figures{}, err
 		}
 	}
-	return c.finish()
-}
-
-// load returns addresses: paths of Debian's packages, whose first folders stand for the domain,
-// or made-up ones.
-func load(ctx context.Context, o demo.Options, n int) (urls []string, err error) {
-	if !o.Full {
-		for i := range n {
-			urls = append(urls, fmt.Sprintf("https://site-%d.example/%d.html", i%997, i))
-		}
-		return urls, nil
+	replies, err := client.Pipe([]string{"MEMORY", "USAGE", key}, []string{"DEL", key})
+	if err != nil {
+		return figures{}, err
 	}
-	urls, err = demo.Paths(ctx, n)
-	for i, path := range urls {
-		folders := strings.SplitN(path, "/", 5)
-		urls[i] = "https://" + strings.Join(folders[:len(folders)-1], ".") + "/" + path
+	c.f.sharedBytes = int(replies[0].Int)
+	for _, w := range c.workers {
+		c.f.localBytes += int(w.seen.Stats().Bytes)
 	}
-	rand.New(rand.NewPCG(13, 14)).Shuffle(len(urls), func(i, j int) { urls[i], urls[j] = urls[j], urls[i] })
-	return urls, err
+	c.f.pages, c.f.exactBytes = len(c.store), demo.Set(slices.Collect(maps.Keys(c.store)))
+	return c.f, nil
 }
 
 // create makes the filters. What a server has under the name is replaced.
@@ -169,11 +157,11 @@ func (c *crawler) crawlDay(ctx context.Context, rng *rand.Rand, next func() stri
 	return ctx.Err()
 }
 
-// link takes a link that a worker has found to the worker of its domain, who alone asks whether
-// it is new.
+// link takes a link that a worker has found to the worker of its domain (https://DOMAIN/…), who
+// alone asks whether it is new.
 func (c *crawler) link(finder int, url string) error {
 	c.f.links++
-	owner := bloomery.Route(hashing.Hasher{}.HashString(domain(url)), workersLog2)
+	owner := bloomery.Route(hashing.Hasher{}.HashString(strings.Split(url, "/")[2]), workersLog2)
 	w := c.workers[owner]
 	if owner != finder {
 		if w.inbox++; w.inbox%batch == 0 {
@@ -192,8 +180,7 @@ func (c *crawler) link(finder int, url string) error {
 		return nil
 	}
 	w.seen.AddString(url)
-	w.waiting = append(w.waiting, url)
-	if len(w.waiting) == batch {
+	if w.waiting = append(w.waiting, url); len(w.waiting) == batch {
 		return c.ask(w)
 	}
 	return nil
@@ -226,33 +213,6 @@ func (c *crawler) ask(w *worker) error {
 	return nil
 }
 
-// domain returns the host of an address.
-func domain(url string) string {
-	_, rest, _ := strings.Cut(url, "://")
-	host, _, _ := strings.Cut(rest, "/")
-	return host
-}
-
-// finish adds what is known at the end.
-func (c *crawler) finish() (figures, error) {
-	replies, err := c.server.Pipe([]string{"FILTER.INFO", key}, []string{"DEL", key})
-	if err != nil {
-		return figures{}, err
-	}
-	info := replies[0]
-	for i := 0; i+1 < len(info.Array); i += 2 {
-		if string(info.Array[i].Text) == "bytes" {
-			c.f.sharedBytes = int(info.Array[i+1].Int)
-		}
-	}
-	for _, w := range c.workers {
-		c.f.localBytes += int(w.seen.Stats().Bytes)
-	}
-	c.f.pages = len(c.store)
-	c.f.exactBytes = demo.Set(slices.Collect(maps.Keys(c.store)))
-	return c.f, nil
-}
-
 func (f figures) calls() int { return f.messages + f.server + f.store }
 
 func (f figures) Table() demo.Table {
@@ -271,7 +231,7 @@ func (f figures) Table() demo.Table {
 	t.Count("links lost in a crash", f.lost)
 	t.Count("links skipped too long, after the crash", f.late)
 	t.Bytes("filters of all workers", f.localBytes)
-	t.Bytes("filter on the server", f.sharedBytes)
+	t.Varying("filter on the server", demo.Bytes(f.sharedBytes))
 	t.Varying("exact set of the pages", demo.Bytes(f.exactBytes))
 	return t
 }

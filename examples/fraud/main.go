@@ -97,10 +97,7 @@ type figures struct {
 }
 
 func run(ctx context.Context, o demo.Options) (figures, error) {
-	b := sample
-	if o.Full {
-		b = full
-	}
+	b := demo.Pick(o, sample, full)
 	s, err := newSketches(b)
 	if err != nil {
 		return figures{}, err

@@ -35,10 +35,7 @@ type figures struct {
 const keys, full = 20_000, 2_000_000
 
 func run(ctx context.Context, o demo.Options) (figures, error) {
-	n := keys
-	if o.Full {
-		n = full
-	}
+	n := demo.Pick(o, keys, full)
 	var f figures
 	for _, measure := range []func(n int) error{f.overfill, f.grow, f.saturate, f.stream, f.shard} {
 		if err := measure(n); err != nil {

@@ -83,10 +83,7 @@ type figures struct {
 }
 
 func run(ctx context.Context, o demo.Options) (figures, error) {
-	t := sample
-	if o.Full {
-		t = full
-	}
+	t := demo.Pick(o, sample, full)
 	f := figures{traffic: t}
 	rng := rand.New(rand.NewPCG(5, 6))
 	stream := t.stream(rng)

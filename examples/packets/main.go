@@ -46,10 +46,7 @@ type figures struct {
 }
 
 func run(ctx context.Context, o demo.Options) (figures, error) {
-	c := sample
-	if o.Full {
-		c = full
-	}
+	c := demo.Pick(o, sample, full)
 	seen, err := counting.Config{Capacity: c.horizon, ErrorRate: rate}.NewStable()
 	if err != nil {
 		return figures{}, err

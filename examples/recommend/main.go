@@ -40,10 +40,7 @@ type figures struct {
 }
 
 func run(ctx context.Context, o demo.Options) (f figures, err error) {
-	f.users = 2_000
-	if o.Full {
-		f.users = 1_000_000
-	}
+	f.users = demo.Pick(o, 2_000, 1_000_000)
 	all, err := bloom.Config{Capacity: f.users * items, ErrorRate: rate}.New()
 	if err != nil {
 		return f, err

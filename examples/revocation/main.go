@@ -77,10 +77,7 @@ type figures struct {
 }
 
 func run(ctx context.Context, o demo.Options) (figures, error) {
-	w := sample
-	if o.Full {
-		w = full
-	}
+	w := demo.Pick(o, sample, full)
 	rng := rand.New(rand.NewPCG(7, 8))
 	certs := w.issue(rng, nil, w.certificates, 0)
 	first := int(w.revoked * float64(w.certificates))

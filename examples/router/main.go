@@ -41,43 +41,52 @@ var (
 
 // router knows where rows may be. Rows are on any nodes: there is no rule to compute them by.
 type router struct {
-	nodes     []*node
-	filters   *served.Client
-	decisions []time.Duration
-	f         figures
+	figures
+	nodes   []*node
+	filters *served.Client
 }
+
+type figures struct {
+	size
+	absent       tally    // rows that never were there
+	deleted      [2]tally // while filters keep them, and after the next summaries
+	wrong        int      // answers
+	calls, reads int      // of nodes, of tables
+	gone         int      // deletes that filters have counted
+	repaired     int      // rows of which a copy was missing
+	bytes        int      // of all filters on the server, with their sources
+	decisions    []time.Duration
+}
+
+// tally counts lookups of rows that are not there, and the calls of nodes for them.
+type tally struct{ lookups, calls int }
+
+func (t tally) String() string { return demo.Count(t.calls) + " for " + demo.Count(t.lookups) }
 
 // run looks up rows, half of which never were there. Of the others a twentieth is deleted: half of the
 // lookups come while filters keep those, half after nodes have sent their summaries again.
 func run(ctx context.Context, o demo.Options) (figures, error) {
-	s := sample
-	if o.Full {
-		s = full
-	}
 	client, err := served.Connect(ctx, o.Addr, nil)
 	if err != nil {
 		return figures{}, err
 	}
 	defer client.Close()
-	r := &router{filters: client, nodes: fill(s), f: figures{size: s}}
+	s := demo.Pick(o, sample, full)
+	rng := rand.New(rand.NewPCG(15, 16))
+	r := &router{figures{size: s}, fill(s, rng), client}
 	r.remove() // what an earlier run has left
 	defer r.remove()
-	rng := rand.New(rand.NewPCG(15, 16))
 	for version := 1; version <= 2 && err == nil; version++ {
-		err = r.send(version)
+		err = r.send(strconv.Itoa(version))
 		for i := 0; i < s.stored() && version == 1 && err == nil; i += 20 {
 			err = r.delete(row(i))
 		}
 		for i := 0; i < s.lookups/2 && err == nil; i++ {
-			err = r.compare(rng.IntN(2*s.stored()), &r.f.deleted[version-1])
+			err = r.compare(rng.IntN(2*s.stored()), &r.deleted[version-1])
 		}
 	}
-	if err != nil {
-		return figures{}, err
-	}
 	slices.Sort(r.decisions)
-	r.f.median, r.f.p99 = r.decisions[len(r.decisions)/2], r.decisions[len(r.decisions)*99/100]
-	return r.f, ctx.Err()
+	return r.figures, err
 }
 
 func row(i int) string { return "row-" + strconv.Itoa(i) }
@@ -85,22 +94,27 @@ func row(i int) string { return "row-" + strconv.Itoa(i) }
 // send has each node send two summaries of its rows: one for its own filter, and one that is a source of
 // the filter of the cluster. They take the place of the version before, so that rows which the node has
 // deleted leave. Versions that come late or twice change nothing.
-func (r *router) send(version int) error {
-	r.f.nodeBytes = 0
+func (r *router) send(version string) error {
+	nodeBytes := 0
 	for _, n := range r.nodes {
-		own := n.summary(r.f.tables*r.f.rows*11/10, nodeRate) // some nodes have more rows than others
-		shared := n.summary(r.f.stored(), clusterRate)
-		v := strconv.Itoa(version)
+		own, err := n.summary(r.tables*r.rows*11/10, nodeRate) // some nodes have more rows than others
+		if err != nil {
+			return err
+		}
+		shared, err := n.summary(r.stored(), clusterRate)
+		if err != nil {
+			return err
+		}
 		replies, err := r.filters.Pipe(
-			[]string{"FILTER.LOAD", n.name, "1", own, "FROM", n.name, "VERSION", v},
-			[]string{"FILTER.LOAD", cluster, "1", shared, "FROM", n.name, "VERSION", v},
+			[]string{"FILTER.LOAD", n.name, "1", own, "FROM", n.name, "VERSION", version},
+			[]string{"FILTER.LOAD", cluster, "1", shared, "FROM", n.name, "VERSION", version},
 			[]string{"MEMORY", "USAGE", n.name},
 			[]string{"MEMORY", "USAGE", cluster})
 		if err != nil {
 			return err
 		}
-		r.f.nodeBytes += int(replies[2].Int)
-		r.f.clusterBytes = int(replies[3].Int)
+		nodeBytes += int(replies[2].Int)
+		r.bytes = nodeBytes + int(replies[3].Int)
 	}
 	return nil
 }
@@ -140,15 +154,15 @@ func (r *router) where(key string) (nodes []*node, err error) {
 func (r *router) get(key string) (ok bool, err error) {
 	nodes, err := r.where(key)
 	for i := 0; i < len(nodes) && !ok; i++ {
-		r.f.calls++
-		ok = nodes[i].get(key, &r.f.reads)
+		r.calls++
+		_, ok = nodes[i].find(key, &r.reads)
 	}
 	if err != nil || !ok || len(nodes) >= copies {
 		return ok, err
 	}
-	r.f.repaired++
+	r.repaired++
 	to := r.nodes[(slices.Index(r.nodes, nodes[0])+1)%len(r.nodes)]
-	to.put(key) // before the filter knows: its no must never be wrong
+	to.tables[0].put(key) // before the filter knows: its no must never be wrong
 	_, err = r.filters.Do("FILTER.ADD", to.name, key)
 	return ok, err
 }
@@ -159,35 +173,56 @@ func (r *router) delete(key string) error {
 	if err != nil {
 		return err
 	}
-	keep := []string{cluster}
+	gone := [][]string{{"FILTER.GONE", cluster, key}}
 	for _, n := range nodes {
-		if n.delete(key) {
-			keep = append(keep, n.name)
+		if t, ok := n.find(key, new(int)); ok {
+			delete(t.rows, key)
+			gone = append(gone, []string{"FILTER.GONE", n.name, key})
 		}
 	}
-	for _, name := range keep {
-		reply, err := r.filters.Do("FILTER.GONE", name, key)
-		if err != nil {
-			return err
-		}
-		r.f.gone += int(reply.Array[0].Int)
-	}
-	return nil
-}
-
-// compare looks up a row and counts.
-func (r *router) compare(i int, deleted *tally) error {
-	before := r.f.calls
-	ok, err := r.get(row(i))
-	calls := r.f.calls - before
-	switch {
-	case i >= r.f.stored():
-		r.f.absent.add(calls)
-	case i%20 == 0:
-		deleted.add(calls)
-	}
-	if there := i < r.f.stored() && i%20 != 0; ok != there {
-		r.f.wrong++
+	replies, err := r.filters.Pipe(gone...)
+	for _, reply := range replies {
+		r.gone += int(reply.Array[0].Int)
 	}
 	return err
+}
+
+// compare looks up a row, of which every twentieth was deleted, and counts.
+func (r *router) compare(i int, deleted *tally) error {
+	before := r.calls
+	ok, err := r.get(row(i))
+	tally, there := &r.absent, false
+	if i < r.stored() {
+		tally, there = deleted, i%20 != 0
+	}
+	if !there {
+		tally.lookups++
+		tally.calls += r.calls - before
+	}
+	if ok != there {
+		r.wrong++
+	}
+	return err
+}
+
+func (f figures) Table() demo.Table {
+	var t demo.Table
+	all := f.lookups * f.nodes
+	t.Text("nodes, tables, rows", demo.Count(f.nodes)+", "+demo.Count(f.nodes*f.tables)+", "+demo.Count(f.stored()))
+	t.Count("lookups", f.lookups)
+	t.Count("wrong answers", f.wrong)
+	t.Text("node calls, and without filters", demo.Count(f.calls)+", "+demo.Count(all))
+	t.Percent("node calls saved", 1-float64(f.calls)/float64(all))
+	t.Text("table reads, and without filters", demo.Count(f.reads)+", "+demo.Count(all*f.tables))
+	t.Percent("table reads saved", 1-float64(f.reads)/float64(all*f.tables))
+	t.Percent("false positive rate asked, of cluster and nodes", clusterRate*nodeRate)
+	t.Percent("measured", float64(f.absent.calls)/float64(f.absent.lookups*f.nodes))
+	t.Count("deletes that FILTER.GONE has counted", f.gone)
+	t.Text("calls for deleted rows", f.deleted[0].String())
+	t.Text("after the next summaries", f.deleted[1].String())
+	t.Count("missing copies found and written", f.repaired)
+	t.Varying("filters on the server, with a source for each node", demo.Bytes(f.bytes))
+	t.Time("a decision", f.decisions[len(f.decisions)/2])
+	t.Time("99th percentile", f.decisions[len(f.decisions)*99/100])
+	return t
 }

@@ -2,9 +2,9 @@ package main
 
 import (
 	"fmt"
+	"math/rand/v2"
 
 	"github.com/bloomery/bloomery/bloom"
-	"github.com/bloomery/bloomery/hashing"
 )
 
 // node has rows in tables, each with a filter.
@@ -18,8 +18,13 @@ type table struct {
 	filter *bloom.Filter
 }
 
+func (t table) put(key string) {
+	t.rows[key] = true
+	t.filter.AddString(key)
+}
+
 // fill spreads rows over nodes, copies of each; of every hundredth row one is lost.
-func fill(s size) []*node {
+func fill(s size, rng *rand.Rand) []*node {
 	nodes := make([]*node, s.nodes)
 	for i := range nodes {
 		nodes[i] = &node{name: fmt.Sprintf("%snode:%d", prefix, i)}
@@ -28,19 +33,19 @@ func fill(s size) []*node {
 		}
 	}
 	for i := range s.stored() {
-		h := hashing.Hasher{}.HashString("place " + row(i))
-		first, away := int(h%uint64(s.nodes)), 1+int((h>>40)%uint64(s.nodes-1))
-		to := int((h >> 20) % uint64(s.tables))
-		nodes[first].tables[to].put(row(i))
-		if i%100 != 1 {
-			nodes[(first+away)%s.nodes].tables[to].put(row(i))
+		on := rng.Perm(s.nodes)[:copies]
+		if i%100 == 1 {
+			on = on[:1]
+		}
+		for _, at := range on {
+			nodes[at].tables[rng.IntN(s.tables)].put(row(i))
 		}
 	}
 	return nodes
 }
 
 // summary returns a filter of all rows, in the format of files.
-func (n *node) summary(capacity int, rate float64) string {
+func (n *node) summary(capacity int, rate float64) (string, error) {
 	f := bloom.New(capacity, rate)
 	for _, t := range n.tables {
 		for key := range t.rows {
@@ -48,35 +53,18 @@ func (n *node) summary(capacity int, rate float64) string {
 		}
 	}
 	data, err := f.MarshalBinary()
-	if err != nil { // of an empty Filter alone
-		panic(err)
-	}
-	return string(data)
+	return string(data), err
 }
 
-// get reports whether a row is there, and counts the tables that were read.
-func (n *node) get(key string, reads *int) (ok bool) {
-	for i := 0; i < len(n.tables) && !ok; i++ {
-		if t := n.tables[i]; t.filter.ContainsString(key) {
+// find returns the table that has a row, or false, and counts the tables that were read.
+func (n *node) find(key string, reads *int) (table, bool) {
+	for _, t := range n.tables {
+		if t.filter.ContainsString(key) {
 			*reads++
-			ok = t.rows[key]
+			if t.rows[key] {
+				return t, true
+			}
 		}
 	}
-	return ok
-}
-
-func (n *node) put(key string) { n.tables[0].put(key) }
-
-func (t table) put(key string) {
-	t.rows[key] = true
-	t.filter.AddString(key)
-}
-
-// delete reports whether the row was there.
-func (n *node) delete(key string) (ok bool) {
-	for _, t := range n.tables {
-		ok = ok || t.rows[key]
-		delete(t.rows, key)
-	}
-	return ok
+	return table{}, false
 }

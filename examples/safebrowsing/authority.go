@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"slices"
-	"sync"
+	"sync/atomic"
 
 	"github.com/bloomery/bloomery/bloom"
 	"github.com/bloomery/bloomery/follow"
@@ -13,64 +13,42 @@ import (
 // authority has the list itself. It publishes a filter of it in a folder, and answers questions
 // about parts of digests.
 type authority struct {
+	dir      string
 	capacity int
-	list     map[string]bool // expressions
-
-	mu      sync.Mutex          // guards digests
-	digests map[string][]string // by their first eight digits
+	digests  atomic.Pointer[map[string][]string] // by their first eight digits
+	listed   int
 }
 
-// change adds addresses to the list and takes others off it.
-func (a *authority) change(add, remove []string) error {
-	for i, address := range slices.Concat(add, remove) {
+// publish replaces the list, and puts a filter of it into the folder, and a patch from the one
+// before. Each is built anew, of the same size: what is no longer on the list is gone.
+func (a *authority) publish(addresses []string) (follow.Published, error) {
+	filter, digests := bloom.New(a.capacity, rate), map[string][]string{}
+	a.listed = 0
+	for _, address := range addresses {
 		all, err := expressions(address)
 		if err != nil {
-			return err
+			return follow.Published{}, err
 		}
-		if a.list[all[0]] = true; i >= len(add) {
-			delete(a.list, all[0])
+		if d := digest(all[0]); !slices.Contains(digests[d[:8]], d) {
+			digests[d[:8]] = append(digests[d[:8]], d)
+			filter.AddString(all[0])
+			a.listed++
 		}
 	}
-	digests := map[string][]string{}
-	for e := range a.list {
-		d := digest(e)
-		digests[d[:8]] = append(digests[d[:8]], d)
-	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.digests = digests
-	return nil
-}
-
-// has reports whether an address is on the list.
-func (a *authority) has(address string) bool {
-	all, err := expressions(address)
-	return err == nil && slices.ContainsFunc(all, func(e string) bool { return a.list[e] })
-}
-
-// publish puts a filter of the list into a folder, and a patch from the version before. Each is
-// built anew, of the same size: what was taken off the list is gone.
-func (a *authority) publish(dir string) (follow.Published, error) {
-	f := bloom.New(a.capacity, rate)
-	for e := range a.list {
-		f.AddString(e)
-	}
-	data, err := f.MarshalBinary()
+	a.digests.Store(&digests)
+	data, err := filter.MarshalBinary()
 	if err != nil {
 		return follow.Published{}, err
 	}
-	return follow.Publish(dir, "unsafe", data, follow.PublishConfig{})
+	return follow.Publish(a.dir, "unsafe", data, follow.PublishConfig{})
 }
 
 // handler serves the folder, as any web server does, and the second stage.
-func (a *authority) handler(dir string) http.Handler {
+func (a *authority) handler() http.Handler {
 	mux := http.NewServeMux()
-	mux.Handle("/list/", http.StripPrefix("/list/", http.FileServer(http.Dir(dir))))
+	mux.Handle("/list/", http.StripPrefix("/list/", http.FileServer(http.Dir(a.dir))))
 	mux.HandleFunc("GET /digests", func(w http.ResponseWriter, r *http.Request) {
-		a.mu.Lock()
-		found := a.digests[r.FormValue("prefix")]
-		a.mu.Unlock()
-		_ = json.NewEncoder(w).Encode(found)
+		_ = json.NewEncoder(w).Encode((*a.digests.Load())[r.FormValue("prefix")])
 	})
 	return mux
 }

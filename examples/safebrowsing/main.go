@@ -8,9 +8,8 @@ package main
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/json"
-	"fmt"
-	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -29,20 +28,29 @@ const (
 
 // browser is the client: a copy of the filter, and the authority for what it finds.
 type browser struct {
-	list      *follow.Filter
-	authority string
-	client    *http.Client
-	calls     int // of the authority
-	lookups   int // of expressions that are not on the list
-	wrong     int // false positives among them
+	list           *follow.Filter
+	authority      string
+	calls          int // of the authority
+	lookups, wrong int // of expressions that are not on the list, and false positives among them
+}
+
+// browse opens pages and returns how many of them are on the list.
+func (b *browser) browse(ctx context.Context, pages []string) (found int, err error) {
+	for _, address := range pages {
+		unsafe, err := b.unsafe(ctx, address)
+		if err != nil {
+			return 0, err
+		}
+		if unsafe {
+			found++
+		}
+	}
+	return found, nil
 }
 
 // unsafe reports whether an address is on the list.
 func (b *browser) unsafe(ctx context.Context, address string) (bool, error) {
 	expressions, err := expressions(address)
-	if err != nil {
-		return false, err
-	}
 	for _, e := range expressions {
 		if b.list.ContainsString(e) {
 			b.calls++
@@ -53,7 +61,7 @@ func (b *browser) unsafe(ctx context.Context, address string) (bool, error) {
 		}
 		b.lookups++
 	}
-	return false, nil
+	return false, err
 }
 
 // confirmed asks the authority: it gets four bytes of a digest, and returns the digests on the
@@ -63,7 +71,7 @@ func (b *browser) confirmed(ctx context.Context, digest string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	response, err := b.client.Do(request)
+	response, err := http.DefaultClient.Do(request)
 	if err != nil {
 		return false, err
 	}
@@ -74,113 +82,59 @@ func (b *browser) confirmed(ctx context.Context, digest string) (bool, error) {
 }
 
 type figures struct {
-	first, last                       int // expressions on the list
-	unsafe, found                     int
-	clean, calls, blocked             int
-	lookups, wrong                    int
-	whole, update, filter, digestList int // bytes
+	first, last           int // expressions on the list
+	unsafe, found         int
+	clean, calls, blocked int
+	lookups, wrong        int
+	whole, update, filter int // bytes
 }
 
-func run(ctx context.Context, o demo.Options) (figures, error) {
-	bad, clean, err := load(ctx, o)
+// run publishes a list, follows it for a week, and then opens pages that are on it and others.
+func run(ctx context.Context, o demo.Options) (f figures, err error) {
+	bad, clean, err := demo.UnsafePages(ctx, o)
 	if err != nil {
-		return figures{}, err
+		return f, err
 	}
-	rand.New(rand.NewPCG(9, 10)).Shuffle(len(bad), func(i, j int) { bad[i], bad[j] = bad[j], bad[i] })
 	news := len(bad) / 100 // come each day, a third as many go
-	a := &authority{capacity: len(bad), list: map[string]bool{}}
-	if err := a.change(bad[days*news:], nil); err != nil {
-		return figures{}, err
-	}
+	list := func(day int) []string { return bad[(days-day)*news : len(bad)-day*news/3] }
 	dir, err := os.MkdirTemp("", "safebrowsing")
 	if err != nil {
-		return figures{}, err
+		return f, err
 	}
 	defer os.RemoveAll(dir)
-	published, err := a.publish(dir)
+	a := &authority{dir: dir, capacity: len(bad)}
+	published, err := a.publish(list(0))
 	if err != nil {
-		return figures{}, err
+		return f, err
 	}
-	f := figures{first: len(a.list), clean: len(clean), whole: int(published.Whole)}
+	f.first, f.whole = a.listed, int(published.Whole)
 
-	site := httptest.NewServer(a.handler(dir))
+	site := httptest.NewServer(a.handler())
 	defer site.Close()
-	b := &browser{authority: site.URL + "/digests?prefix=", client: site.Client()}
-	if b.list, err = follow.Open(ctx, follow.Config{Address: site.URL + "/list", Every: -1, Client: b.client}); err != nil {
-		return figures{}, err
+	b := &browser{authority: site.URL + "/digests?prefix="}
+	if b.list, err = follow.Open(ctx, follow.Config{Address: site.URL + "/list", Every: -1}); err != nil {
+		return f, err
 	}
 	defer b.list.Close()
 	for day := range days {
-		if err := a.change(bad[day*news:(day+1)*news], bad[len(bad)-(day+1)*news/3:len(bad)-day*news/3]); err != nil {
-			return figures{}, err
-		}
-		if published, err = a.publish(dir); err != nil {
-			return figures{}, err
+		if published, err = a.publish(list(day + 1)); err != nil {
+			return f, err
 		}
 		f.update += int(published.Patch)
 		if _, err := b.list.Update(ctx); err != nil {
-			return figures{}, err
+			return f, err
 		}
 	}
-	f.last, f.filter, f.digestList = len(a.list), int(b.list.Stats().Bytes), 32*len(a.list)
-	err = f.browse(ctx, b, a, bad, clean)
-	return f, err
-}
+	f.last, f.filter = a.listed, int(b.list.Stats().Bytes)
 
-// load returns addresses of pages that are unsafe and that are not: phishing sites and hosts of
-// malware, and domains of mail services, or made-up ones.
-func load(ctx context.Context, o demo.Options) (bad, clean []string, err error) {
-	if !o.Full {
-		for i := range 20_000 {
-			clean = append(clean, fmt.Sprintf("https://www.site-%d.example.org/a/page.html?q=%d", i/10, i))
-			if i < 5_000 {
-				bad = append(bad, fmt.Sprintf("http://shop-%d.example/login/%d", i/3, i))
-			}
-		}
-		return bad, clean, nil
-	}
-	hosts, err := demo.UnsafeHosts(ctx)
-	if err != nil {
-		return nil, nil, err
-	}
-	known := map[string]bool{}
-	for _, host := range hosts {
-		known[host] = true
-		bad = append(bad, "http://"+host+"/")
-	}
-	domains, err := demo.MailDomains(ctx)
-	for i, domain := range domains {
-		if !known[domain] {
-			clean = append(clean, fmt.Sprintf("https://www.%s/inbox/%d.html?user=%d", domain, i%100, i))
-		}
-	}
-	return bad, clean, err
-}
-
-// browse opens every page, those on the list and the others.
-func (f *figures) browse(ctx context.Context, b *browser, a *authority, bad, clean []string) error {
-	for _, address := range slices.DeleteFunc(bad, func(address string) bool { return !a.has(address) }) {
-		found, err := b.unsafe(ctx, address)
-		if err != nil {
-			return err
-		}
-		f.unsafe++
-		if found {
-			f.found++
-		}
+	f.unsafe, f.clean = len(list(days)), len(clean)
+	if f.found, err = b.browse(ctx, list(days)); err != nil {
+		return f, err
 	}
 	b.calls, b.lookups, b.wrong = 0, 0, 0
-	for _, address := range clean {
-		found, err := b.unsafe(ctx, address)
-		if err != nil {
-			return err
-		}
-		if found {
-			f.blocked++
-		}
-	}
+	f.blocked, err = b.browse(ctx, clean)
 	f.calls, f.lookups, f.wrong = b.calls, b.lookups, b.wrong
-	return nil
+	return f, err
 }
 
 func (f figures) Table() demo.Table {
@@ -197,6 +151,6 @@ func (f figures) Table() demo.Table {
 	t.Bytes("first download", f.whole)
 	t.Bytes("an update", f.update/days)
 	t.Bytes("filter", f.filter)
-	t.Bytes("a list of digests instead", f.digestList)
+	t.Bytes("a list of digests instead", sha256.Size*f.last)
 	return t
 }

@@ -79,10 +79,7 @@ type figures struct {
 }
 
 func run(ctx context.Context, o demo.Options) (figures, error) {
-	c := newChain(200, 400, 100_000)
-	if o.Full {
-		c = newChain(2016, 2500, 5_000_000) // two weeks
-	}
+	c := newChain(demo.Pick(o, 200, 2016), demo.Pick(o, 400, 2500), demo.Pick(o, 100_000, 5_000_000)) // or two weeks
 	f := figures{blocks: len(c.blocks)}
 	for _, pays := range c.blocks {
 		f.all += header + len(pays)/outputs*transaction

@@ -1,5 +1,5 @@
-// Package demo is what the examples share: their flags, the table that each prints, and real
-// data, which is fetched by the name of its package. See package served for servers.
+// Package demo is what the examples share: their flags, the table that each prints, and the
+// data: samples, and real data that is fetched by the name of its package. See package served for servers.
 //
 // An example is a function that takes Options and returns its figures, so that its test can
 // run it as its user does:
@@ -27,6 +27,14 @@ type Options struct {
 	Full bool
 	// Addr is that of a server that is running; "" stands for one inside the program.
 	Addr string
+}
+
+// Pick returns the size of the sample, or that of a real case if the options ask for it.
+func Pick[T any](o Options, sample, full T) T {
+	if o.Full {
+		return full
+	}
+	return sample
 }
 
 // Figures is what a run of an example has found.

@@ -17,7 +17,7 @@ import (
 	"strings"
 )
 
-// Real data that examples use with -data full, by what it is.
+// The data that examples use, by what it is: with -data full it is real.
 
 // Paths returns n of the seven million paths of Debian's packages, from all over their list,
 // which scripts/corpora.sh makes.
@@ -96,14 +96,69 @@ func downloads(ctx context.Context) (names []string, draw func(*rand.Rand) int, 
 	}, nil
 }
 
+// URLs returns n addresses of pages in random order: paths of Debian's packages, whose first
+// folders stand for the domain, or made-up ones.
+func URLs(ctx context.Context, o Options, n int) (urls []string, err error) {
+	if !o.Full {
+		for i := range n {
+			urls = append(urls, fmt.Sprintf("https://site-%d.example/%d.html", i%997, i))
+		}
+		return urls, nil
+	}
+	urls, err = Paths(ctx, n)
+	for i, path := range urls {
+		folders := strings.SplitN(path, "/", 5)
+		urls[i] = "https://" + strings.Join(folders[:len(folders)-1], ".") + "/" + path
+	}
+	Shuffle(urls, 13)
+	return urls, err
+}
+
+// UnsafePages returns addresses of pages that are unsafe and of some that are not, in random
+// order: phishing sites and hosts of malware, and domains of mail services, or made-up ones.
+func UnsafePages(ctx context.Context, o Options) (unsafe, clean []string, err error) {
+	if !o.Full {
+		for i := range 20_000 {
+			clean = append(clean, fmt.Sprintf("https://www.site-%d.example.org/a/page.html?q=%d", i/10, i))
+			if i < 5_000 {
+				unsafe = append(unsafe, fmt.Sprintf("http://shop-%d.example/login/%d", i/3, i))
+			}
+		}
+		Shuffle(unsafe, 9)
+		return unsafe, clean, nil
+	}
+	hosts, err := unsafeHosts(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	known := map[string]bool{}
+	for _, host := range hosts {
+		known[host] = true
+		unsafe = append(unsafe, "http://"+host+"/")
+	}
+	domains, err := MailDomains(ctx)
+	for i, domain := range domains {
+		if !known[domain] {
+			clean = append(clean, fmt.Sprintf("https://www.%s/inbox/%d.html?user=%d", domain, i%100, i))
+		}
+	}
+	Shuffle(unsafe, 9)
+	return unsafe, clean, err
+}
+
+// Shuffle puts a list into an order that is random, and the same for the same seed.
+func Shuffle(list []string, seed uint64) {
+	rand.New(rand.NewPCG(seed, seed+1)).Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
+}
+
 // MailDomains returns the domains of addresses that are made for one message.
 func MailDomains(ctx context.Context) (domains []string, err error) {
 	err = npmJSON(ctx, "disposable-email-domains@1.0.62", "index.json", &domains)
 	return domains, err
 }
 
-// UnsafeHosts returns phishing sites and hosts of malware.
-func UnsafeHosts(ctx context.Context) ([]string, error) {
+// unsafeHosts returns phishing sites and hosts of malware.
+func unsafeHosts(ctx context.Context) ([]string, error) {
 	var phishing struct{ Blacklist []string }
 	if err := npmJSON(ctx, "eth-phishing-detect@1.2.0", "src/config.json", &phishing); err != nil {
 		return nil, err
