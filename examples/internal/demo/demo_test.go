@@ -97,7 +97,7 @@ func (r *recorder) Errorf(format string, args ...any) { *r = append(*r, fmt.Spri
 func TestFormats(t *testing.T) {
 	for got, want := range map[string]string{
 		Count(0): "0", Count(999): "999", Count(1000): "1,000", Count(-100): "-100", Count(-1234567): "-1,234,567",
-		Percent(0): "0.0%", Percent(1): "100.0%", Percent(0.5): "50.0%", Percent(0.0123): "1.23%", Percent(0.000012): "0.00120%",
+		Percent(0): "0.0%", Percent(1): "100.0%", Percent(0.5): "50.0%", Percent(0.0123): "1.23%", Percent(0.000012): "0.00120%", Percent(0.9991): "99.9%", Percent(0.99989): "99.99%", Percent(0.999999): "99.9999%",
 		Bytes(1023): "1023 B", Bytes(1536): "1.5 KiB", Bytes(1 << 30): "1.0 GiB",
 	} {
 		if got != want {

@@ -107,10 +107,14 @@ func Count(n int) string {
 	return s
 }
 
-// Percent writes a share of 0 to 1 as a percentage with three digits.
+// Percent writes a share of 0 to 1 as a percentage with three digits, or as many as it takes to
+// show that it is not all.
 func Percent(share float64) string {
 	digits := 1
 	for x := 100 * share; x > 0 && x < 10 && digits < 8; x *= 10 {
+		digits++
+	}
+	for x := 100 - 100*share; x > 1e-6 && x < 0.05; x *= 10 {
 		digits++
 	}
 	return strconv.FormatFloat(100*share, 'f', digits, 64) + "%"
