@@ -57,7 +57,7 @@ var rooms = map[string][]string{
 	"filtertest":          {"", "hashing", "internal/measuring"},
 	"codec":               {"", "hashing", "bloom", "counting", "cuckoo", "quotient", "fuse", "ribbon", "exact", "compose", "internal/envelope", "internal/far", "internal/memory"},
 	"codec/file":          {"", "codec"},
-	"follow":              {"", "codec", "codec/file", "compose", "hashing", "internal/envelope", "internal/memory", "internal/news", "internal/resp"},
+	"follow":              {"", "codec", "codec/file", "compose", "hashing", "internal/envelope", "internal/memory", "internal/news", "internal/rdb", "internal/redisbloom", "internal/resp"},
 	"foreign/redisbloom":  {"", "internal/redisbloom"},
 	"page/internal/calc":  {"", "internal/figures", "internal/question", "sizing"},
 	"page/internal/teach": {"", "bloom", "compose", "counting", "cuckoo", "hashing", "internal/measuring", "internal/memory", "sizing"},

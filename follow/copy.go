@@ -72,7 +72,7 @@ func (f *Filter) load() error {
 		err = v.Verify()
 	}
 	if err != nil {
-		if note == nil || !bytes.HasPrefix(data, []byte(envelope.Magic)) {
+		if note == nil || !bytes.HasPrefix(data, []byte(envelope.Magic)) && !isDump(data) {
 			return fmt.Errorf("%w: %s exists and is not a copy of a filter: %w", ErrOther, f.config.File, err)
 		}
 		return nil // it is damaged, and replaced
@@ -182,7 +182,8 @@ func (f *Filter) ContainsKeys(dst []bool, keys [][]byte) { f.live.Load().Contain
 func (f *Filter) ContainsStrings(dst []bool, keys []string) { f.live.Load().ContainsStrings(dst, keys) }
 
 // Hash implements bloomery.Hashed. A later version may be made with another hash: View answers
-// by one version.
+// by one version. A BF has no hashes of 64 bits: of its copy Hash is 0, and ContainsHash reports
+// true, as it cannot know better; ask it for keys.
 func (f *Filter) Hash(key []byte) uint64 { return f.live.Load().Hash(key) }
 
 // ContainsHash implements bloomery.Hashed.

@@ -14,7 +14,7 @@
 //
 // A server is followed, too: Address is redis://host:port, and Filter the key of the filter.
 // Then changes come as soon as they are made, and a copy is the filter of the server, byte for
-// byte.
+// byte. That of a BF or CF is what DUMP answers, which package foreign/redisbloom reads.
 //
 // A copy is always one complete version: a new one is downloaded beside the old one, its
 // SHA-256 is compared with that of the index, and then it takes the old one's place at once.

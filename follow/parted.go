@@ -53,6 +53,9 @@ func lines(n int) int { return (n + 63) &^ 63 }
 
 // split undoes join.
 func split(data []byte) ([][]byte, error) {
+	if isDump(data) {
+		return [][]byte{data}, nil
+	}
 	h, err := envelope.ParseHeader(data)
 	if err != nil || h.Kind != envelope.KindStriped {
 		return [][]byte{data}, err
@@ -81,6 +84,9 @@ func view(c codec.Config, data []byte) (bloomery.View, error) {
 	parts, err := split(data)
 	if err != nil {
 		return nil, err
+	}
+	if isDump(data) {
+		return viewDump(c.Limits, data)
 	}
 	if len(parts) == 1 {
 		return c.View(data)

@@ -376,7 +376,7 @@ func (s *server) apply(parts [][]byte, n answered) ([][]byte, error) {
 		return nil, err
 	}
 	for _, p := range n.pieces {
-		if p.Part >= len(parts) || p.Form != news.Whole && parts[p.Part] == nil {
+		if p.Part >= len(parts) || p.Form != news.Whole && p.Form != news.Dump && parts[p.Part] == nil {
 			return nil, fmt.Errorf("%w: news of part %d, which is not there", bloomery.ErrCorrupt, p.Part)
 		}
 		data, err := s.applied(parts[p.Part], p)
@@ -404,7 +404,11 @@ func (s *server) allow(parts [][]byte, pieces []news.Piece) error {
 		sizes[i] = uint64(len(p))
 	}
 	for _, p := range pieces {
-		if p.Form != news.Whole || p.Part >= len(parts) {
+		if p.Part >= len(parts) || p.Form != news.Whole && p.Form != news.Dump {
+			continue
+		}
+		if p.Form == news.Dump {
+			sizes[p.Part] = uint64(len(p.Data))
 			continue
 		}
 		head := make([]byte, envelope.HeaderSize)
@@ -435,9 +439,19 @@ func (s *server) applied(old []byte, p news.Piece) ([]byte, error) {
 	switch p.Form {
 	case news.Whole:
 		return io.ReadAll(codec.NewReader(bytes.NewReader(p.Data))) // as many bytes as the header says
+	case news.Dump:
+		if !isDump(p.Data) {
+			return nil, fmt.Errorf("%w: a dump that is none", bloomery.ErrCorrupt)
+		}
+		return p.Data, nil // it is verified when it is opened
 	case news.Bits:
 		return setBits(old, p.Data)
+	case news.Added:
+		return s.addDumped(old, p.Data)
 	case news.Steps:
+		if isDump(old) {
+			return s.redoDumped(old, p.Data)
+		}
 		return s.redo(old, p.Data)
 	}
 	return nil, fmt.Errorf("%w: news of the form %q", bloomery.ErrVersion, p.Form)

@@ -35,9 +35,10 @@ func newFollow() *cobra.Command {
 		Long: `follow keeps FILE a copy of a filter that is published at SOURCE: the address of
 the folder on a web server, https://… or http://…, or a folder of this machine.
 Or SOURCE is a server, redis://HOST:PORT, or rediss:// with TLS (--cacert), of
-which KEY is a filter that FILTER.CREATE has made: then changes come as soon as
-they are made. Several hosts have commas between them. The password is in
-BLOOMERY_PASSWORD, the name of the user in BLOOMERY_USER.
+which KEY is a filter: then changes come as soon as they are made. Several hosts
+have commas between them. The password is in BLOOMERY_PASSWORD, the name of the
+user in BLOOMERY_USER. A BF or CF is copied as DUMP answers it, for RESTORE and
+package foreign/redisbloom; other commands do not read that.
 
 It downloads what has changed, verifies its SHA-256, and puts the new version in
 the old one's place at once; whatever goes wrong, FILE stays a whole filter. Any

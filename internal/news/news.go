@@ -19,7 +19,9 @@ import (
 // The forms of a piece of news.
 const (
 	Whole = "whole" // a part of the filter in the transport form
+	Dump  = "dump"  // a BF or CF as DUMP answers it
 	Bits  = "bits"  // bits to set, see AppendBits
+	Added = "added" // bits to set in a BF, see AppendAdded
 	Steps = "steps" // what was done, see AppendSteps
 )
 
@@ -93,6 +95,28 @@ func AppendBits(dst []byte, positions []uint64) []byte {
 		next = at + 1
 	}
 	return w.end()
+}
+
+// AppendAdded appends how many items were added, and what AppendBits appends of the bits that
+// they have set. Each has set one at least that no other has.
+func AppendAdded(dst []byte, items uint64, positions []uint64) []byte {
+	return AppendBits(binary.AppendUvarint(dst, items), positions)
+}
+
+// EachAdded is EachBit for what AppendAdded wrote. It returns how many items were added.
+func EachAdded(data []byte, limit uint64, set func(at uint64)) (items uint64, err error) {
+	items, n := binary.Uvarint(data)
+	if n <= 0 {
+		return 0, corrupt("items", errShort)
+	}
+	count := uint64(0)
+	if err := EachBit(data[n:], limit, func(at uint64) { set(at); count++ }); err != nil {
+		return 0, err
+	}
+	if items > count {
+		return 0, corrupt("items", fmt.Errorf("%d items have set %d bits", items, count))
+	}
+	return items, nil
 }
 
 // bitWriter appends bits, at most 56 at a time.

@@ -46,6 +46,30 @@ func TestBits(t *testing.T) {
 	})
 }
 
+// Items and positions come back; there are not more items than positions.
+func TestAdded(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		list := rapid.SliceOfDistinct(rapid.Uint64Range(0, 1<<30), rapid.ID).Draw(t, "positions")
+		items := rapid.Uint64Range(0, uint64(len(list))).Draw(t, "items")
+		want := slices.Sorted(slices.Values(list))
+		data := news.AppendAdded(nil, items, slices.Clone(list))
+		var got []uint64
+		n, err := news.EachAdded(data, 1<<30+1, func(at uint64) { got = append(got, at) })
+		if err != nil || n != items || !slices.Equal(got, want) {
+			t.Fatalf("%d items and %d positions come back as %d and %d: %v", items, len(want), n, len(got), err)
+		}
+		for n := range data {
+			if _, err := news.EachAdded(data[:n], 1<<30+1, func(uint64) {}); !errors.Is(err, bloomery.ErrCorrupt) {
+				t.Fatalf("cut off after %d bytes: %v", n, err)
+			}
+		}
+		more := news.AppendAdded(nil, uint64(len(list))+1, list)
+		if _, err := news.EachAdded(more, 1<<30+1, func(uint64) {}); !errors.Is(err, bloomery.ErrCorrupt) {
+			t.Fatalf("more items than positions: %v", err)
+		}
+	})
+}
+
 // 3,500 random positions in ten million take 13 bits each: the entropy is 12.9.
 func TestBitsAreShort(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -153,6 +177,9 @@ func FuzzNews(f *testing.F) {
 		})
 		if n > 8*len(data) || err != nil && !errors.Is(err, bloomery.ErrCorrupt) {
 			t.Fatalf("%d positions, %v", n, err)
+		}
+		if _, err := news.EachAdded(data, 1<<30, func(uint64) {}); err != nil && !errors.Is(err, bloomery.ErrCorrupt) {
+			t.Fatal(err)
 		}
 		if err := news.EachStep(data, func(news.Step, uint64) error { return nil }); err != nil && !errors.Is(err, bloomery.ErrCorrupt) {
 			t.Fatal(err)

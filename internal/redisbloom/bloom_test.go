@@ -407,3 +407,47 @@ func TestBloomAllocs(t *testing.T) {
 		t.Errorf("%v allocations", got)
 	}
 }
+
+// A copy that sets the bits which Mark found clear stays equal, whatever the number of hashes.
+func TestMarkedBits(t *testing.T) {
+	for _, rate := range []float64{0.2, 0.01, 1e-6} {
+		b, err := redisbloom.NewBloom(redisbloom.BloomParams{ErrorRate: rate, Capacity: 2000, NonScaling: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		v, err := redisbloom.OpenPayload(b.Payload())
+		if err != nil {
+			t.Fatal(err)
+		}
+		copied := v.(*redisbloom.Bloom)
+		marks, fresh := make([]uint8, 50), make([]bool, 50)
+		for round := range 40 {
+			ds := make([]redisbloom.Digest, 50)
+			for i := range ds {
+				ds[i] = redisbloom.BloomDigest(fmt.Appendf(nil, "%d", (round*37+i*i)%1500)) // some are there, or come twice
+			}
+			b.Mark(marks, ds)
+			if _, err := b.AddDigests(fresh, ds, 0); err != nil {
+				t.Fatal(err)
+			}
+			for i, d := range ds {
+				if !fresh[i] {
+					continue
+				}
+				for _, at := range b.MarkedBits(nil, d, marks[i]) {
+					if at >= copied.NewestBits() {
+						t.Fatalf("bit %d of %d", at, copied.NewestBits())
+					}
+					copied.SetBit(at)
+				}
+				copied.CountAdded(1)
+			}
+			if !bytes.Equal(b.Payload(), copied.Payload()) {
+				t.Fatalf("rate %v: the copy differs in round %d", rate, round)
+			}
+		}
+		if _, err := redisbloom.OpenPayloadWithin(b.Payload(), b.Bytes()); err != nil {
+			t.Error(err)
+		}
+	}
+}

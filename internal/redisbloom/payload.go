@@ -334,11 +334,21 @@ func dumped(name string, version, size uint64, write func(*rdb.Writer), arrays i
 // OpenPayload returns what a payload of DUMP holds, in the Go heap: a *Bloom, *Cuckoo,
 // *CountMin, *TopK or *TDigest. The error wraps bloomery.ErrCorrupt,
 // bloomery.ErrVersion or bloomery.ErrTooLarge.
-func OpenPayload(data []byte) (any, error) {
+func OpenPayload(data []byte) (any, error) { return OpenPayloadWithin(data, memory.Limit()) }
+
+// OpenPayloadWithin is OpenPayload of what takes most bytes at most.
+func OpenPayloadWithin(data []byte, most uint64) (any, error) {
 	if !rdb.FooterFits(data) {
 		return nil, fmt.Errorf("redisbloom: open: %w: not what DUMP answered, or damaged: its version or checksum does not fit", bloomery.ErrCorrupt)
 	}
-	r := rdb.NewReader(data, func(n uint64) bool { return memory.Fits(n) == nil })
+	left := most
+	r := rdb.NewReader(data, func(n uint64) bool {
+		if n > left {
+			return false
+		}
+		left -= n
+		return memory.Fits(n) == nil
+	})
 	if r.Byte() != rdb.Module {
 		return nil, fmt.Errorf("redisbloom: open: %w: no value of RedisBloom", bloomery.ErrVersion)
 	}

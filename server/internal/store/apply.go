@@ -109,7 +109,7 @@ func (s *State) applyPart(p *Part, body changer, r *Record, res *Result) {
 	}
 	ring := s.ring(p)
 	if ring != nil {
-		res.marks = ring.before(body)
+		res.marks = ring.prepare(body)
 	}
 	if grown := body.change(s, p, r, res); grown != 0 {
 		s.bytes.Add(grown)

@@ -4,13 +4,14 @@ package store
 
 import (
 	"bytes"
-
+	"fmt"
+	"io"
 	"slices"
 	"sync"
 	"sync/atomic"
 
-	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/internal/news"
+	"github.com/bloomery/bloomery/internal/redisbloom"
 	"github.com/bloomery/bloomery/quotient"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 )
@@ -33,10 +34,11 @@ type News struct {
 type ring struct {
 	of     *News
 	part   *Part
-	values []uint64
+	values []uint64    // of each change as many as words says
 	steps  []news.Step // nil for a filter of bits
 	marks  []uint8     // for a filter of bits: which bits of the hash were not set before
 	noted  []uint8     // the marks of the record that is applied
+	before uint64      // how many layers a BF had before it, or how many deletes a CF
 	next   uint64      // the number of the next change
 	first  uint64      // that of the first that is still there
 	seen   uint64      // the version of the part behind the last change: another one has got past the ring
@@ -83,35 +85,48 @@ func (s *State) News(e *catalog.Entry) *News {
 // plainBits are the kinds that are one array of bits, to which keys only add some.
 var plainBits = []string{"bloom", "standard", "partitioned", "split"}
 
-// OfBits reports whether news of a filter of package codec say which bits were set. Those of
-// all others have the hashes of its items.
-func OfBits(p *Part) bool {
-	row := p.Row()
-	return row != nil && slices.Contains(plainBits, row.Name)
+// OfBits reports whether news of a filter say which bits were set. Those of all others have
+// the hashes of its items.
+func OfBits(e *catalog.Entry) bool {
+	row := PartOf(e).Row()
+	return e.Kind == catalog.Bloom || row != nil && slices.Contains(plainBits, row.Name)
+}
+
+// MayBeFollowed reports whether contents of a kind have news.
+func MayBeFollowed(k catalog.Kind) bool {
+	return k == catalog.Filter || k == catalog.Bloom || k == catalog.Cuckoo
 }
 
 // newsShare is the part of the memory of a filter that its news may take, if nobody has asked
 // for more.
 const newsShare = 4
 
-// changeBytes is what a change takes: a value, and a step or a mark.
-const changeBytes = 8 + 1
+// newsWords is how many values a change has: the digest of an item of a BF is two.
+func (p *Part) newsWords() int {
+	if p.Bloom() != nil {
+		return 2
+	}
+	return 1
+}
+
+// changeBytes is what a change takes: its values, and a step or a mark.
+func (p *Part) changeBytes() uint64 { return 8*uint64(p.newsWords()) + 1 }
 
 // NewsBytes returns what News of a filter would take.
 func NewsBytes(e *catalog.Entry) (n uint64) {
 	for _, p := range Parts(e) {
 		p.RLock()
-		n += p.newsRoom() * changeBytes
+		n += p.newsRoom() * p.changeBytes()
 		p.RUnlock()
 	}
 	return n
 }
 
 // newsRoom returns how many changes of a part are kept. The caller holds a lock.
-func (p *Part) newsRoom() uint64 { return max(1, p.Bytes()/newsShare/changeBytes) }
+func (p *Part) newsRoom() uint64 { return max(1, p.Bytes()/newsShare/p.changeBytes()) }
 
-// Follow begins to note what happens to the filter of an entry, of package codec. The caller
-// has set NewsBytes aside.
+// Follow begins to note what happens to the filter of an entry. The caller has set NewsBytes
+// aside.
 func (s *State) Follow(e *catalog.Entry, epoch uint64) *News {
 	s.followed.mu.Lock()
 	defer s.followed.mu.Unlock()
@@ -121,10 +136,11 @@ func (s *State) Follow(e *catalog.Entry, epoch uint64) *News {
 	n := &News{Epoch: epoch}
 	for _, p := range Parts(e) {
 		p.RLock()
-		r := &ring{of: n, part: p, seen: p.version, values: make([]uint64, p.newsRoom())}
+		room := p.newsRoom()
+		r := &ring{of: n, part: p, seen: p.version, values: make([]uint64, room*uint64(p.newsWords()))}
 		r.forget()
+		n.bytes += int64(room * p.changeBytes())
 		p.RUnlock()
-		n.bytes += int64(len(r.values)) * changeBytes
 		n.rings = append(n.rings, r)
 	}
 	s.bytes.Add(n.bytes)
@@ -190,19 +206,36 @@ type ofBits interface {
 	MarkedBits(dst, hs []uint64, marks []uint8) []uint64
 }
 
-// before returns where a record is to leave the marks of its hashes, nil for none.
-func (r *ring) before(body Body) []uint8 {
-	o, ok := body.(*FilterAdd)
-	if !ok || r.steps != nil {
-		return nil
+// prepare notes what is to be known of a part before a record changes it. It returns where the
+// record is to leave the marks of its hashes, nil for none.
+func (r *ring) prepare(body Body) []uint8 {
+	switch o := body.(type) {
+	case *FilterAdd:
+		if r.steps == nil {
+			return r.room(len(o.Hashes))
+		}
+	case *BloomAdd:
+		b := r.part.Bloom()
+		r.before = uint64(b.Layers())
+		b.Mark(r.room(len(o.Digests)), o.Digests)
+	case *CuckooDelete:
+		r.before = r.part.Cuckoo().Deletes()
 	}
-	r.noted = slices.Grow(r.noted[:0], len(o.Hashes))[:len(o.Hashes)]
+	return nil
+}
+
+// room makes room for n marks.
+func (r *ring) room(n int) []uint8 {
+	r.noted = slices.Grow(r.noted[:0], n)[:n]
 	return r.noted
 }
 
+// size is how many changes the ring has room for.
+func (r *ring) size() uint64 { return uint64(len(r.values) / r.part.newsWords()) }
+
 // turn forgets what was overwritten.
 func (r *ring) turn() {
-	if size := uint64(len(r.values)); r.next-r.first > size {
+	if size := r.size(); r.next-r.first > size {
 		r.first = r.next - size
 	}
 }
@@ -242,12 +275,38 @@ func (r *ring) copy(hashes []uint64, marks []uint8) {
 	}
 }
 
+// digests notes the digests that were new to a BF. Its layers are as before.
+func (r *ring) digests(ds []redisbloom.Digest, fresh []bool) {
+	for i, d := range ds {
+		if fresh[i] {
+			at := r.next % r.size()
+			r.values[2*at], r.values[2*at+1], r.marks[at] = d.A, d.B, r.noted[i]
+			r.next++
+		}
+	}
+}
+
+// deleted notes what was deleted from a CF, unless it was compacted behind that.
+func (r *ring) deleted(hashes []uint64, there []bool) {
+	n := uint64(0)
+	for i, h := range hashes {
+		if there[i] {
+			r.put(news.Delete, h)
+			n++
+		}
+	}
+	if r.part.Cuckoo().Deletes() != r.before+n {
+		r.forget()
+	}
+}
+
 // forget forgets all changes: what has happened cannot be said in steps.
 func (r *ring) forget() {
 	r.next++
 	r.first = r.next
-	if _, bits := r.part.Filter().(ofBits); bits { // it may be of another kind than before
-		r.steps, r.marks = nil, make([]uint8, len(r.values))
+	_, bits := r.part.Filter().(ofBits) // it may be of another kind than before
+	if bits || r.part.Bloom() != nil {
+		r.steps, r.marks = nil, make([]uint8, r.size())
 	} else {
 		r.steps, r.marks = make([]news.Step, len(r.values)), nil
 	}
@@ -278,6 +337,20 @@ func (r *ring) after(s *State, body Body, res *Result) {
 	case *FilterAdvance:
 		r.put(news.Advance, o.Generation)
 	case *FilterGone: // its bits are what they were
+	case *BloomAdd:
+		if uint64(r.part.Bloom().Layers()) != r.before {
+			r.forget()
+			break
+		}
+		r.digests(o.Digests[:res.Done], res.Bools)
+	case *CuckooInsert:
+		for i, h := range o.Hashes[:res.Done] {
+			if res.Codes[i] == Inserted {
+				r.put(news.Add, h)
+			}
+		}
+	case *CuckooDelete:
+		r.deleted(o.Hashes[:res.Done], res.Bools)
 	default:
 		r.forget()
 	}
@@ -290,7 +363,7 @@ func (r *ring) after(s *State, body Body, res *Result) {
 
 // renamed has whoever waits for news of an entry look again, which has another name now.
 func (s *State) renamed(e *catalog.Entry) {
-	if e.Kind != catalog.Filter {
+	if !MayBeFollowed(e.Kind) {
 		return
 	}
 	if n, f := s.News(e), s.onNews.Load(); n != nil && f != nil {
@@ -307,9 +380,43 @@ func (r *ring) current() {
 	}
 }
 
+// Encoding is the filter of a part, as copies get it.
+type Encoding struct {
+	Size   uint64 // how many bytes it has, give or take a few
+	Dumped bool   // it is a BF or CF, as DUMP answers it; else an encoding of package codec
+	of     any
+}
+
+// Bytes returns the encoding.
+func (e *Encoding) Bytes() ([]byte, error) {
+	switch f := e.of.(type) {
+	case interface{ Payload() []byte }:
+		return f.Payload(), nil
+	case io.WriterTo:
+		b := bytes.NewBuffer(make([]byte, 0, e.Size+e.Size>>16+4096))
+		_, err := f.WriteTo(b)
+		return b.Bytes(), err
+	}
+	return nil, fmt.Errorf("a %T has no encoding", e.of)
+}
+
+// encoding returns the filter of a part. It reports false if there is none. The caller holds a
+// lock of the part for as long as the encoding is used.
+func (p *Part) encoding() (e Encoding, ok bool) {
+	switch c := p.contents.(type) {
+	case bloom:
+		return Encoding{c.Bytes(), true, c.Bloom}, true
+	case cuckoo:
+		return Encoding{c.Bytes(), true, c.Cuckoo}, true
+	case *filter:
+		return Encoding{c.f.Stats().Bytes, false, c.f}, true
+	}
+	return e, false
+}
+
 // Whole calls do with the filter of a part, and returns the number of the next change. do may
 // read the filter until it returns. It returns ErrRetry if the filter is gone.
-func (n *News) Whole(part int, do func(bloomery.Hashed) error) (number uint64, err error) {
+func (n *News) Whole(part int, do func(Encoding) error) (number uint64, err error) {
 	r := n.rings[part]
 	p := r.part
 	p.Lock()
@@ -317,21 +424,23 @@ func (n *News) Whole(part int, do func(bloomery.Hashed) error) (number uint64, e
 	if g, ok := p.Filter().(*quotient.Growing); ok && !p.Gone() {
 		fork, number := g.Fork(), r.next
 		p.Unlock()
-		return number, do(fork)
+		return number, do(Encoding{fork.Stats().Bytes, false, fork})
 	}
 	p.Unlock()
 	p.RLock()
 	defer p.RUnlock()
-	if p.Gone() || p.Filter() == nil || r.seen != p.version {
+	e, ok := p.encoding()
+	if p.Gone() || !ok || r.seen != p.version {
 		return 0, ErrRetry
 	}
-	return r.next, do(p.Filter())
+	return r.next, do(e)
 }
 
 // Changes are what happened to a part. Without steps the values are positions of bits.
 type Changes struct {
 	Steps  []news.Step
 	Values []uint64
+	Added  uint64 // items of a BF that have set the bits
 	Next   uint64 // the number behind them
 	More   bool   // there are others from there on
 }
@@ -348,9 +457,15 @@ func (n *News) Since(part int, number uint64, most int) (c Changes, ok bool) {
 	c.Next = min(r.next, number+uint64(most))
 	c.More = c.Next < r.next
 	f, _ := r.part.Filter().(ofBits)
-	for size := uint64(len(r.values)); number < c.Next; number++ {
+	b := r.part.Bloom()
+	if b != nil {
+		c.Added = c.Next - number
+	}
+	for size := r.size(); number < c.Next; number++ {
 		at := number % size
 		switch {
+		case b != nil:
+			c.Values = b.MarkedBits(c.Values, redisbloom.Digest{A: r.values[2*at], B: r.values[2*at+1]}, r.marks[at])
 		case r.steps != nil:
 			c.Values, c.Steps = append(c.Values, r.values[at]), append(c.Steps, r.steps[at])
 		case f != nil:

@@ -7,11 +7,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
-	"fmt"
-	"io"
 	"time"
 
-	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/codec"
 	"github.com/bloomery/bloomery/internal/news"
 	"github.com/bloomery/bloomery/server/internal/answer"
@@ -26,12 +23,12 @@ var newsCmd = engine.Command{
 	Name: "filter.news", Arity: -2, Max: 10, Flags: traits.ReadOnly | traits.Heavy | traits.Outside | traits.Steps, Keys: traits.OneKey(traits.KeyRO),
 	Categories: []string{"read", "filter", "slow"}, Group: traits.GroupFilter, Since: "0.1.0",
 	Syntax: "key [SINCE token] [SUM sum] [BLOCK milliseconds] [MAX bytes]", Complexity: "O(n), n being the number of changes, or of bytes if the whole filter is returned",
-	Summary: "Returns what a copy of a filter lacks: a token for the next call, 1 if there is more to ask for at once, pieces, each a part, its form (whole, bits, steps) and its bytes, and a checksum. " +
+	Summary: "Returns what a copy of a filter lacks: a token for the next call, 1 if there is more to ask for at once, pieces, each a part, its form (whole, dump, bits, added, steps) and its bytes, and a checksum. " +
 		"Without SINCE, and where changes are not known any more, that is the whole filter. With BLOCK it waits for a change. " +
-		"Kinds that are not plain bits return hashes of items, which needs the right to FILTER.DUMP.",
+		"Kinds that are not plain bits return hashes of items, which needs the right to FILTER.DUMP; a BF is of bits, a CF is not.",
 	Cost: engine.ByBytes(4),
 	Also: func(x *engine.Context, c *engine.Call) {
-		if entry := x.Names().Lookup(c.Args[1]); entry != nil && entry.Kind == catalog.Filter {
+		if entry := x.Names().Lookup(c.Args[1]); entry != nil && store.MayBeFollowed(entry.Kind) {
 			mayFollow(x, c, entry)
 		}
 	},
@@ -93,11 +90,14 @@ func parseNews(args [][]byte) (v newsCall, text string) {
 
 // mayFollow reports whether the user may have news of a filter, and answers if not.
 func mayFollow(x *engine.Context, c *engine.Call, entry *catalog.Entry) bool {
-	p := store.PartOf(entry)
-	if store.OfBits(p) || x.Names().MayAlso("filter.dump", c.Args[1]) {
+	if store.OfBits(entry) || x.Names().MayAlso("filter.dump", c.Args[1]) {
 		return true
 	}
-	c.Fail("NOPERM news of a filter of kind " + p.Row().Name + " have the hashes of its items: that needs the right to 'filter.dump' on this key, too")
+	kind := "cf"
+	if row := store.PartOf(entry).Row(); row != nil {
+		kind = row.Name
+	}
+	c.Fail("NOPERM news of a filter of kind " + kind + " have the hashes of its items: that needs the right to 'filter.dump' on this key, too")
 	return false
 }
 
@@ -113,10 +113,7 @@ func runNews(x *engine.Context, c *engine.Call) {
 	case entry == nil:
 		c.Fail(answer.TextNotFound)
 		return
-	case entry.Kind == catalog.Bloom || entry.Kind == catalog.Cuckoo:
-		c.Fail("ERR FILTER.NEWS is for filters that FILTER.CREATE makes: a BF or a CF is copied with SCANDUMP")
-		return
-	case entry.Kind != catalog.Filter:
+	case !store.MayBeFollowed(entry.Kind):
 		c.Fail(answer.TextWrongType)
 		return
 	}
@@ -191,23 +188,18 @@ func (g *gathering) gather() bool {
 		}
 		switch {
 		case !known:
-			data, next, err := g.whole(i, packing)
+			err := g.all(i)
 			if errors.Is(err, store.ErrMemory) {
 				return g.short()
 			}
 			if g.failed(err) {
 				return false
 			}
-			packed, err := codec.Compress(nil, data)
-			if err != nil {
-				g.c.Fail("ERR " + answer.OneLine(err))
-				return false
-			}
-			g.put(i, news.Whole, packed, next)
-			g.left -= max(0, len(data)-len(packed)) // it was the work, however little is left of it
 		case len(changes.Values) == 0:
 		case !g.x.Hold(9 * len(changes.Values)):
 			return g.short()
+		case changes.Added > 0:
+			g.put(i, news.Added, news.AppendAdded(nil, changes.Added, changes.Values), changes.Next)
 		case changes.Steps == nil:
 			g.put(i, news.Bits, news.AppendBits(nil, changes.Values), changes.Next)
 		default:
@@ -241,24 +233,38 @@ func (g *gathering) put(part int, form string, data []byte, next uint64) {
 // its encoding, what that becomes, and the answer.
 const packing = 3
 
-// whole returns the encoding of a part, and the number of the next change. It holds times the
-// size of the part, and a little.
-func (g *gathering) whole(part, times int) (data []byte, next uint64, err error) {
-	next, err = g.news.Whole(part, func(f bloomery.Hashed) error {
-		size := int(f.Stats().Bytes)
+// all takes a part as a whole.
+func (g *gathering) all(part int) error {
+	data, dumped, next, err := g.whole(part, packing)
+	if err != nil {
+		return err
+	}
+	if dumped {
+		g.put(part, news.Dump, data, next)
+		return nil
+	}
+	packed, err := codec.Compress(nil, data)
+	if err != nil {
+		return err
+	}
+	g.put(part, news.Whole, packed, next)
+	g.left -= max(0, len(data)-len(packed)) // it was the work, however little is left of it
+	return nil
+}
+
+// whole returns the encoding of a part, whether that is what DUMP answers, and the number of the
+// next change. It holds times the size of the part, and a little.
+func (g *gathering) whole(part, times int) (data []byte, dumped bool, next uint64, err error) {
+	next, err = g.news.Whole(part, func(e store.Encoding) (err error) {
+		size := int(e.Size)
 		if !g.x.Hold(times*size + size>>3 + 8192) {
 			return store.ErrMemory
 		}
-		w, ok := f.(io.WriterTo)
-		if !ok {
-			return fmt.Errorf("a %T has no encoding", f)
-		}
-		b := bytes.NewBuffer(make([]byte, 0, size+size>>16+4096))
-		_, err := w.WriteTo(b)
-		data = b.Bytes()
+		data, err = e.Bytes()
+		dumped = e.Dumped
 		return err
 	})
-	return data, next, err
+	return data, dumped, next, err
 }
 
 // failed reports whether a part could not be read, or the client has left. It has answered then.
@@ -281,7 +287,7 @@ func (g *gathering) same(sum string) bool {
 	h := sha256.New()
 	for i := range numbers {
 		held := g.x.Held()
-		data, next, err := g.whole(i, 1)
+		data, _, next, err := g.whole(i, 1)
 		if errors.Is(err, store.ErrMemory) {
 			return true
 		}
