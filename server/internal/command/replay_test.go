@@ -135,6 +135,9 @@ var moves = []struct {
 		return []string{"FILTER.ADDHASH", k, strconv.FormatUint(h.rng.Uint64(), 10), "0xff"}
 	}},
 	{1, fixed("FILTER.CLEAR", "k")},
+	{1, func(h *history, k, _ string) []string {
+		return []string{"FILTER.SET", k, "NEWS", strconv.Itoa(h.rng.IntN(100))}
+	}},
 	{1, fixed("FILTER.HAS", "k", "item")},
 	{2, fixed("FILTER.UNION", "k", "other", "other")},
 	{1, fixed("FILTER.INTERSECT", "k", "other", "other")},

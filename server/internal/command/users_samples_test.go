@@ -75,6 +75,7 @@ const samples = `
 	FILTER.NEWS mine:f
 	FILTER.FALSE mine:f x
 	FILTER.GONE mine:f x
+	FILTER.SET mine:f NEWS 9
 	FILTER.FOLD mine:f
 	FILTER.GET mine:c x
 	FILTER.GROW mine:f ERROR 0.1

@@ -52,6 +52,7 @@ var samples = map[string][]string{
 	"filter.load":      {"FILTER.LOAD new 1 $filter", "FILTER.LOAD f 1 $filter VERSION 3"},
 	"filter.rebuild":   {"FILTER.REBUILD f BEGIN", "FILTER.REBUILD new BEGIN fuse8", "FILTER.REBUILD r FEED x", "FILTER.REBUILD r COMMIT", "FILTER.REBUILD r ABORT"},
 	"filter.repair":    {"FILTER.REPAIR b x", "FILTER.REPAIR f x", "FILTER.REPAIR p x"},
+	"filter.set":       {"FILTER.SET f NEWS 5", "FILTER.SET p NEWS 100"},
 	"filter.union":     {"FILTER.UNION new p q", "FILTER.UNION q p"},
 	"flushall":         {"FLUSHALL"},
 	"flushdb":          {"FLUSHDB"},

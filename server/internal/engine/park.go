@@ -244,7 +244,7 @@ func (e *Engine) forgetNews() {
 		if stale {
 			e.waiting.happened(n)
 		}
-		if stale || !n.Awaited() && e.clock().UnixMilli()-n.LastAsked() > newsKept {
+		if stale || !n.Kept() && !n.Awaited() && e.clock().UnixMilli()-n.LastAsked() > newsKept {
 			e.state.Unfollow(n)
 		}
 	}

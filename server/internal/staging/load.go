@@ -150,6 +150,9 @@ func (a Area) loadFilter(name, header []byte, layers [][]byte) (id uint64, faile
 	}
 	h, _ := store.HashOf(layers[0]) // they are checked
 	plan.KeyID = a.state.KeyID(h)
+	if a.run.Level() < store.LevelNews { // no other node could read it
+		plan.News = 0
+	}
 	t, failed := a.Begin(name, &plan, layers[0])
 	if failed.Kind != answer.None {
 		return 0, failed

@@ -25,8 +25,9 @@ type News struct {
 	Epoch uint64
 
 	rings   []*ring
+	asked   uint64 // how many changes were asked for, 0 for a share of the filter
 	bytes   int64
-	asked   atomic.Int64 // when somebody asked last, in milliseconds since 1970
+	last    atomic.Int64 // when somebody asked last, in milliseconds since 1970
 	awaited atomic.Bool  // somebody waits for the next change
 }
 
@@ -75,7 +76,7 @@ func (s *State) News(e *catalog.Entry) *News {
 		return nil
 	}
 	for i, p := range Parts(e) {
-		if r.of.rings[i].part != p { // it came from elsewhere
+		if r.of.rings[i].part != p || p.asked().News != r.of.asked { // it came from elsewhere, or FILTER.SET has changed it
 			return nil
 		}
 	}
@@ -123,7 +124,12 @@ func NewsBytes(e *catalog.Entry) (n uint64) {
 }
 
 // newsRoom returns how many changes of a part are kept. The caller holds a lock.
-func (p *Part) newsRoom() uint64 { return max(1, p.Bytes()/newsShare/p.changeBytes()) }
+func (p *Part) newsRoom() uint64 {
+	if plan := p.asked(); plan.News > 0 {
+		return (plan.News-1)>>plan.Parts + 1
+	}
+	return max(1, p.Bytes()/newsShare/p.changeBytes())
+}
 
 // Follow begins to note what happens to the filter of an entry. The caller has set NewsBytes
 // aside.
@@ -133,7 +139,10 @@ func (s *State) Follow(e *catalog.Entry, epoch uint64) *News {
 	if n := s.News(e); n != nil {
 		return n // another one was first
 	}
-	n := &News{Epoch: epoch}
+	if old := s.ring(PartOf(e)); old != nil {
+		s.unfollow(old.of)
+	}
+	n := &News{Epoch: epoch, asked: PartOf(e).asked().News}
 	for _, p := range Parts(e) {
 		p.RLock()
 		room := p.newsRoom()
@@ -155,6 +164,11 @@ func (s *State) Follow(e *catalog.Entry, epoch uint64) *News {
 func (s *State) Unfollow(n *News) {
 	s.followed.mu.Lock()
 	defer s.followed.mu.Unlock()
+	s.unfollow(n)
+}
+
+// unfollow is Unfollow under the lock.
+func (s *State) unfollow(n *News) {
 	if r := s.ring(n.rings[0].part); r == nil || r.of != n {
 		return
 	}
@@ -175,14 +189,17 @@ func (s *State) Followed() (list []*News) {
 	return list
 }
 
+// Kept reports whether so many changes were asked for: they are kept though nobody asks.
+func (n *News) Kept() bool { return n.asked > 0 }
+
 // Bytes returns the memory that n takes.
 func (n *News) Bytes() int64 { return n.bytes }
 
 // Asked notes that somebody has asked, at a time in milliseconds since 1970.
-func (n *News) Asked(at int64) { n.asked.Store(at) }
+func (n *News) Asked(at int64) { n.last.Store(at) }
 
 // LastAsked returns when somebody asked last, in milliseconds since 1970.
-func (n *News) LastAsked() int64 { return n.asked.Load() }
+func (n *News) LastAsked() int64 { return n.last.Load() }
 
 // Await says whether somebody waits for the next change.
 func (n *News) Await(yes bool) { n.awaited.Store(yes) }

@@ -87,7 +87,7 @@ const (
 	OpCompress      Op = 78 // compress a TDIGEST
 	OpTDigestMerge  Op = 71 // replace a TDIGEST by the union of others
 
-	// In filter.go, filter_copy.go, filter_union.go, filter_cure.go, filter_gone.go, filter_sources.go.
+	// In filter.go, filter_copy.go, filter_union.go, filter_cure.go, filter_gone.go, filter_set.go, filter_sources.go.
 
 	OpFilterAdd     Op = 88  // add or insert hashes
 	OpFilterDelete  Op = 89  // delete hashes
@@ -100,6 +100,7 @@ const (
 	OpFilterScale   Op = 121 // as OpFilterGrow, with the shares of sizing.LayerShare
 	OpFilterSource  Op = 123 // bytes of a version of a source
 	OpFilterGone    Op = 122 // count hashes of items that are deleted, which the filter keeps
+	OpFilterSet     Op = 99  // change what is asked of the filter
 
 	OpFilterAddKnown   Op = 94 // as OpFilterAdd, of a node that knew of a rebuild
 	OpFilterUnionKnown Op = 95 // the same of OpFilterUnion
@@ -276,6 +277,7 @@ var operations = [256]operation{
 	OpFilterScale:   {"filter scale", ofPart, LevelShares, always, nothing, func() Body { return new(FilterGrow) }, is[*filter]},
 	OpFilterSource:  {"filter source", ofPart, LevelSources, always, nothing, func() Body { return new(FilterSource) }, is[*filter]},
 	OpFilterGone:    {"filter gone", ofPart, LevelGone, always, nothing, func() Body { return new(FilterGone) }, is[*filter]},
+	OpFilterSet:     {"filter set", ofPart, LevelNews, always, nothing, func() Body { return new(FilterSet) }, is[*filter]},
 
 	OpShadow:       {"shadow", ofNames, firstLevel, never, newContents, func() Body { return new(ShadowOpen) }, nil},
 	OpShadowSeal:   {"shadow seal", ofNames, firstLevel, never, nothing, func() Body { return new(ShadowSeal) }, nil},

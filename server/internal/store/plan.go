@@ -33,6 +33,9 @@ type Plan struct {
 	// Replicas is how many nodes of a cluster hold the filter, 0 for as many as
 	// hold any other, AllReplicas for all.
 	Replicas uint8
+	// News is how many changes are kept for who follows the filter; 0 for as many as take
+	// a quarter of its memory.
+	News uint64
 }
 
 // AllReplicas as Replicas of a plan means every node.
@@ -114,8 +117,11 @@ func AppendPlan(b []byte, p *Plan) []byte {
 		body = binary.AppendUvarint(body, v)
 	}
 	body = appendBytes(body, []byte(p.KeyID))
-	if p.Replicas != 0 { // older plans end here
+	if p.Replicas != 0 || p.News != 0 { // older plans end here
 		body = append(body, p.Replicas)
+	}
+	if p.News != 0 { // or here
+		body = binary.AppendUvarint(body, p.News)
 	}
 	return appendBytes(b, body)
 }
@@ -135,7 +141,10 @@ func parsePlan(b []byte) (p Plan, rest []byte, err error) {
 	if len(in.rest) > 0 {
 		p.Replicas = in.byte()
 	}
-	if d.bad || in.bad || len(in.rest) > 0 || p.Parts > maxParts || p.Generation < 0 {
+	if len(in.rest) > 0 {
+		p.News = in.uvarint()
+	}
+	if p.News > MaxNews || d.bad || in.bad || len(in.rest) > 0 || p.Parts > maxParts || p.Generation < 0 {
 		return p, nil, corrupt("plan of a filter")
 	}
 	return p, d.rest, nil

@@ -181,7 +181,7 @@ func (s *State) Known(id uint64, p *Part, sh *Shadow) uint64 {
 // behind. It is for the node of a cluster that sends it: what others send meanwhile finds a mark.
 func (s *State) Leaves(r *Record) error {
 	switch r.Body.(type) {
-	case *FilterClear, *FilterUnion, *FilterPiece, *FilterSource:
+	case *FilterClear, *FilterUnion, *FilterPiece, *FilterSource, *FilterSet:
 		if sh := s.ShadowOf(r.ID); sh != nil && !sh.Broken() {
 			return ErrRebuilding
 		}

@@ -80,6 +80,7 @@ var records = []store.Record{
 	{ID: 7, Index: 3, Body: &store.FilterDelete{Hashes: []uint64{1, 2}}},
 	{ID: 7, Index: 3, Body: &store.FilterSource{Source: []byte("s"), Version: 3, At: 1 << 41, Offset: 1 << 20, Of: 1 << 21, Data: []byte("piece"), Known: 9}},
 	{ID: 7, Index: 3, Body: &store.FilterGone{Hashes: []uint64{1, 2}}},
+	{ID: 7, Index: 3, Body: &store.FilterSet{News: 1 << 20}},
 	{ID: 7, Index: 3, Body: &store.FilterAdvance{Generation: 1 << 50}},
 	{ID: 7, Index: 3, Body: &store.FilterClear{Outline: []byte("outline")}},
 	{ID: 7, Index: 3, Body: &store.FilterPiece{Offset: 1 << 20, Of: 1 << 21, Data: []byte("piece")}},

@@ -176,7 +176,7 @@ func (s *State) Meets(r *Record) error {
 		if o.Shadow = 0; sh != nil {
 			o.Shadow = sh.Entry.ID
 		}
-	case *FilterClear, *FilterUnion, *FilterPiece, *FilterSource:
+	case *FilterClear, *FilterUnion, *FilterPiece, *FilterSource, *FilterSet:
 		if sh != nil {
 			return ErrRebuilding
 		}

@@ -21,7 +21,7 @@ var create = engine.Command{
 	Keys:       traits.Keys{traits.KeyAt(1, traits.KeyNew), {At: likeKey, Access: traits.KeyRO}},
 	Categories: []string{"write", "filter", "slow"}, Group: traits.GroupFilter, Since: "0.1.0",
 	Syntax: "key kind [CAPACITY n] [ERROR rate] [BITS per-key] [HEADROOM percent] [SEED n | RANDOM] [LIKE source] [KEYED id] " +
-		"[PARTS n] [SPAN time] [GENERATIONS n] [BURST n] [MEMBERS n] [NEED n] [SLA microseconds] [BUDGET bytes] [REPLICAS n | ALL] [NX] [OVER filter [filter ...]]",
+		"[PARTS n] [SPAN time] [GENERATIONS n] [BURST n] [MEMBERS n] [NEED n] [SLA microseconds] [BUDGET bytes] [REPLICAS n | ALL] [NEWS changes] [NX] [OVER filter [filter ...]]",
 	Complexity: "O(n), n being the number of parts",
 	Summary:    "Creates a filter of a kind. With NX it is no error if there is a filter of that name already. Kind layers holds no items: it asks the filters behind OVER, which come last, one after the other.",
 	Cost:       costOfCreate,
@@ -107,6 +107,9 @@ func (o *options) resolve(x *engine.Context, c *engine.Call) string {
 		return "ERR REPLICAS " + strconv.FormatUint(o.replicas, 10) + " is less than the " + strconv.FormatUint(nodes, 10) +
 			" nodes of the cluster, and how many of them hold a filter is one number for all filters (bloomery cluster copies): leave it out, or give REPLICAS ALL"
 	}
+	if o.given["news"] && o.level < store.LevelNews {
+		return textNewsLevel
+	}
 	o.hasher = hashing.Seeded(o.seed)
 	if !o.given["keyed"] {
 		return ""
@@ -135,7 +138,7 @@ func secret(x *engine.Context, c *engine.Call, option, id string) (h hashing.Has
 func (o *options) value(x *engine.Context) ([]byte, string) {
 	o.room = room{hold: x.Hold, unhold: x.Unhold}
 	defer o.room.release()
-	p := store.Plan{SLA: o.sla, Budget: o.budget, KeyID: o.keyed, Replicas: uint8(o.replicas)}
+	p := store.Plan{SLA: o.sla, Budget: o.budget, KeyID: o.keyed, Replicas: uint8(o.replicas), News: o.news}
 	outline, err := o.empty(&p, x.Milliseconds())
 	if errors.Is(err, errMemory) {
 		return nil, "OOM FILTER.CREATE needs more than " + strconv.Itoa(o.room.asked) + " bytes, 'maxmemory' leaves " + strconv.FormatUint(x.Budget().Left(), 10)
@@ -237,6 +240,9 @@ func like(x *engine.Context, c *engine.Call, o *options) ([]byte, string) {
 	}
 	if o.given["replicas"] {
 		plan.Replicas = uint8(o.replicas)
+	}
+	if o.given["news"] {
+		plan.News = o.news
 	}
 	return store.AppendCreation(nil, &plan, outline), ""
 }

@@ -210,6 +210,9 @@ func details(p *store.Part, inner []field) []field {
 	if plan.Replicas != 0 { // every node holds every filter, whatever number was asked for
 		fields = append(fields, field{"replicas", "all"})
 	}
+	if plan.News > 0 {
+		fields = append(fields, field{"news", whole(plan.News)})
+	}
 	if plan.Version > 0 {
 		fields = append(fields, field{"version", whole(plan.Version)})
 	}

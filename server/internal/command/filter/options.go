@@ -59,6 +59,7 @@ type options struct {
 	level    uint64 // of the cluster, see Contents.Level
 	spread   bool   // nodes hold different contents
 	replicas uint64 // nodes of a cluster that hold it; 0 for as many as hold any other
+	news     uint64 // changes to keep for followers; 0 for a share of the filter
 	nx       bool
 
 	given  map[string]bool // words that were there
@@ -104,6 +105,7 @@ var words = map[string]func(o *options, arg []byte) string{
 	"need":        func(o *options, arg []byte) string { return number(arg, &o.need, 1, maxMembers, "NEED") },
 	"sla":         func(o *options, arg []byte) string { return number(arg, &o.sla, 1, maxSLA, "SLA") },
 	"budget":      func(o *options, arg []byte) string { return number(arg, &o.budget, 1, maxBudget, "BUDGET") },
+	"news":        func(o *options, arg []byte) string { return number(arg, &o.news, 1, store.MaxNews, "NEWS") },
 	"replicas": func(o *options, arg []byte) string {
 		if answer.Is(arg, "all") {
 			o.replicas = store.AllReplicas
@@ -185,7 +187,7 @@ func (o *options) conflicts() string {
 	if o.given["like"] {
 		for word := range o.given {
 			switch word {
-			case "like", "nx", "sla", "budget", "replicas":
+			case "like", "nx", "sla", "budget", "replicas", "news":
 			default:
 				return "ERR LIKE takes everything from another filter: " + strings.ToUpper(word) + " does not go with it"
 			}

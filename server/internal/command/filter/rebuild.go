@@ -118,7 +118,7 @@ func runBegin(x *engine.Context, c *engine.Call) {
 		r.Name = c.Args[1]
 	} else {
 		old := store.PartOf(entry).Plan()
-		r.Of, plan.SLA, plan.Budget, plan.Replicas = entry.ID, old.SLA, old.Budget, old.Replicas
+		r.Of, plan.SLA, plan.Budget, plan.Replicas, plan.News = entry.ID, old.SLA, old.Budget, old.Replicas, old.News
 	}
 	if r.Header, text = o.draft(row, &plan, x.Milliseconds()); text != "" {
 		c.Fail(text)

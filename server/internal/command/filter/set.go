@@ -1,0 +1,61 @@
+package filter
+
+// FILTER.SET: what is asked of a filter, changed.
+
+import (
+	"github.com/bloomery/bloomery/server/internal/answer"
+	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/store"
+	"github.com/bloomery/bloomery/server/internal/traits"
+)
+
+// set is FILTER.SET key NEWS changes.
+var set = engine.Command{
+	Name: "filter.set", Arity: 4, Flags: traits.Write | traits.Outside, Keys: traits.OneKey(traits.KeyRW),
+	Categories: []string{"write", "filter", "slow"}, Group: traits.GroupFilter, Since: "0.1.0",
+	Syntax: "key NEWS changes", Complexity: "O(1)",
+	Summary: "Changes how many changes of a filter are kept for who follows it, see FILTER.NEWS: they stay though nobody asks, and take 9 bytes each. " +
+		"0 keeps as many as take a quarter of the filter, until nobody has asked for an hour.",
+	Assemble: func(_ *engine.Context, _ *engine.Call, parts []answer.Reply) answer.Reply { return parts[0] },
+	Run:      runSet,
+}
+
+const textNewsLevel = "ERR NEWS needs a later level of the cluster: run bloomery cluster upgrade first"
+
+// runSet changes part after part.
+func runSet(x *engine.Context, c *engine.Call) {
+	var n uint64
+	if !answer.Is(c.Args[2], "news") {
+		c.Fail(answer.TextSyntax + ": '" + clip(c.Args[2]) + "' is not NEWS")
+		return
+	}
+	if text := number(c.Args[3], &n, 0, store.MaxNews, "NEWS"); text != "" {
+		c.Fail(text)
+		return
+	}
+	var entry *catalog.Entry
+	x.Look(func() { entry = find(x, c, c.Args[1]) })
+	switch {
+	case entry == nil:
+		return
+	case x.Contents().Level() < store.LevelNews:
+		c.Fail(textNewsLevel)
+		return
+	}
+	for i, p := range store.Parts(entry) {
+		if !x.Contents().Mine(entry, p) {
+			continue
+		}
+		res, failed := x.Contents().ApplyPiece(p, store.Record{ID: entry.ID, Index: uint32(i), Body: &store.FilterSet{News: n}})
+		switch {
+		case failed.Kind != answer.None:
+			c.Answer(failed)
+			return
+		case res.Err != nil:
+			c.Fail(failure(res.Err))
+			return
+		}
+	}
+	c.Answer(answer.OK())
+}

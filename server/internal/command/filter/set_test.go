@@ -1,0 +1,118 @@
+package filter_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/bloomery/bloomery/server/internal/command/commandtest"
+)
+
+// kept returns what FILTER.INFO shows of changes to keep.
+func kept(t *testing.T, b *commandtest.Bench, key string) string {
+	t.Helper()
+	_, rest, ok := strings.Cut(b.Line("FILTER.INFO "+key), `"news" :`)
+	if !ok {
+		return ""
+	}
+	n, _, _ := strings.Cut(rest, " ")
+	return strings.TrimRight(n, "]")
+}
+
+// As many changes are kept as NEWS asks for, whatever the size of the filter, though nobody asks;
+// they count, and what was asked stays with the filter.
+func TestNewsKept(t *testing.T) {
+	for _, parts := range []int{1, 4} {
+		b := commandtest.New(t, 1<<30)
+		b.OK(t, fmt.Sprintf("FILTER.CREATE f bloom CAPACITY 1000 PARTS %d NEWS 2000", parts))
+		usage := func() (n int64) { _, _ = fmt.Sscanf(b.Line("MEMORY USAGE f"), ":%d", &n); return n }
+		before, used := usage(), b.State.Bytes()
+		var f follower
+		f.ask(t, b, "f")
+		if got := usage() - before; got != 2000*9 || b.State.Bytes()-used != got {
+			t.Errorf("2,000 changes take %d bytes, and the state %d more", got, b.State.Bytes()-used)
+		}
+		b.Now = b.Now.Add(48 * time.Hour)
+		b.Engine.Sweep(1)
+		for i := range 1000 {
+			b.Do("FILTER.ADD", "f", fmt.Sprint(i))
+		}
+		if f.ask(t, b, "f"); strings.Trim(f.forms, "b") != "" || f.forms == "" {
+			t.Errorf("1,000 changes, two days later: %q", f.forms)
+		}
+		f.equal(t, b, "f", "two days later")
+		for _, line := range []string{"FILTER.CLEAR f", "COPY f copied", "FILTER.CREATE like bloom LIKE f", "FILTER.CREATE less bloom LIKE f NEWS 7"} {
+			if got := b.Line(line); strings.HasPrefix(got, "-") {
+				t.Errorf("%s: %s", line, got)
+			}
+		}
+		for _, line := range []string{"FILTER.REBUILD f BEGIN CAPACITY 3000", "FILTER.REBUILD f FEED x", "FILTER.REBUILD f COMMIT"} {
+			if got := b.Line(line); strings.HasPrefix(got, "-") {
+				t.Errorf("%s: %s", line, got)
+			}
+		}
+		dump := b.Exec(commandtest.Bytes([]string{"DUMP", "f"}))[0].Text
+		b.Do("RESTORE", "restored", "0", dump)
+		b.OK(t, "FILTER.SET copied NEWS 300")
+		b = b.Restart(t, nil)
+		for key, want := range map[string]string{"f": "2000", "like": "2000", "less": "7", "restored": "2000", "copied": "300"} {
+			if got := kept(t, b, key); got != want {
+				t.Errorf("after a start FILTER.INFO %s shows %q changes to keep, want %s", key, got, want)
+			}
+		}
+	}
+}
+
+// FILTER.SET changes how many changes are kept while a filter is followed: copies stay right.
+func TestSetNews(t *testing.T) {
+	b := commandtest.New(t, 1<<30)
+	b.OK(t, "FILTER.CREATE f cuckoo CAPACITY 10000 PARTS 2")
+	usage := func() (n int64) { _, _ = fmt.Sscanf(b.Line("MEMORY USAGE f"), ":%d", &n); return n }
+	var f follower
+	f.ask(t, b, "f")
+	share := usage()
+	b.OK(t, "FILTER.SET f NEWS 10")
+	b.Line("FILTER.ADD f a b c")
+	if f.ask(t, b, "f", "SUM", f.sum()); f.forms != "ww" {
+		t.Errorf("with another number of changes to keep: %q", f.forms)
+	}
+	f.equal(t, b, "f", "with ten changes")
+	if got := usage(); got >= share {
+		t.Errorf("10 changes take %d bytes, a quarter took %d", got, share)
+	}
+	b.OK(t, "FILTER.SET f NEWS 0")
+	if f.ask(t, b, "f", "SUM", f.sum()); f.forms != "" || kept(t, b, "f") != "" {
+		t.Errorf("an equal copy gets %q, and %q are kept", f.forms, kept(t, b, "f"))
+	}
+	if got := usage(); got != share {
+		t.Errorf("a quarter takes %d bytes, and took %d", got, share)
+	}
+	used := b.State.Bytes()
+	b.Now = b.Now.Add(2 * time.Hour)
+	if b.Engine.Sweep(1); b.State.Bytes() >= used {
+		t.Error("what is kept of itself stays")
+	}
+	b.Line("BF.RESERVE bf 0.01 100")
+	b.Line("FILTER.REBUILD f BEGIN")
+	for line, want := range map[string]string{
+		"FILTER.SET f NEWS 5":                               "-ERR",
+		"FILTER.SET none NEWS 5":                            "-ERR not found",
+		"FILTER.SET bf NEWS 5":                              "-WRONGTYPE",
+		"FILTER.SET f NEWS -1":                              "-ERR NEWS must be",
+		"FILTER.SET f NEWS 268435457":                       "-ERR NEWS must be",
+		"FILTER.SET f OLD 5":                                "-ERR syntax error",
+		"FILTER.CREATE g bloom NEWS 0":                      "-ERR NEWS must be",
+		"FILTER.CREATE g bloom NEWS":                        "-ERR NEWS needs a value",
+		"FILTER.CREATE g bloom CAPACITY 100 NEWS 268435457": "-ERR NEWS must be",
+	} {
+		if got := b.Line(line); !strings.HasPrefix(got, want) {
+			t.Errorf("%s = %s, want %s", line, got, want)
+		}
+	}
+	small := commandtest.New(t, 1<<20)
+	small.OK(t, "FILTER.CREATE f bloom CAPACITY 1000 NEWS 200000")
+	if got := small.Line("FILTER.NEWS f"); !strings.HasPrefix(got, "-OOM") {
+		t.Errorf("without memory: %.100s", got)
+	}
+}

@@ -1,0 +1,29 @@
+package store
+
+// What is asked of a filter, changed.
+
+// LevelNews is the level of a cluster from which on plans have a number of changes to keep. No
+// release has that level yet.
+const LevelNews = LevelRebuilds
+
+// MaxNews is the largest number of changes that a filter may be asked to keep.
+const MaxNews = 1 << 28
+
+// FilterSet changes how many changes of a filter are kept for who follows it: see Plan.
+type FilterSet struct{ News uint64 }
+
+func (*FilterSet) op() Op                            { return OpFilterSet }
+func (o *FilterSet) fields(c coder, r *Record) coder { return c.target(r).uvarint(&o.News) }
+
+// change gives the filter a plan of its own: plans are shared.
+func (o *FilterSet) change(_ *State, p *Part, _ *Record, res *Result) int64 {
+	c := p.contents.(*filter)
+	own := *c.plan.Load()
+	if own.News == o.News || o.News > MaxNews {
+		return 0
+	}
+	own.News = o.News
+	c.plan.Store(&own)
+	res.Changed = true
+	return 0
+}
