@@ -10,6 +10,7 @@ import (
 
 	"github.com/bloomery/bloomery/server/internal/acl"
 	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/effort"
 	"github.com/bloomery/bloomery/server/internal/session"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
@@ -60,7 +61,7 @@ type extent struct {
 	names  []string
 	made   []store.Body // what commands make of it
 	staged []uint64
-	adding store.Adding
+	adding effort.Adding
 
 	items, wholes, looks uint64
 	visits, frees, makes uint64 // how often arrays are visited, let go, made
@@ -367,7 +368,7 @@ func (x *Sum) total(most uint64) uint64 {
 		const few = 128
 		cursor = x.from.State.Names.Scan(cursor, few, x.from.Now(), func(v catalog.View) {
 			if v.Entry.Kind != catalog.String {
-				sum = plus(sum, x.everywhere(store.SizeOf(v.Entry, store.Adding{})))
+				sum = plus(sum, x.everywhere(store.SizeOf(v.Entry, effort.Adding{})))
 			}
 		})
 	}
@@ -375,7 +376,7 @@ func (x *Sum) total(most uint64) uint64 {
 }
 
 // everywhere returns what commands on all names cost for one of them.
-func (x *Sum) everywhere(size store.Size) uint64 {
+func (x *Sum) everywhere(size effort.Size) uint64 {
 	return plus(size.Parts*partBytes+x.askedBytes, plus(times(x.asked, size.Item), times(x.looks, size.Look+lookBytes)))
 }
 
@@ -410,7 +411,7 @@ func (x *Sum) of(e *extent, most uint64) uint64 {
 // size returns the largest size that an extent has when something was added to it, the
 // largest of what commands make of it, and the names of filters that it is layers over. It
 // shows every name with its entry, which may be nil.
-func (x *Sum) size(e *extent, a store.Adding, show func(string, *catalog.Entry)) (size, made store.Size, below []string) {
+func (x *Sum) size(e *extent, a effort.Adding, show func(string, *catalog.Entry)) (size, made effort.Size, below []string) {
 	a.Filters = x.from.Settings.MaxExpansions()
 	for _, name := range e.names {
 		entry := x.from.State.Names.Lookup([]byte(name), x.from.Now())
@@ -432,7 +433,7 @@ func (x *Sum) size(e *extent, a store.Adding, show func(string, *catalog.Entry))
 // layers returns what an item touches in the filters of these names.
 func (x *Sum) layers(names []string) (item uint64) {
 	for _, name := range names {
-		size, _, _ := x.size(x.known(name), store.Adding{}, func(string, *catalog.Entry) {})
+		size, _, _ := x.size(x.known(name), effort.Adding{}, func(string, *catalog.Entry) {})
 		item = plus(item, size.Item)
 	}
 	return item
@@ -462,7 +463,7 @@ func (x *Sum) toForget(entry *catalog.Entry) uint64 {
 
 // both returns the size of an entry. What is added to a filter that is being rebuilt is
 // added to its shadow as well.
-func (x *Sum) both(entry *catalog.Entry, a store.Adding) store.Size {
+func (x *Sum) both(entry *catalog.Entry, a effort.Adding) effort.Size {
 	size := store.SizeOf(entry, a)
 	if sh := x.from.State.ShadowOf(entry.ID); sh != nil && a.Items+a.Deletes > 0 {
 		second := store.SizeOf(sh.Entry, a)

@@ -9,6 +9,7 @@ import (
 	"github.com/bloomery/bloomery/internal/memory"
 	"github.com/bloomery/bloomery/internal/redisbloom"
 	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/effort"
 )
 
 // bloom is a BF as contents. It is one pointer: an interface holds it without
@@ -57,9 +58,8 @@ func (o *MakeBloom) contents(s *State, _ lying) ([]Contents, error) {
 	return one(bloom{b}, err)
 }
 
-func (o *MakeBloom) size(_ uint64, a Adding) (s Size) {
-	s.layers(o.Params.Layers(a.Items), a)
-	return s
+func (o *MakeBloom) size(_ uint64, a effort.Adding) effort.Size {
+	return effort.NewBloom(o.Params.Layers(a.Items), a)
 }
 
 // BloomAdd adds digests to a BF.
@@ -165,10 +165,9 @@ func newBloomDump(header []byte, m *memory.Arena) (Contents, error) {
 	return bloom{b}, err
 }
 
-func bloomDumpSize(header []byte, _ uint64, a Adding) (s Size) {
+func bloomDumpSize(header []byte, _ uint64, a effort.Adding) effort.Size {
 	h, _ := redisbloom.ParseBloomHeader(header)
-	s.layers(h.Layers(a.Items), a)
-	return s
+	return effort.NewBloom(h.Layers(a.Items), a)
 }
 
 // bloomLoader is a Loader of a BF.

@@ -9,6 +9,7 @@ import (
 	"github.com/bloomery/bloomery/internal/memory"
 	"github.com/bloomery/bloomery/internal/redisbloom"
 	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/effort"
 )
 
 // cuckoo is a CF as contents. It is one pointer: an interface holds it without
@@ -68,7 +69,9 @@ func (o *MakeCuckoo) newName() []byte                        { return o.Name }
 func (o *MakeCuckoo) apply(s *State, r *Record, res *Result) { s.create(o, o.Name, r, res) }
 func (*MakeCuckoo) kind() catalog.Kind                       { return catalog.Cuckoo }
 func (o *MakeCuckoo) bytes() (uint64, error)                 { return o.Params.Bytes() }
-func (o *MakeCuckoo) size(_ uint64, a Adding) Size           { return cuckooSize(o.Params.Shape(), a) }
+func (o *MakeCuckoo) size(_ uint64, a effort.Adding) effort.Size {
+	return effort.Cuckoo(o.Params.Shape(), a)
+}
 
 func (o *MakeCuckoo) fields(c coder, r *Record) coder {
 	p := &o.Params
@@ -359,9 +362,9 @@ func newCuckooDump(header []byte, m *memory.Arena) (Contents, error) {
 	return cuckoo{c}, err
 }
 
-func cuckooDumpSize(header []byte, _ uint64, a Adding) Size {
+func cuckooDumpSize(header []byte, _ uint64, a effort.Adding) effort.Size {
 	h, _ := redisbloom.ParseCuckooHeader(header)
-	return cuckooSize(h.Shape(), a)
+	return effort.Cuckoo(h.Shape(), a)
 }
 
 // cuckooLoader is a Loader of a CF.

@@ -13,6 +13,7 @@ import (
 	"github.com/bloomery/bloomery/hashing"
 	"github.com/bloomery/bloomery/quotient"
 	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/effort"
 )
 
 // draft is the contents of a part of a shadow: a filter, or the hashes from which one
@@ -303,8 +304,8 @@ const (
 )
 
 // kind and the others implement maker: ShadowOpen makes the parts of a shadow.
-func (*ShadowOpen) kind() catalog.Kind       { return catalog.Filter }
-func (*ShadowOpen) size(uint64, Adding) Size { return Size{} }
+func (*ShadowOpen) kind() catalog.Kind                     { return catalog.Filter }
+func (*ShadowOpen) size(uint64, effort.Adding) effort.Size { return effort.Size{} }
 
 func (o *ShadowOpen) bytes() (uint64, error) {
 	if len(o.Header) > maxText {

@@ -17,6 +17,7 @@ import (
 	"github.com/bloomery/bloomery/internal/redisbloom"
 	"github.com/bloomery/bloomery/quotient"
 	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/effort"
 )
 
 // filter is a filter of package codec, of any kind, as contents. Whatever can be
@@ -346,9 +347,9 @@ func (c *filter) steps() (n uint64) {
 	if c.f == nil {
 		return 0
 	}
-	_, change := reachOf(c.f, 0)
-	eachMember(c.f, func(bloomery.Hashed) { n++ })
-	return n + change/movedBlock
+	_, change := effort.Reach(c.f, 0)
+	effort.EachMember(c.f, func(bloomery.Hashed) { n++ })
+	return n + change/effort.MovedBlock
 }
 
 // growingBytes is Bytes of a filter that grows on the Go heap, 0 of any other.

@@ -11,6 +11,7 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/internal/memory"
 	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/effort"
 )
 
 const (
@@ -101,7 +102,9 @@ func (c layered) Bytes() uint64 {
 	return n
 }
 
-func (c layered) size(Adding) Size { return Size{Bytes: c.Bytes(), Look: c.Bytes(), Arrays: 1} }
+func (c layered) size(effort.Adding) effort.Size {
+	return effort.Size{Bytes: c.Bytes(), Look: c.Bytes(), Arrays: 1}
+}
 
 // Details shows what became of the questions.
 func (c layered) Details() []Detail {
@@ -163,7 +166,9 @@ func newLayered(header []byte, _ *memory.Arena) (Contents, error) {
 	return layered{&Layered{names: names, stopped: make([]atomic.Uint64, len(names))}}, nil
 }
 
-func newLayeredSize(_ []byte, bytes uint64, _ Adding) Size { return Size{Bytes: bytes, Arrays: 1} }
+func newLayeredSize(_ []byte, bytes uint64, _ effort.Adding) effort.Size {
+	return effort.Size{Bytes: bytes, Arrays: 1}
+}
 
 // layeredLoader is a Loader of layers, which a copy has as one piece.
 type layeredLoader struct{ contents Contents }

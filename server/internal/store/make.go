@@ -8,6 +8,7 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/internal/memory"
 	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/effort"
 	"github.com/bloomery/bloomery/server/internal/order"
 	"github.com/bloomery/bloomery/server/internal/placement"
 )
@@ -46,7 +47,7 @@ type maker interface {
 	// contents makes them, one for each part that is held here.
 	contents(s *State, l lying) ([]Contents, error)
 	// size returns the size of contents of so many bytes when something was added.
-	size(bytes uint64, a Adding) Size
+	size(bytes uint64, a effort.Adding) effort.Size
 }
 
 // source is how contents are made from a header.
@@ -56,7 +57,7 @@ type source struct {
 	make  func(header []byte, m *memory.Arena) (Contents, error)
 	// many takes the place of make for filters that may have several parts.
 	many func(s *State, header []byte, l lying) ([]Contents, error)
-	size func(header []byte, bytes uint64, a Adding) Size
+	size func(header []byte, bytes uint64, a effort.Adding) effort.Size
 }
 
 // sources is the table of what headers are of.
@@ -115,7 +116,7 @@ func one(c Contents, err error) ([]Contents, error) {
 	return []Contents{c}, nil
 }
 
-func (o *Make) size(bytes uint64, a Adding) (s Size) {
+func (o *Make) size(bytes uint64, a effort.Adding) (s effort.Size) {
 	if size := sources[o.As].size; size != nil {
 		s = size(o.Header, bytes, a)
 	}
@@ -204,7 +205,7 @@ func Deep(b Body) bool {
 	if m == nil || m.As != OpBloomDump && m.As != OpCuckooDump && m.As != OpTopK {
 		return false
 	}
-	return NewSize(m, Adding{}).Item > deepItem
+	return NewSize(m, effort.Adding{}).Item > deepItem
 }
 
 // Creates reports whether a record makes a filter or a sketch under a name.
@@ -215,7 +216,7 @@ func (r *Record) Creates() bool {
 
 // NewSize returns the size of what a record makes, when something was added to it. It is
 // zero if the record makes nothing.
-func NewSize(b Body, a Adding) (s Size) {
+func NewSize(b Body, a effort.Adding) (s effort.Size) {
 	bytes, err := NewBytes(b)
 	if err != nil {
 		return s

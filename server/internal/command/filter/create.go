@@ -9,6 +9,7 @@ import (
 	"github.com/bloomery/bloomery/hashing"
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/effort"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/store"
 	"github.com/bloomery/bloomery/server/internal/traits"
@@ -223,7 +224,7 @@ func like(x *engine.Context, c *engine.Call, o *options) ([]byte, string) {
 	if row := p.Row(); row.Name != o.kind {
 		return nil, "ERR LIKE: the other filter is of kind " + row.Name + ", not " + o.kind
 	}
-	if n := store.SizeOf(entry, store.Adding{}).Arrays; o.kind == "quorum" && n > store.MaxMade {
+	if n := store.SizeOf(entry, effort.Adding{}).Arrays; o.kind == "quorum" && n > store.MaxMade {
 		return nil, "ERR LIKE: the parts of the other filter have " + strconv.FormatUint(n, 10) + " members, and there may be " + strconv.Itoa(store.MaxMade) + " at most"
 	}
 	outline, err := blankOf(p)

@@ -1,0 +1,123 @@
+package effort
+
+// Filters and sketches of RedisBloom.
+
+import (
+	"iter"
+
+	"github.com/bloomery/bloomery/internal/redisbloom"
+)
+
+// layers adds the layers that a BF will have.
+func (s *Size) layers(layers iter.Seq[redisbloom.Layer], a Adding) {
+	for l := range layers {
+		s.array(l.Bytes, uint64(l.Hashes))
+		if s.Grown = add(s.Grown, l.Bytes+arrayBytes); a.Enough(s) {
+			return
+		}
+	}
+}
+
+// Bloom is the size of a BF.
+func Bloom(b *redisbloom.Bloom, a Adding) (s Size) {
+	for i := range b.Layers() {
+		l := b.Layer(i)
+		s.array(l.Bytes, uint64(l.Hashes))
+	}
+	s.layers(b.Grown(a.Items), a)
+	return s
+}
+
+// NewBloom is the size of a BF that will have these layers.
+func NewBloom(layers iter.Seq[redisbloom.Layer], a Adding) (s Size) {
+	s.layers(layers, a)
+	return s
+}
+
+// Cuckoo is the size of a CF. It takes into account that equal items, or such as are
+// chosen for it, fill their buckets and make the filter grow each time, that items are
+// moved when it is nearly full, and that deletes compact it.
+func Cuckoo(c redisbloom.CuckooShape, a Adding) (s Size) {
+	bucket := uint64(c.BucketSize)
+	if c.Filters == 0 || bucket == 0 {
+		return s
+	}
+	grown := uint64(0)
+	if c.Expansion > 0 && a.Items > 0 {
+		grown = min(uint64(a.Items)/(2*bucket)+1, max(a.Filters, c.Filters)-c.Filters)
+	}
+	newest := c.Newest
+	lines := 2 * (bucket/64 + 1)
+	s = Size{Bytes: c.Slots, Arrays: c.Filters, Item: lines * lineIn(c.Slots) * min(c.Filters, 64)}
+	s.Item = add(s.Item, lines*near*(c.Filters-min(c.Filters, 64)))
+	s.Look = min(c.Slots, c.Filters*lookBytes) + c.Filters*arrayBytes/16
+	for range grown {
+		newest = min(newest*uint64(max(c.Expansion, 1)), mostSize)
+		s.Bytes, s.Arrays = add(s.Bytes, newest), s.Arrays+1
+		s.Item += lines * near
+		s.Look += min(newest, lookBytes) + arrayBytes/16
+		s.Grown = add(s.Grown, arrayBytes+min(newest, pageBytes)/4)
+	}
+	moves, full := 2*uint64(c.MaxIterations), c.Items+uint64(a.Items) > c.Newest*4/5
+	switch {
+	case a.Items == 0:
+	case full || c.MaxIterations > usualIterations: // a dump may say that it has few items
+		s.Item = add(s.Item, moves*lineIn(c.Newest))
+	case c.Expansion == 0:
+		s.Item = add(s.Item, moves*near)
+	default:
+		s.Item += 4 * lineIn(c.Newest)
+		s.Grown = add(s.Grown, grown*moves*near)
+	}
+	if a.Deletes > 0 && s.Arrays > 1 {
+		s.Grown = add(s.Grown, compactions(a)*min(maxCompact, c.Newest/16+min(c.Items+uint64(a.Items), c.Newest)*s.Arrays)*stepBytes)
+	}
+	return s
+}
+
+// usualIterations is how many moves RedisBloom makes unless it is told another number.
+const usualIterations = 20
+
+const (
+	// maxCompact is how many steps of a compaction a delete does itself, stepBytes what
+	// each of them counts for.
+	maxCompact = 16 << 10
+	stepBytes  = 16
+)
+
+// compactions is how often deletes compact a filter: whenever a tenth of its items is
+// gone, and when hardly any is left, after a few.
+func compactions(a Adding) uint64 {
+	const tenths = 200 // until the largest filter is empty
+	return min(uint64(a.Deletes), tenths+uint64(a.Deletes+a.Items)/8)
+}
+
+// CountMin is the size of a CMS.
+func CountMin(bytes, depth uint64) Size {
+	const hash = 24
+	return Size{Bytes: bytes, Item: depth * (lineIn(bytes) + hash), Look: arrayBytes / 16, Arrays: 1, Rows: depth}
+}
+
+// TopK is the size of a TOPK. It takes into account that an item is looked for in all slots, and that they
+// are sorted to be listed.
+func TopK(bytes, k, depth uint64) Size {
+	const slot, hash, sorted = 8, 24, 768
+	return Size{
+		Bytes: bytes, Item: add(depth*(lineIn(bytes)+hash), k*slot), Look: add(k*sorted, lookBytes), Arrays: 1, Rows: depth,
+	}
+}
+
+// sortedDigest is how much more sorting the values of a digest takes than passing over
+// them.
+const sortedDigest = 8
+
+// TDigest is the size of a TDIGEST: that of an item that is added; the answer to a question passes over all
+// centroids.
+func TDigest(bytes uint64, a Adding) Size {
+	const value = 256
+	s := Size{Bytes: bytes, Item: value, Look: arrayBytes / 16, Arrays: 1}
+	if a.Items > 0 {
+		s.Grown = add(sortedDigest*bytes, 0)
+	}
+	return s
+}
