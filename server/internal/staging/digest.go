@@ -46,7 +46,7 @@ func (a Area) copyDigest(entry *catalog.Entry) (ready store.ReadyDigest, size in
 	if !a.run.Hold(size) {
 		return ready, 0, answer.Fail(answer.TextOOM)
 	}
-	ready, err := a.state.CompressedDigest(p)
+	ready, err := a.compressed(p)
 	if err == nil {
 		return ready, size, answer.Reply{}
 	}

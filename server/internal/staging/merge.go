@@ -58,8 +58,8 @@ func (a Area) merge(r *store.Record, noMemory string, relaxed bool) (again bool,
 	if err != nil {
 		return errors.Is(err, store.ErrCondition), failed, err
 	}
-	defer sum.Release()
-	entry, failed := a.empty(a.state.Place(sum.Stage(), r.NewName()))
+	defer sum.release()
+	entry, failed := a.empty(a.state.Place(sum.stage, r.NewName()))
 	if failed.Kind != answer.None {
 		if noMemory != "" && failed.Text == answer.TextOOM {
 			failed = answer.Fail(noMemory)
@@ -81,15 +81,18 @@ func (a Area) merge(r *store.Record, noMemory string, relaxed bool) (again bool,
 }
 
 // summed computes a merge as far as it has to be before its pieces are made.
-func (a Area) summed(r *store.Record, m *store.Merging) (*store.Sum, error) {
-	if o, ok := r.Body.(*store.TDigestMerge); ok {
-		return a.state.TDigests(m, o, a.run.Stopped)
+func (a Area) summed(r *store.Record, m *store.Merging) (*sum, error) {
+	switch o := r.Body.(type) {
+	case *store.TDigestMerge:
+		return a.tdigests(m, o)
+	case *store.CountMinMerge:
+		return countMins(m, o.Weights, mergePiece)
 	}
-	return m.CountMins(mergePiece)
+	return nil, store.ErrType
 }
 
 // fill puts the pieces of a sum into a sketch without a name.
-func (a Area) fill(entry *catalog.Entry, m *store.Merging, sum *store.Sum) (again bool, failed answer.Reply, err error) {
+func (a Area) fill(entry *catalog.Entry, m *store.Merging, sum *sum) (again bool, failed answer.Reply, err error) {
 	p := store.PartOf(entry)
 	for {
 		switch {
@@ -98,7 +101,7 @@ func (a Area) fill(entry *catalog.Entry, m *store.Merging, sum *store.Sum) (agai
 		case a.run.Stopped():
 			return false, answer.Fail(answer.TextStopped), nil
 		}
-		body, err := sum.Next()
+		body, err := sum.next()
 		if err != nil || body == nil {
 			return false, failed, err
 		}

@@ -195,7 +195,7 @@ func (o *TDigestMerge) apply(s *State, r *Record, res *Result) {
 		p.version++
 		res.also(r, target.ID, &TDigestBegin{header})
 	}
-	for _, nodes := range nodesOf(digest) {
+	for _, nodes := range NodesOf(digest) {
 		res.also(r, target.ID, nodes)
 	}
 }
@@ -222,7 +222,7 @@ func (o *TDigestMerge) compression(target *catalog.Entry, all []merged) int64 {
 // union returns a digest with the nodes of all sources, which are compressed. A
 // source may be there twice.
 func (s *State) union(sources []merged, compression int64) (*redisbloom.TDigest, error) {
-	digest, err := redisbloom.NewTDigest(redisbloom.TDigestParams{Compression: compression, Memory: s.memory})
+	digest, err := s.NewDigest(redisbloom.TDigestParams{Compression: compression})
 	if err != nil {
 		return nil, err
 	}
@@ -235,8 +235,8 @@ func (s *State) union(sources []merged, compression int64) (*redisbloom.TDigest,
 	return digest, nil
 }
 
-// nodesOf returns records that add the nodes of a digest.
-func nodesOf(digest *redisbloom.TDigest) (list []*TDigestChunk) {
+// NodesOf returns records that add the nodes of a digest.
+func NodesOf(digest *redisbloom.TDigest) (list []*TDigestChunk) {
 	const most = maxPiece / 16 * 16 // whole nodes
 	mergedNodes, waiting := digest.Nodes()
 	for nodes := range slices.Chunk(mergedNodes, most) {

@@ -1,12 +1,10 @@
 package store
 
-// Merges that are computed outside of all locks.
+// Merges that others compute outside of all locks.
 
 import (
 	"slices"
 
-	"github.com/bloomery/bloomery"
-	"github.com/bloomery/bloomery/internal/redisbloom"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 )
 
@@ -18,7 +16,6 @@ type Merging struct {
 	sources []merged
 	seen    []uint64 // versions of the sources
 	version uint64   // that of the target
-	weights []int64  // of a CMS
 	within  bool     // the target is one of the sources
 	// Relaxed lets sources change: what is added to one meanwhile is in the sum or not.
 	// Of the target that holds, too, if it is not one of them: it is replaced.
@@ -30,8 +27,8 @@ type Merging struct {
 func (s *State) BeginMerge(r *Record) (*Merging, error) {
 	name, sources := r.Body.(Merge).Parts()
 	m, kind := &Merging{target: s.Names.Lookup(name, r.At)}, catalog.TDigest
-	if o, ok := r.Body.(*CountMinMerge); ok {
-		kind, m.weights = catalog.CountMin, o.Weights
+	if _, ok := r.Body.(*CountMinMerge); ok {
+		kind = catalog.CountMin
 	}
 	switch {
 	case m.target == nil && kind == catalog.CountMin:
@@ -54,6 +51,17 @@ func (s *State) BeginMerge(r *Record) (*Merging, error) {
 		m.within = m.within || e == m.target
 	}
 	return m, nil
+}
+
+// Parts returns the sources, and the destination, nil if there is none yet.
+func (m *Merging) Parts() (sources []*Part, target *Part) {
+	for _, s := range m.sources {
+		sources = append(sources, s.part)
+	}
+	if m.target != nil {
+		target = PartOf(m.target)
+	}
+	return sources, target
 }
 
 // Changed reports whether the merge has to begin again. It needs no lock.
@@ -114,97 +122,4 @@ func (s *State) MergeBytes(r *Record) (sum uint64) {
 		p.RUnlock()
 	}
 	return sum
-}
-
-// Sum is what a merge makes: the record that makes the sketch, and those that fill it.
-type Sum struct {
-	kind   catalog.Kind
-	header []byte
-	next   func() (Body, error)
-	digest *redisbloom.TDigest
-}
-
-// Stage returns what makes the sketch without a name.
-func (s *Sum) Stage() *Stage { return StageDump(s.kind, s.header) }
-
-// Next returns the next record of a part, nil if there are no more. It is valid until the
-// next call.
-func (s *Sum) Next() (Body, error) { return s.next() }
-
-// Release gives the memory of the sum back.
-func (s *Sum) Release() {
-	if s.digest != nil {
-		s.digest.Release()
-	}
-}
-
-// CountMins returns the sum of sketches, whose pieces have at most so many bytes.
-func (m *Merging) CountMins(most int) (*Sum, error) {
-	totals := make([]uint64, len(m.sources))
-	var header []byte
-	var width, depth uint64
-	for i, s := range append(slices.Clone(m.sources), merged{m.target, PartOf(m.target)}) {
-		s.part.RLock()
-		c, err := s.part.CountMin(), error(nil)
-		switch {
-		case s.part.Gone():
-			err = ErrMissing
-		case i == 0:
-			header, width, depth = c.AppendHeader(nil), c.Width(), c.Depth()
-		case c.Width() != width || c.Depth() != depth:
-			err = bloomery.ErrIncompatible
-		}
-		if err == nil && i < len(totals) {
-			totals[i] = c.Total()
-		}
-		s.part.RUnlock()
-		if err != nil {
-			return nil, err
-		}
-	}
-	total, err := redisbloom.SumTotals(totals, m.weights)
-	if err != nil {
-		return nil, err
-	}
-	return &Sum{kind: catalog.CountMin, header: redisbloom.CountMinHeader(header, total), next: m.cells(most)}, nil
-}
-
-// cells returns what makes the records of the counters.
-func (m *Merging) cells(most int) func() (Body, error) {
-	var sum redisbloom.CellSum
-	at, buf := 0, make([]byte, most)
-	return func() (Body, error) {
-		for i, s := range m.sources {
-			n, ok := copyCells(s.part, buf[:most], at)
-			if !ok {
-				return nil, ErrMissing
-			}
-			if i == 0 {
-				sum.Begin(n)
-			}
-			buf = buf[:n] // all sketches have the same size
-			sum.Add(buf, m.weights[i])
-		}
-		if !sum.Fits() {
-			return nil, redisbloom.ErrOverflow
-		}
-		if len(buf) == 0 {
-			return nil, nil //nolint:nilnil // there are no more
-		}
-		at += len(buf)
-		sum.Put(buf)
-		return &CountMinChunk{Position: int64(at) + 1, Cells: buf}, nil
-	}
-}
-
-// copyCells copies counters from a byte on, and returns how many bytes. It reports false
-// if the sketch is gone.
-func copyCells(p *Part, dst []byte, at int) (int, bool) {
-	p.RLock()
-	defer p.RUnlock()
-	if p.Gone() {
-		return 0, false
-	}
-	cells := p.CountMin().Dump().Cells
-	return copy(dst, cells[min(at, len(cells)):]), true
 }

@@ -175,6 +175,41 @@ func (o *TDigestCompress) change(_ *State, p *Part, _ *Record, res *Result) (gro
 	return int64(t.Bytes()) - int64(before)
 }
 
+// largeDigest is from how many nodes on a digest is compressed outside of locks.
+const largeDigest = 1 << 14
+
+// ReadyDigest is a digest as TDigestCompress leaves it, if the part has the version that it
+// was copied from. The record then takes it instead of compressing.
+type ReadyDigest struct {
+	Version uint64
+	Digest  *redisbloom.TDigest
+}
+
+// LargeDigest reports whether the digest of a part, which needs so many more nodes, takes
+// long to compress, and whether that is to be done now: it is not compressed, or full.
+func (p *Part) LargeDigest(more int) (large, due bool) {
+	if p.Run() == maxRun {
+		return false, false
+	}
+	p.RLock()
+	defer p.RUnlock()
+	t := p.TDigest()
+	if p.Gone() || t == nil {
+		return false, false
+	}
+	s := t.Stats()
+	if more > 0 { // one that is full when it is compressed is halved, which takes little
+		return true, s.UnmergedNodes > 0 && s.MergedNodes+s.UnmergedNodes+more >= s.Capacity
+	}
+	return true, !t.Compressed()
+}
+
+// NewDigest returns an empty digest in the memory of s.
+func (s *State) NewDigest(p redisbloom.TDigestParams) (*redisbloom.TDigest, error) {
+	p.Memory = s.memory
+	return redisbloom.NewTDigest(p)
+}
+
 func tdigestBytes(header []byte) (uint64, error) {
 	p, err := redisbloom.ParseTDigestHeader(header)
 	if err != nil {
