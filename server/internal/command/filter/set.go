@@ -37,10 +37,10 @@ func runSet(x *engine.Context, c *engine.Call) {
 	}
 	var entry *catalog.Entry
 	x.Look(func() { entry = find(x, c, c.Args[1]) })
-	switch {
-	case entry == nil:
+	if entry == nil || !usable(c, entry) {
 		return
-	case x.Contents().Level() < store.LevelNews:
+	}
+	if x.Contents().Level() < store.LevelNews {
 		c.Fail(textNewsLevel)
 		return
 	}
