@@ -1,0 +1,276 @@
+package engine_test
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/bloomery/bloomery/server/internal/command"
+	"github.com/bloomery/bloomery/server/internal/door/cluster/memlog"
+	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/peers"
+	"github.com/bloomery/bloomery/server/internal/placement"
+	"github.com/bloomery/bloomery/server/internal/traits"
+)
+
+// words of a call with many items.
+func withItems(head string, from, to int) []string {
+	list := strings.Fields(head)
+	for i := from; i < to; i++ {
+		list = append(list, fmt.Sprint("item", i))
+	}
+	return list
+}
+
+// TestManyParts adds to filters of many parts, no node of which holds all, and asks for them, at
+// every node: the answers stand in the order of the items.
+func TestManyParts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		v := newSpread(t, memlog.Faults{Delay: 5 * time.Millisecond})
+		for i, b := range v.nodes {
+			bloom, counting := fmt.Sprint("bloom", i), fmt.Sprint("counting", i)
+			b.lines("FILTER.CREATE "+bloom+" bloom CAPACITY 100000 ERROR 0.000001 PARTS 16", "FILTER.CREATE "+counting+" counting CAPACITY 100000 ERROR 0.000001 PARTS 16")
+			if got := b.do(withItems("FILTER.ADD "+bloom, 0, 1500)...); strings.Count(got, "true") != 1500 {
+				t.Fatalf("FILTER.ADD = %.300s", got)
+			}
+			for _, other := range v.nodes {
+				time.Sleep(time.Second)
+				found := other.exec(args(withItems("FILTER.HAS "+bloom, 1000, 2000)))[0]
+				for j, yes := range found.Bools {
+					if yes != (j < 500) {
+						t.Fatalf("item %d of FILTER.HAS = %v", j, yes)
+					}
+				}
+				if len(found.Bools) != 1000 {
+					t.Fatalf("FILTER.HAS = %.300s", show(found))
+				}
+			}
+			got := b.lines("FILTER.ADD "+counting+" a b c", "FILTER.ADD "+counting+" a b c", "FILTER.COUNT "+counting+" c d a", "FILTER.DEL "+counting+" a d", "FILTER.COUNT "+counting+" a",
+				"FILTER.HAS "+counting+" a", "FILTER.HAS "+counting+" d", "FILTER.FALSE "+counting+" a d b e", "FILTER.REPAIR "+counting+" a d b e", "FILTER.HAS "+counting+" d e f",
+				"FILTER.HASHASH "+counting+" 1 2 3 4", "FILTER.ADDHASH "+counting+" 1 2 3 4", "FILTER.HASHASH "+counting+" 4 3 2 1 5")
+			want := []string{"[true true true]", "[false false false]", "[:2 :0 :2]", "[true false]", "[:1]", "[true]", "[false]", "[true false true false]", "[false true false true]", "[true true false]",
+				"[false false false false]", "[true true true true]", "[true true true true false]"}
+			for j := range want {
+				if got[j] != want[j] {
+					t.Errorf("node %d, reply %d = %s, want %s", i+1, j, got[j], want[j])
+				}
+			}
+		}
+	})
+}
+
+func args(words []string) [][]byte {
+	list := make([][]byte, len(words))
+	for i, w := range words {
+		list[i] = []byte(w)
+	}
+	return list
+}
+
+// TestManyPartsHolderDies asks for many parts while a node does not answer: each part has other
+// holders. If none of a part answers, the call is an error.
+func TestManyPartsHolderDies(t *testing.T) {
+	layouts := []func(shard, node int) bool{
+		func(shard, node int) bool { return shard%4 != node },
+		func(shard, node int) bool { return node == shard%4 || node == (shard+1)%4 }, // parts of a node have different other holders
+	}
+	for _, layout := range layouts {
+		synctest.Test(t, func(t *testing.T) { manyPartsHolderDies(t, layout) })
+	}
+}
+
+func manyPartsHolderDies(t *testing.T, layout func(shard, node int) bool) {
+	v := newSpread(t, memlog.Faults{})
+	v.place(t, layout)
+	b := v.nodes[0]
+	b.line("FILTER.CREATE f bloom CAPACITY 100000 ERROR 0.000001 PARTS 64")
+	b.do(withItems("FILTER.ADD f", 0, 500)...)
+	for _, dead := range []uint32{2, 3, 4} {
+		for _, f := range []memlog.Fault{{Unsent: peers.ErrUnsent}, {Lost: peers.ErrUnknown}, {Delay: time.Minute}} {
+			v.peers.SetFault(func(node uint32) memlog.Fault {
+				if node == dead {
+					return f
+				}
+				return memlog.Fault{}
+			})
+			if got := b.do(withItems("FILTER.HAS f", 0, 500)...); strings.Count(got, "true") != 500 {
+				t.Errorf("node %d has %+v: %.200s", dead, f, got)
+			}
+			add := b.do(withItems("FILTER.ADD f", 0, 500)...)
+			none, unknown := strings.Count(add, "false"), strings.Count(add, "-UNKNOWN")
+			if none != 500 && (f.Unsent != nil || unknown == 0 || unknown+strings.Count(add, ":0") != 500) {
+				t.Errorf("node %d has %+v: %.200s", dead, f, add)
+			}
+		}
+	}
+	v.peers.SetFault(func(uint32) memlog.Fault { return memlog.Fault{Unsent: peers.ErrUnsent} })
+	if got := b.do(withItems("FILTER.HAS f", 0, 500)...); !strings.HasPrefix(got, "-CLUSTERDOWN ") {
+		t.Errorf("nobody answers: %.200s", got)
+	}
+}
+
+// TestSlotsAreHolders asks that CLUSTER SLOTS lists, for every key, nodes that hold it, and that
+// SHARDS and NODES agree.
+func TestSlotsAreHolders(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		v := newSpread(t, memlog.Faults{})
+		at, next := map[int][]string{}, int64(0)
+		for _, row := range v.nodes[0].exec(args([]string{"CLUSTER", "SLOTS"}))[0].Elems {
+			if row.Elems[0].N != next {
+				t.Fatalf("a range begins at %d, want %d", row.Elems[0].N, next)
+			}
+			next = row.Elems[1].N + 1
+			for slot := row.Elems[0].N; slot < next; slot++ {
+				for _, n := range row.Elems[2:] {
+					at[int(slot)] = append(at[int(slot)], n.Elems[0].Text)
+				}
+			}
+		}
+		if next != placement.Slots {
+			t.Errorf("%d slots", next)
+		}
+		masters := map[string]int{}
+		for slot, hosts := range at {
+			shard := slot * placement.Shards / placement.Slots
+			if len(hosts) != 3 || strings.Contains(fmt.Sprint(hosts), fmt.Sprintf("host%d", shard%4+1)) {
+				t.Fatalf("slot %d is at %v", slot, hosts)
+			}
+			masters[hosts[0]]++
+		}
+		for _, row := range v.nodes[0].exec(args([]string{"CLUSTER", "SHARDS"}))[0].Elems {
+			host := row.Elems[3].Elems[0].Elems[5].Text
+			for i, list := 0, row.Elems[1].Elems; i < len(list); i += 2 {
+				if got := at[int(list[i].N)][0]; got != host {
+					t.Errorf("CLUSTER SHARDS: slot %d is first at %s, and in SLOTS at %s", list[i].N, host, got)
+				}
+				masters[host] -= int(list[i+1].N - list[i].N + 1)
+			}
+		}
+		for host, n := range masters {
+			if n != 0 {
+				t.Errorf("%s has %d slots more in CLUSTER SLOTS than in SHARDS", host, n)
+			}
+		}
+		if got := v.nodes[0].line("CLUSTER NODES"); strings.Count(got, " master ")+strings.Count(got, "myself,master ") != 4 || !strings.Contains(got, " 0-15") {
+			t.Errorf("CLUSTER NODES = %.300s", got)
+		}
+	})
+}
+
+// TestAssemble asks for whole filters of many parts at every node, none of which holds one.
+func TestAssemble(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		v := newSpread(t, memlog.Faults{Delay: 5 * time.Millisecond})
+		b := v.nodes[0]
+		b.lines("FILTER.CREATE f counting CAPACITY 100000 ERROR 0.000001 PARTS 16", "FILTER.CREATE g bloom CAPACITY 1000", "BF.ADD h item3", "FILTER.CREATE all bloom CAPACITY 1000 REPLICAS ALL", "FILTER.ADD all item3 item4", "CF.ADD c item4", "SET s item3")
+		b.do(withItems("FILTER.ADD f", 0, 400)...)
+		b.line("FILTER.ADD g item3 item500")
+		time.Sleep(time.Second)
+		for i, n := range v.nodes {
+			if got := n.line("FILTER.CARD f"); got != ":400" {
+				t.Errorf("node %d: FILTER.CARD = %s", i+1, got)
+			}
+			want := `["item3" ["all" "f" "g" "h"] "item4" ["all" "c" "f"] "item500" ["g"] "none" []]`
+			if got := n.line("FILTER.WHERE * item3 item4 item500 none"); got != want {
+				t.Errorf("node %d: FILTER.WHERE = %s, want %s", i+1, got, want)
+			}
+			if got := n.line("FILTER.WHERE f item3 none"); got != `["item3" ["f"] "none" []]` {
+				t.Errorf("node %d: FILTER.WHERE of one = %s", i+1, got)
+			}
+			if got := n.exec(args([]string{"MEMORY", "USAGE", "f"}))[0].N; got < 100_000 || got != b.exec(args([]string{"MEMORY", "USAGE", "f"}))[0].N {
+				t.Errorf("node %d: MEMORY USAGE = %d", i+1, got)
+			}
+		}
+		v.peers.SetFault(func(node uint32) (f memlog.Fault) {
+			if node == 3 {
+				f.Lost = peers.ErrUnknown
+			}
+			return f
+		})
+		if got := b.line("FILTER.CARD f"); got != ":400" {
+			t.Errorf("a node does not answer: FILTER.CARD = %s", got)
+		}
+		if got := b.line("FILTER.WHERE * none"); got != `["none" []]` {
+			t.Errorf("a node does not answer: FILTER.WHERE = %s", got)
+		}
+		v.peers.SetFault(nil)
+		got := v.nodes[2].lines("FILTER.ADD f x", "FILTER.CLEAR f", "FILTER.CARD f", "FILTER.HAS f x item1")
+		if fmt.Sprint(got) != "[[true] +OK :0 [false false]]" {
+			t.Errorf("FILTER.CLEAR: %v", got)
+		}
+		if got := v.nodes[1].lines("MULTI", "FILTER.LIST", "EXEC"); !strings.HasPrefix(got[2], "[-ERR FILTER.LIST needs contents of several nodes") {
+			t.Errorf("FILTER.LIST in a transaction = %s", got)
+		}
+		v.peers.SetDeaf(true)
+		time.Sleep(10 * time.Second)
+		for _, line := range []string{"FILTER.CARD f", "FILTER.WHERE * none", "FILTER.CLEAR f", "MEMORY USAGE f"} {
+			if got := b.line(line); !strings.HasPrefix(got, "-CLUSTERDOWN shard ") {
+				t.Errorf("nobody is heard of: %s = %s", line, got)
+			}
+		}
+	})
+}
+
+// TestRefusedForManyParts runs all of them on filters of several parts of which no node has all.
+func TestRefusedForManyParts(t *testing.T) {
+	page, err := os.ReadFile("../../../docs/cluster.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		v := newSpread(t, memlog.Faults{})
+		refused := map[string]bool{}
+		engine.NewTable(command.All()).Walk(func(c *engine.Command) {
+			if !c.LooksInside() || c.Group != traits.GroupFilter && c.Group != traits.GroupGeneric && c.Group != traits.GroupServer || c.FullName() == "filter.rebuild" {
+				return
+			}
+			for _, line := range append(inside[c.FullName()], samples[c.FullName()]...) {
+				v.nodes[0].line("FLUSHALL")
+				values := setup(v.nodes[0])
+				v.nodes[0].lines("DEL f", "FILTER.CREATE f cuckoo CAPACITY 100 PARTS 4", "FILTER.ADD f i", "DEL z", "FILTER.CREATE z bloom CAPACITY 80000 PARTS 4")
+				if got := v.nodes[0].do(words(line, values)...); strings.Contains(got, "needs contents that no single node holds") {
+					refused[c.FullName()] = true
+				}
+			}
+		})
+		if got := slices.Sorted(maps.Keys(refused)); !slices.Equal(got, refusedParts) {
+			t.Errorf("refused: %q, want %q", got, refusedParts)
+		}
+	})
+	for _, name := range append(refusedFar, refusedParts...) {
+		short := strings.ToUpper(strings.TrimPrefix(name, "filter."))
+		if !strings.Contains(string(page), "`"+short+"`") && !strings.Contains(string(page), "`FILTER."+short+"`") {
+			t.Errorf("docs/cluster.md does not list %s", name)
+		}
+	}
+}
+
+// TestWholeFilterAtOneNode asks commands that only a node with all of a filter can run to say where
+// such a node is, and to say so if there is none.
+func TestWholeFilterAtOneNode(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		v := newSpread(t, memlog.Faults{})
+		b, key := v.nodes[0], away(0, 0)
+		b.lines("FILTER.CREATE "+key+" bloom CAPACITY 100", "FILTER.CREATE big bloom CAPACITY 100 PARTS 4")
+		for line, want := range map[string]string{
+			"FILTER.NEWS " + key: "-ERR FILTER.NEWS must be sent to a node that holds the whole filter: node 2 (host2:1), node 3 (host3:1), node 4 (host4:1)",
+			"FILTER.NEWS big":    "-ERR FILTER.NEWS does not work here: no node holds the whole filter",
+		} {
+			if got := b.do(strings.Fields(line)...); got != want {
+				t.Errorf("%s = %s\nwant %s", line, got, want)
+			}
+		}
+		for _, name := range []string{key, "big", "missing"} {
+			for _, verb := range []string{"BEGIN", "STATUS", "ABORT", "COMMIT"} {
+				if got := b.do("FILTER.REBUILD", name, verb); !strings.HasPrefix(got, "-ERR FILTER.REBUILD is refused where contents are spread ") {
+					t.Errorf("FILTER.REBUILD %s %s = %s", name, verb, got)
+				}
+			}
+		}
+	})
+}
