@@ -59,6 +59,9 @@ func (b *Budget) Peak() int64 {
 	return b.peak.Load()
 }
 
+// Data returns the bytes that names and contents take.
+func (b *Budget) Data() int64 { return b.state.Bytes() }
+
 // Max returns the bound of the budget.
 func (b *Budget) Max() int64 { return b.max.Load() }
 

@@ -253,18 +253,33 @@ func (x Transaction) Begin() bool {
 	return true
 }
 
-// InTransaction reports whether a transaction has begun.
-func (x Transaction) InTransaction() bool { return x.s.multi }
+// Discard gives a transaction up. It reports false if none has begun.
+func (x Transaction) Discard() bool {
+	if !x.s.multi {
+		return false
+	}
+	x.e.discard(x.s)
+	return true
+}
 
-// Discard gives a transaction up.
-func (x Transaction) Discard() { x.e.discard(x.s) }
+// Commit runs the queued commands and answers c. It reports false if no transaction has
+// begun.
+func (x Transaction) Commit(c *Call) bool {
+	if !x.s.multi {
+		return false
+	}
+	x.e.commit(x.s, c)
+	return true
+}
 
-// Commit runs the queued commands and answers c.
-func (x Transaction) Commit(c *Call) { x.e.commit(x.s, c) }
-
-// Watch makes the next transaction depend on a key. It returns the error text if
-// there is no room for that, "" otherwise.
-func (x Transaction) Watch(key []byte) string { return x.e.watch(x.s, key) }
+// Watch makes the next transaction depend on a key. It returns the error text if one has
+// begun or there is no room for that, "" otherwise.
+func (x Transaction) Watch(key []byte) string {
+	if x.s.multi {
+		return "ERR WATCH inside MULTI is not allowed"
+	}
+	return x.e.watch(x.s, key)
+}
 
 // Unwatch forgets the watched keys.
 func (x Transaction) Unwatch() { x.e.unwatch(x.s) }

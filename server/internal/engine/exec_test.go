@@ -248,8 +248,8 @@ func TestBudgetBounds(t *testing.T) {
 	if x.Server().SetMaxMemory(3); b.Left() != 0 || !b.Full() {
 		t.Errorf("%d bytes are left beyond the bound", b.Left())
 	}
-	if x.Server().DataBytes() != 0 {
-		t.Errorf("no data takes %d bytes", x.Server().DataBytes())
+	if b.Data() != 0 {
+		t.Errorf("no data takes %d bytes", b.Data())
 	}
 	release, ok := x.Contents().Reserve(1)
 	if ok || release != nil {

@@ -55,13 +55,6 @@ func (x Server) RunID() string { return x.e.runID }
 // Usage returns how a command was used.
 func (x Server) Usage(c *Command) session.Usage { return x.e.notes.Counters.Sum(c.index) }
 
-// ResetUsage begins to count again.
-func (x Server) ResetUsage() {
-	x.e.notes.Counters.Reset()
-	x.e.notes.Pace.Reset()
-	x.e.Users.ResetRefusals()
-}
-
 // RewriteConfig writes the settings that were changed into the configuration file.
 // It takes long.
 func (x Server) RewriteConfig() error {
@@ -77,25 +70,12 @@ func (x Server) SetMaxMemory(n int64) {
 	}
 }
 
-// DataBytes returns the memory that names and contents take.
-func (x Server) DataBytes() int64 { return x.e.state.Bytes() }
-
 // Peers calls f for every client.
 func (x Server) Peers(f func(*session.Client)) {
 	x.s.Last.Store(&x.s.running.full)
 	for _, s := range x.e.host.Sessions() {
 		f(&s.Client)
 	}
-}
-
-// Kill closes the connection of a client, when the present command is answered if it is
-// the caller's own. It does not wait.
-func (x Server) Kill(c *session.Client) {
-	if c == &x.s.Client {
-		c.Quit = true
-		return
-	}
-	c.Kill()
 }
 
 // Pause returns what holds commands of clients back.

@@ -8,3 +8,9 @@ type Notes struct {
 	Counters *Counters
 	Monitors Monitors
 }
+
+// ResetUsage begins to count again.
+func (n *Notes) ResetUsage() {
+	n.Counters.Reset()
+	n.Pace.Reset()
+}

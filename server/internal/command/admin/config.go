@@ -30,7 +30,8 @@ var config = engine.Command{
 			Name: "resetstat", Arity: 2, Flags: traits.Admin | traits.NoScript | traits.Loading | traits.Stale, Categories: []string{"admin", "slow", "dangerous"},
 			Complexity: "O(1)", Summary: "Resets the counters of INFO.",
 			Run: func(x *engine.Context, c *engine.Call) {
-				x.Server().ResetUsage()
+				x.Server().Notes().ResetUsage()
+				x.Users().ResetRefusals()
 				c.Answer(answer.OK())
 			},
 		},

@@ -102,7 +102,7 @@ func infoMemory(x *engine.Context, b *strings.Builder) {
 	line(b, "used_memory_peak", x.Budget().Peak())
 	line(b, "used_memory_peak_human", human(x.Budget().Peak()))
 	line(b, "used_memory_rss", residentBytes())
-	line(b, "used_memory_dataset", x.Server().DataBytes())
+	line(b, "used_memory_dataset", x.Budget().Data())
 	line(b, "used_memory_clients", x.Budget().Clients())
 	line(b, "maxmemory", x.Budget().Max())
 	line(b, "maxmemory_human", human(x.Budget().Max()))

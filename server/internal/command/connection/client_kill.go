@@ -93,10 +93,15 @@ func runClientKill(x *engine.Context, c *engine.Call) {
 	}
 	killed := int64(0)
 	x.Server().Peers(func(p *session.Client) {
-		if f.takes(x, p) {
-			killed++
-			x.Server().Kill(p)
+		switch {
+		case !f.takes(x, p):
+			return
+		case p == x.Client():
+			p.Quit = true // when this is answered
+		default:
+			p.Kill()
 		}
+		killed++
 	})
 	switch {
 	case !f.old:

@@ -36,6 +36,9 @@ func TestClientKillChooses(t *testing.T) {
 		if got := b.Line("CLIENT KILL " + words); got != want {
 			t.Errorf("CLIENT KILL %s = %s, want %s", words, got, want)
 		}
+		if quits := want == ":1"; b.Session.Quit != quits { // who kills itself gets its reply first
+			t.Errorf("after CLIENT KILL %s the connection ends: %v, want %v", words, b.Session.Quit, quits)
+		}
 	}
 	b := commandtest.New(t, 1<<30)
 	if got := b.Line("CLIENT LIST ID 1 7"); !strings.HasPrefix(got, `"id=1 addr=127.0.0.1:1 laddr=127.0.0.1:2 `) {

@@ -28,11 +28,10 @@ var discard = engine.Command{
 	Categories: []string{"fast", "transaction"}, Group: traits.GroupMulti,
 	Since: "2.0.0", Complexity: "O(n), n being the number of queued commands", Summary: "Gives a transaction up.",
 	Run: func(x *engine.Context, c *engine.Call) {
-		if !x.Transaction().InTransaction() {
+		if !x.Transaction().Discard() {
 			c.Fail("ERR DISCARD without MULTI")
 			return
 		}
-		x.Transaction().Discard()
 		c.Answer(answer.OK())
 	},
 }
@@ -43,11 +42,9 @@ var exec = engine.Command{
 	Categories: []string{"slow", "transaction"}, Group: traits.GroupMulti,
 	Since: "1.2.0", Complexity: "that of the queued commands", Summary: "Runs the commands of a transaction, with no other in between. A transaction that would touch more data than max-transaction allows is refused as a whole.",
 	Run: func(x *engine.Context, c *engine.Call) {
-		if !x.Transaction().InTransaction() {
+		if !x.Transaction().Commit(c) {
 			c.Fail("ERR EXEC without MULTI")
-			return
 		}
-		x.Transaction().Commit(c)
 	},
 }
 
@@ -58,10 +55,6 @@ var watch = engine.Command{
 	Categories: []string{"fast", "transaction"}, Group: traits.GroupMulti, Since: "2.2.0",
 	Syntax: "key [key ...]", Complexity: "O(1) for every key", Summary: "Makes the next EXEC depend on keys not changing.",
 	Run: func(x *engine.Context, c *engine.Call) {
-		if x.Transaction().InTransaction() {
-			c.Fail("ERR WATCH inside MULTI is not allowed")
-			return
-		}
 		for _, key := range c.Args[1:] {
 			if text := x.Transaction().Watch(key); text != "" {
 				c.Fail(text)
