@@ -47,7 +47,8 @@ type Config struct {
 	Hasher hashing.Hasher
 	// Limits bounds the size of the filter. While a new version comes in there are two.
 	Limits codec.Limits
-	// Name is what a server is told of who follows; its page shows it. "" tells nothing.
+	// Name is what a server is told of who follows, with the version and the age of the copy;
+	// its page and FILTER.FOLLOWERS show it. "" tells nothing.
 	Name string
 	// TLS is for servers at rediss://; nil means the authorities of this machine.
 	TLS *tls.Config

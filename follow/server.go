@@ -41,6 +41,9 @@ type server struct {
 	r     *bufio.Reader
 	watch *steady
 
+	version uint64        // of the copy, 0 if there is none: with age what is told to a server that knows Name
+	age     time.Duration // of the copy
+
 	token string   // of the copy, "" if it has none
 	parts [][]byte // its encodings
 }
@@ -81,8 +84,8 @@ func newServer(c Config) (*server, error) {
 		return nil, fmt.Errorf("%w: Filter is the key of the filter on the server, and is needed", ErrName)
 	case len(c.Key) > 0:
 		return nil, fmt.Errorf("%w: a server signs nothing: use TLS, or follow a published folder", bloomery.ErrParameter)
-	case strings.ContainsFunc(c.Name, func(r rune) bool { return r <= ' ' || r >= 0x7f }):
-		return nil, fmt.Errorf("%w: Name is %q: a server takes names of letters, digits and signs, without blanks", bloomery.ErrParameter, c.Name)
+	case len(c.Name) > maxName || strings.ContainsFunc(c.Name, func(r rune) bool { return r <= ' ' || r >= 0x7f }):
+		return nil, fmt.Errorf("%w: Name is %q: a server takes names of up to %d letters, digits and signs, without blanks", bloomery.ErrParameter, c.Name, maxName)
 	case c.TLS != nil && scheme == "redis":
 		return nil, fmt.Errorf("%w: TLS is set, and the address does not begin with rediss://", bloomery.ErrParameter)
 	}
@@ -155,6 +158,9 @@ func (s *server) hangUp() {
 		s.nc = nil
 	}
 }
+
+// maxName is the longest name that a server takes.
+const maxName = 64
 
 const (
 	// mostReplies is of how many replies an answer is made at most: four, and four for each
@@ -294,7 +300,7 @@ func (s *server) askOne(ctx context.Context, block time.Duration) (parts [][]byt
 		if !changed && block >= time.Millisecond {
 			words = append(words, "BLOCK", strconv.FormatInt(block.Milliseconds(), 10))
 		}
-		reply, err := s.call(ctx, block, words...)
+		reply, err := s.call(ctx, block, append(words, s.introduction()...)...)
 		if err != nil {
 			return nil, err
 		}
@@ -319,6 +325,18 @@ func (s *server) askOne(ctx context.Context, block time.Duration) (parts [][]byt
 		return nil, nil
 	}
 	return parts, nil
+}
+
+// introduction is what is said of who asks.
+func (s *server) introduction() (words []string) {
+	if s.config.Name == "" {
+		return nil
+	}
+	words = []string{"NAME", s.config.Name}
+	if s.version > 0 {
+		words = append(words, "VERSION", strconv.FormatUint(s.version, 10), "AGE", strconv.FormatInt(s.age.Milliseconds(), 10))
+	}
+	return words
 }
 
 // fewRounds and four for each part are the most answers that news come in: a server sends a

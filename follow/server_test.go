@@ -11,6 +11,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -194,6 +195,11 @@ func TestFollowServerRuns(t *testing.T) {
 	if list := string(s.do("CLIENT", "LIST").Text); !strings.Contains(list, "name=a-follower") {
 		t.Errorf("the server does not know the name: %s", list)
 	}
+	for _, want := range []string{"a-follower", "version", "age", "asked"} {
+		if row := s.do("FILTER.FOLLOWERS", "f").Array[0]; !slices.ContainsFunc(row.Array, func(r resp.Reply) bool { return string(r.Text) == want }) {
+			t.Errorf("FILTER.FOLLOWERS lacks %s", want)
+		}
+	}
 	s.stop()
 	for f.Err() == nil {
 		time.Sleep(time.Millisecond) // until the outage is noticed
@@ -238,6 +244,7 @@ func TestFollowServerErrors(t *testing.T) {
 		{follow.Config{Address: "redis://:secret@" + at, Filter: "sketch"}, "WRONGTYPE"},
 		{follow.Config{Address: "redis://:secret@" + at}, "Filter is the key"},
 		{follow.Config{Address: "redis://:secret@" + at, Filter: "f", Name: "two words"}, "without blanks"},
+		{follow.Config{Address: "redis://:secret@" + at, Filter: "f", Name: strings.Repeat("x", 65)}, "up to 64"},
 		{follow.Config{Address: "redis://", Filter: "f"}, "no address"},
 		{follow.Config{Address: "redis://host/path", Filter: "f"}, "no address"},
 		{follow.Config{Address: "rediss://:secret@" + at, Filter: "f"}, "tls"},

@@ -52,6 +52,9 @@ func (f *Filter) updateFromServer(ctx context.Context, block time.Duration) erro
 		}
 	}
 	before := f.live.Load()
+	if s.version = 0; before != nil {
+		s.version, s.age = before.version.Number, f.Age()
+	}
 	parts, err := s.ask(ctx, block)
 	began := time.Now()
 	if err != nil {

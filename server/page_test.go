@@ -109,6 +109,31 @@ func TestFullFilterPage(t *testing.T) {
 	}
 }
 
+// TestFollowersOnThePage shows who follows a filter, whatever it calls itself.
+func TestFollowersOnThePage(t *testing.T) {
+	s, _, _ := serveHTTP(t, server.Config{})
+	c := dial(t, s.Addr().String())
+	c.do("FILTER.CREATE", "f", "bloom", "CAPACITY", "10")
+	if _, text, _ := fetch(t, s.Handler(), "/filters?name=f"); strings.Contains(text, "Followers") {
+		t.Error("the page shows followers before there are any")
+	}
+	c.do("FILTER.NEWS", "f", "NAME", "<script>alert(1)</script>", "VERSION", "1234", "AGE", "7200000")
+	c.do("FILTER.NEWS", "f", "NAME", "\"onload='x'&amp;")
+	_, text, _ := fetch(t, s.Handler(), "/filters?name=f")
+	for _, want := range []string{"Followers", "&lt;script&gt;alert(1)", "1,234", "&amp;amp;", "not said"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the page has no %q", want)
+		}
+	}
+	if strings.Contains(text, "<script>alert") || strings.Contains(text, "\"onload='") {
+		t.Error("a name is not escaped")
+	}
+	_, text, _ = fetch(t, s.Handler(), "/api/v1/filters/f")
+	if !strings.Contains(text, `"version":1234`) || !strings.Contains(text, `"age":7200`) {
+		t.Errorf("the API answers %s", text)
+	}
+}
+
 // TestFiltersPage reads the table as a browser without scripts does.
 func TestFiltersPage(t *testing.T) {
 	s, _, _ := serveHTTP(t, server.Config{})

@@ -24,6 +24,7 @@ type followOptions struct {
 	caCert    string
 	once      bool
 	older     bool
+	name      string
 	every     time.Duration
 }
 
@@ -67,6 +68,7 @@ than a copy of this filter is not replaced.`,
 	f.DurationVar(&o.every, "every", time.Minute, "how often to ask")
 	f.StringVar(&o.verifyKey, "verify-key", "", "`FILE` of the public key that versions must be signed with: Ed25519, PEM")
 	f.StringVar(&o.caCert, "cacert", "", "`FILE` of the authorities that sign the certificate of a server, PEM; default those of the system")
+	f.StringVar(&o.name, "name", "", "`NAME` that a server shows of this follower, with the age of its copy")
 	f.BoolVar(&o.older, "older", false, "take a version that is older than the copy, too")
 	o.bind(f)
 	return cmd
@@ -103,7 +105,7 @@ func (o *followOptions) run(ctx context.Context, s *shell, args []string) error 
 		return err
 	}
 	defer unlock()
-	c := follow.Config{Address: args[0], Filter: o.filter, File: o.output, Every: -1, Key: key, Older: o.older, Hasher: h}
+	c := follow.Config{Address: args[0], Filter: o.filter, File: o.output, Every: -1, Key: key, Older: o.older, Hasher: h, Name: o.name}
 	changed := false
 	c.Changed = func(follow.Version) { changed = true }
 	if isServer := strings.HasPrefix(args[0], "redis://") || strings.HasPrefix(args[0], "rediss://"); isServer {
@@ -113,8 +115,8 @@ func (o *followOptions) run(ctx context.Context, s *shell, args []string) error 
 		if !o.once {
 			return o.hint(o.listen(ctx, s, c))
 		}
-	} else if len(args) > 1 || o.caCert != "" {
-		return errors.New("KEY and --cacert are for a server, redis://HOST:PORT: the filter of a folder is --filter NAME")
+	} else if len(args) > 1 || o.caCert != "" || o.name != "" {
+		return errors.New("KEY, --cacert and --name are for a server, redis://HOST:PORT: the filter of a folder is --filter NAME")
 	}
 	f, err := follow.Open(ctx, c)
 	if err != nil {

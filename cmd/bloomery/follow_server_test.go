@@ -37,7 +37,7 @@ func TestFollowServer(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan string, 1)
 	go func() {
-		code, _, errOut := cli(ctx, "follow", "--every", "50ms", "-o", name, at, "seen")
+		code, _, errOut := cli(ctx, "follow", "--every", "50ms", "--name", "me", "-o", name, at, "seen")
 		if code != 0 && code != 130 {
 			t.Errorf("follow = %d, %q", code, errOut)
 		}

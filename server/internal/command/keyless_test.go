@@ -22,7 +22,7 @@ var keyless = []string{
 // needless are the FILTER commands that need no secret key: they read the shape and the
 // bits of a filter, copy or replace it as a whole, or have nothing to do with items.
 var needless = []string{
-	"filter.card", "filter.density", "filter.dump", "filter.info", "filter.layers", "filter.load", "filter.news", "filter.similar",
+	"filter.card", "filter.density", "filter.dump", "filter.followers", "filter.info", "filter.layers", "filter.load", "filter.news", "filter.similar",
 	"filter.health", "filter.kinds", "filter.list", "filter.plan", "filter.read", "filter.where",
 }
 

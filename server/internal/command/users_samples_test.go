@@ -73,6 +73,7 @@ const samples = `
 	FILTER.DEL mine:c x
 	FILTER.DUMP mine:f 0
 	FILTER.NEWS mine:f
+	FILTER.FOLLOWERS mine:f
 	FILTER.FALSE mine:f x
 	FILTER.GONE mine:f x
 	FILTER.SET mine:f NEWS 9

@@ -26,7 +26,7 @@ var inside = map[string][]string{
 	"tdigest.info": {"TDIGEST.INFO d"}, "tdigest.min": {"TDIGEST.MIN d"}, "tdigest.max": {"TDIGEST.MAX d"}, "tdigest.quantile": {"TDIGEST.QUANTILE d 0.5"}, "tdigest.cdf": {"TDIGEST.CDF d 1"},
 	"tdigest.rank": {"TDIGEST.RANK d 1"}, "tdigest.revrank": {"TDIGEST.REVRANK d 1"}, "tdigest.byrank": {"TDIGEST.BYRANK d 0"}, "tdigest.byrevrank": {"TDIGEST.BYREVRANK d 0"}, "tdigest.trimmed_mean": {"TDIGEST.TRIMMED_MEAN d 0 1"},
 	"filter.has": {"FILTER.HAS f i"}, "filter.get": {"FILTER.GET values i"}, "filter.hash": {"FILTER.HASH f 1"}, "filter.hashash": {"FILTER.HASHASH f 1"}, "filter.count": {"FILTER.COUNT f i"}, "filter.info": {"FILTER.INFO f"}, "filter.card": {"FILTER.CARD f"},
-	"filter.health": {"FILTER.HEALTH f"}, "filter.layers": {"FILTER.LAYERS p"}, "filter.density": {"FILTER.DENSITY p 4"}, "filter.dump": {"FILTER.DUMP f 0"}, "filter.news": {"FILTER.NEWS f"}, "filter.similar": {"FILTER.SIMILAR p q"},
+	"filter.health": {"FILTER.HEALTH f"}, "filter.layers": {"FILTER.LAYERS p"}, "filter.density": {"FILTER.DENSITY p 4"}, "filter.dump": {"FILTER.DUMP f 0"}, "filter.news": {"FILTER.NEWS f"}, "filter.followers": {"FILTER.FOLLOWERS f"}, "filter.similar": {"FILTER.SIMILAR p q"},
 	"filter.false": {"FILTER.FALSE f j"}, "filter.list": {"FILTER.LIST"}, "filter.where": {"FILTER.WHERE * i"},
 	"dump": {"DUMP b", "DUMP f"}, "memory|usage": {"MEMORY USAGE b", "MEMORY USAGE f"},
 }

@@ -233,6 +233,17 @@ func (x Contents) NewsBytes(entry *catalog.Entry) int64 {
 	return 0
 }
 
+// Followers returns who has asked for news of a filter.
+func (x Contents) Followers(entry *catalog.Entry) []store.Follower {
+	if !store.MayBeFollowed(entry.Kind) || store.PartOf(entry) == nil {
+		return nil
+	}
+	if n := x.e.state.News(entry); n != nil {
+		return n.Followers()
+	}
+	return nil
+}
+
 // newsKept is how long changes of a filter are noted that nobody asks for, in milliseconds.
 const newsKept = 60 * 60 * 1000
 

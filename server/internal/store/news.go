@@ -29,6 +29,7 @@ type News struct {
 	bytes   int64
 	last    atomic.Int64 // when somebody asked last, in milliseconds since 1970
 	awaited atomic.Bool  // somebody waits for the next change
+	who     followers
 }
 
 // ring is the last changes of a part, under its lock.

@@ -29,7 +29,7 @@ func (c *call) detail() error {
 const kindLayers = "layers"
 
 // describeAll describes a filter or a sketch: what FILTER.INFO shows and, of a filter,
-// its layers, where its history leads, and how full the pieces of its array are; of
+// its layers, who follows it, where its history leads, and how full the pieces of its array are; of
 // layers over filters, what each has stopped.
 func (c *call) describeAll(name string) (object, error) {
 	o, err := c.describe(name)
@@ -56,6 +56,13 @@ func (c *call) describeAll(name string) (object, error) {
 	density, err := c.do("FILTER.DENSITY", name, cells)
 	if err != nil {
 		return nil, err
+	}
+	followers, err := c.do("FILTER.FOLLOWERS", name)
+	if err != nil {
+		return nil, err
+	}
+	if len(followers.Elems) > 0 {
+		o["followers"] = valueOf(followers)
 	}
 	o["layers"], o["density"], o["projection"] = valueOf(layers), objectOf(density), project(o, c.h.Now())
 	if len(name) > longName {

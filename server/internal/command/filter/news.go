@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"math"
 	"time"
 
 	"github.com/bloomery/bloomery/codec"
@@ -18,13 +19,13 @@ import (
 	"github.com/bloomery/bloomery/server/internal/traits"
 )
 
-// newsCmd is FILTER.NEWS key [SINCE token] [SUM sum] [BLOCK milliseconds] [MAX bytes].
+// newsCmd is FILTER.NEWS key [SINCE token] [SUM sum] [BLOCK milliseconds] [MAX bytes] [NAME name] [VERSION n] [AGE milliseconds].
 var newsCmd = engine.Command{
-	Name: "filter.news", Arity: -2, Max: 10, Flags: traits.ReadOnly | traits.Heavy | traits.Outside | traits.Steps, Keys: traits.OneKey(traits.KeyRO),
+	Name: "filter.news", Arity: -2, Max: 16, Flags: traits.ReadOnly | traits.Heavy | traits.Outside | traits.Steps, Keys: traits.OneKey(traits.KeyRO),
 	Categories: []string{"read", "filter", "slow"}, Group: traits.GroupFilter, Since: "0.1.0",
-	Syntax: "key [SINCE token] [SUM sum] [BLOCK milliseconds] [MAX bytes]", Complexity: "O(n), n being the number of changes, or of bytes if the whole filter is returned",
+	Syntax: "key [SINCE token] [SUM sum] [BLOCK milliseconds] [MAX bytes] [NAME name] [VERSION n] [AGE milliseconds]", Complexity: "O(n), n being the number of changes, or of bytes if the whole filter is returned",
 	Summary: "Returns what a copy of a filter lacks: a token for the next call, 1 if there is more to ask for at once, pieces, each a part, its form (whole, dump, bits, added, steps) and its bytes, and a checksum. " +
-		"Without SINCE, and where changes are not known any more, that is the whole filter. With BLOCK it waits for a change. " +
+		"Without SINCE, and where changes are not known any more, that is the whole filter. With BLOCK it waits for a change. FILTER.FOLLOWERS lists who says its NAME, with the version and the age of its copy. " +
 		"Kinds that are not plain bits return hashes of items, which needs the right to FILTER.DUMP; a BF is of bits, a CF is not.",
 	Cost: engine.ByBytes(4),
 	Also: func(x *engine.Context, c *engine.Call) {
@@ -41,6 +42,7 @@ type newsCall struct {
 	sum   string
 	block time.Duration
 	most  int
+	who   store.Follower
 }
 
 const (
@@ -52,6 +54,7 @@ const (
 
 // parseNews reads the arguments. It returns the error text, or "".
 func parseNews(args [][]byte) (v newsCall, text string) {
+	v.who = store.Follower{Version: -1, Age: -1}
 	for args = args[2:]; len(args) > 0; args = args[2:] {
 		if len(args) == 1 {
 			return v, answer.TextSyntax
@@ -75,6 +78,14 @@ func parseNews(args [][]byte) (v newsCall, text string) {
 		case answer.Is(args[0], "max") && v.most == 0:
 			text = number(args[1], &n, 64, usualNews, "MAX")
 			v.most = int(n)
+		case answer.Is(args[0], "name") && v.who.Name == "":
+			text = followerName(args[1], &v.who.Name)
+		case answer.Is(args[0], "version") && v.who.Version < 0:
+			text = number(args[1], &n, 0, math.MaxInt64, "VERSION")
+			v.who.Version = int64(n)
+		case answer.Is(args[0], "age") && v.who.Age < 0:
+			text = number(args[1], &n, 0, math.MaxInt64, "AGE")
+			v.who.Age = int64(n)
 		default:
 			text = answer.TextSyntax
 		}
@@ -124,6 +135,10 @@ func runNews(x *engine.Context, c *engine.Call) {
 	if n == nil {
 		c.Fail(answer.TextOOM)
 		return
+	}
+	if v.who.Name != "" {
+		v.who.Asked = x.Milliseconds()
+		n.Note(v.who)
 	}
 	waits := v.block > 0 && x.Contents().Await(c, n, v.block)
 	g := gathering{x: x, c: c, news: n, left: v.most, waits: waits, token: news.New(n.Epoch, store.PartCount(entry))}
