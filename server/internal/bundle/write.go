@@ -8,7 +8,6 @@ import (
 
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/catalog"
-	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/refusal"
 	"github.com/bloomery/bloomery/server/internal/scratch"
@@ -32,12 +31,10 @@ func (f *OnFilter) absent(t engine.Turn, c *engine.Call) {
 		c.Fail(answer.TextNoMemory)
 		return
 	}
-	if !x.Budget().Reserve(op.Cost) {
-		c.Fail(answer.TextOOM)
+	if err := t.ApplyNew(op); err != nil {
+		c.Answer(t.Unsettled(err))
 		return
 	}
-	t.Apply([]*door.Op{&op.Op})
-	x.Budget().Release(op.Cost)
 	switch err := op.Result.Err; {
 	case op.Err != nil:
 		c.Answer(t.Unsettled(op.Err))

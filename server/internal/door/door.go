@@ -55,6 +55,9 @@ type Op struct {
 	// while its part cannot change.
 	Admit Admitter
 
+	// Granted are machines that have set memory aside for what the record makes.
+	Granted []uint32
+
 	// Settled reports that there is nothing to wait for. Do sets it, or Wait.
 	Settled bool
 	// Way is what a Shared door keeps of an op that is on its way.

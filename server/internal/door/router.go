@@ -2,6 +2,8 @@ package door
 
 // Doors whose machines hold different contents.
 
+import "github.com/bloomery/bloomery/server/internal/store"
+
 // Router is a Shared door whose machines may hold different contents, and run commands for
 // each other. What is asked and answered is the engine's: the door knows when it may be.
 type Router interface {
@@ -12,6 +14,9 @@ type Router interface {
 	// Holders returns the other machines that hold a shard and were heard of lately, the
 	// nearest first.
 	Holders(shard int) []uint32
+	// Takers returns the other machines, in the order of their numbers, that are to have what a record
+	// makes, if that is much of what they have left.
+	Takers(r *store.Record) []Taker
 	// Self returns the number of this machine.
 	Self() uint32
 	// Ask asks one of the machines, those in front first. A machine answers when it has
@@ -28,6 +33,12 @@ type Router interface {
 	// Follow returns when the names are here that a machine had which has answered. The
 	// error wraps ErrRefused or ErrUnknown.
 	Follow(a Answer) error
+}
+
+// Taker is a machine that is to have so many bytes of something.
+type Taker struct {
+	Node  uint32
+	Bytes uint64
 }
 
 // Question is commands for another machine.

@@ -34,6 +34,17 @@ func (x Contents) ApplyUnseen(p *store.Part, r store.Record) (store.Result, answ
 	return x.came(op)
 }
 
+// ApplyNew is ApplyUnseen for a record that makes something of so many bytes: memory is set aside for it.
+func (x Contents) ApplyNew(r store.Record, size uint64) (store.Result, answer.Reply) {
+	op := &Op{Op: door.Op{Record: r}, Cost: x.e.ownCost(&r, size)}
+	if err := x.e.setAside(x.s, op); err != nil {
+		return store.Result{}, x.e.unsettled(err)
+	}
+	x.apply([]*door.Op{&op.Op}, false)
+	x.e.giveBack(op)
+	return x.came(&op.Op)
+}
+
 // ApplyAll is ApplyPiece for ops of several parts. It returns what came of the first that
 // has failed.
 func (x Contents) ApplyAll(ops []*door.Op) (answer.Reply, error) {

@@ -159,11 +159,16 @@ func (x Contents) Creation(b store.Body) (*Op, bool) {
 		return nil, false
 	}
 	op := x.Record(b)
-	if x.e.state.Holdings() != nil { // others have the rest
-		size = min(size, x.e.state.TakesAt(&op.Record, x.e.router.Self()))
-	}
-	op.Cost = uint64(store.NewCost(op.Record.NewName(), size))
+	op.Cost = x.e.ownCost(&op.Record, size)
 	return op, true
+}
+
+// ownCost returns what a record costs here that makes something of so many bytes.
+func (e *Engine) ownCost(r *store.Record, size uint64) uint64 {
+	if e.state.Holdings() != nil { // others have the rest
+		size = min(size, e.state.TakesAt(r, e.router.Self()))
+	}
+	return uint64(store.NewCost(r.NewName(), size))
 }
 
 // Hold counts n bytes of the reply until it is written. It reports false, and

@@ -86,6 +86,7 @@ type Engine struct {
 	sweeper sweep.Sweeper
 	helpers sync.Pool // of *helper
 	helped  atomic.Int64
+	grants  grants
 	waiting waiters
 
 	memoryLimit func(int64)

@@ -39,6 +39,9 @@ func (e *Engine) help(body []byte, room int) []byte {
 	if !ok {
 		return nil
 	}
+	if r, is := e.helpRoom(h.args); is {
+		return r.Append([]byte{wasRun})
+	}
 	for done := 0; done < n; {
 		done += max(1, e.Exec(h.session, &h.work, done))
 	}

@@ -22,6 +22,8 @@ type Op struct {
 	// NoMemory is what is answered if there is not so much; "" for OOM.
 	NoMemory string
 
+	granted *granted // by other machines, for the record
+
 	// Scratch is for the record of a write to a filter or a sketch.
 	Scratch store.Scratch
 }
@@ -35,12 +37,10 @@ func (e *Engine) put(s *Session, calls []Call, op *Op) {
 		e.mergeOutside(s, c, op)
 		return
 	}
-	if op.Cost > 0 && !e.Budget.Reserve(op.Cost) {
-		text := op.NoMemory
-		if text == "" {
-			text = answer.TextOOM
+	if err := e.setAside(s, op); err != nil {
+		if c.Answer(e.unsettled(err)); err == door.ErrMemory && op.NoMemory != "" { //nolint:errorlint // of this machine
+			c.Fail(op.NoMemory)
 		}
-		c.Fail(text)
 		return
 	}
 	w := s.w
@@ -64,12 +64,33 @@ func (e *Engine) put(s *Session, calls []Call, op *Op) {
 	w.pending = append(w.pending, Span{calls, op})
 }
 
-// conclude answers a call whose op is settled, unless it has to be prepared
-// again.
-func (e *Engine) conclude(c *Call, op *Op) {
+// setAside sets memory aside for an op, here and at other machines. Settled gives it back.
+func (e *Engine) setAside(s *Session, op *Op) (err error) {
+	switch {
+	case e.router != nil && op.Record.Makes():
+		op.granted, err = e.grant(s, &op.Op, op.Cost)
+	case op.Cost > 0 && !e.Budget.Reserve(op.Cost):
+		err = door.ErrMemory
+	}
+	return err
+}
+
+// giveBack gives back what setAside has set aside. A record of which nobody knows may still take it at
+// other machines.
+func (e *Engine) giveBack(op *Op) {
 	if op.Cost > 0 {
 		e.Budget.Release(op.Cost)
 	}
+	if op.granted != nil && !errors.Is(op.Err, door.ErrUnknown) {
+		e.ungrant(op.granted)
+	}
+	op.granted = nil
+}
+
+// conclude answers a call whose op is settled, unless it has to be prepared
+// again.
+func (e *Engine) conclude(c *Call, op *Op) {
+	e.giveBack(op)
 	if op.Err != nil {
 		c.Answer(e.unsettled(op.Err))
 		return

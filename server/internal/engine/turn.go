@@ -88,6 +88,16 @@ func (t Turn) Order() {
 	}
 }
 
+// ApplyNew is Apply for an op that makes something, of what it costs. The error is that there is no memory for it.
+func (t Turn) ApplyNew(op *Op) error {
+	if err := t.e.setAside(t.s, op); err != nil {
+		return err
+	}
+	t.Apply([]*door.Op{&op.Op})
+	t.e.giveBack(op)
+	return nil
+}
+
 // Apply puts ops in order and waits for them, outside the gate if that takes time.
 func (t Turn) Apply(ops []*door.Op) { t.e.doAndWait(t.s, ops) }
 

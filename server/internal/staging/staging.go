@@ -24,6 +24,9 @@ type Run interface {
 	// ApplyAll is ApplyPiece for ops of several parts. It returns what came of the first
 	// that has failed.
 	ApplyAll(ops []*door.Op) (answer.Reply, error)
+	// ApplyNew is ApplyUnseen for a record that makes something of so many bytes, for which memory
+	// is set aside at all machines that are to have it.
+	ApplyNew(r store.Record, size uint64) (store.Result, answer.Reply)
 	// Look calls f inside the gate.
 	Look(f func())
 	// Stopped reports whether the command is to be given up. It is asked between pieces.
@@ -62,12 +65,7 @@ func (a Area) empty(body *store.Stage) (*catalog.Entry, answer.Reply) {
 	if err != nil || store.Deep(body) {
 		return nil, answer.Fail(textBadData)
 	}
-	release, ok := a.run.Reserve(uint64(store.NewCost(nil, size)))
-	if !ok {
-		return nil, answer.Fail(answer.TextOOM)
-	}
-	res, failed := a.run.ApplyUnseen(nil, store.Record{At: a.run.Milliseconds(), Body: body})
-	release()
+	res, failed := a.run.ApplyNew(store.Record{At: a.run.Milliseconds(), Body: body}, size)
 	if failed.Kind == answer.None && res.Err != nil {
 		failed = answer.Fail(answer.TextOOM)
 	}

@@ -214,6 +214,9 @@ func (r *Record) Creates() bool {
 	return ok
 }
 
+// Makes reports whether a record makes a filter or a sketch, under a name or not.
+func (r *Record) Makes() bool { return makerOf(r.Body) != nil }
+
 // NewSize returns the size of what a record makes, when something was added to it. It is
 // zero if the record makes nothing.
 func NewSize(b Body, a effort.Adding) (s effort.Size) {

@@ -131,7 +131,7 @@ func (d *Door) prepare(b *batch, ops []*door.Op, rides []ride, bytes []byte) []b
 		return bytes
 	}
 	if !first.Part() {
-		if err := d.lacksRoom(first); err != nil {
+		if err := d.lacksRoom(first, ops[0].Granted); err != nil {
 			refuse(ops, err) // no command takes that for another error of its own
 			return bytes
 		}

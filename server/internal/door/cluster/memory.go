@@ -3,6 +3,7 @@ package cluster
 // Memory of all nodes: what the fullest of them leaves.
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -13,7 +14,8 @@ import (
 
 // What a record takes, it takes on every node that has its part, and no node can
 // refuse it when it is applied. So the smallest headroom of those counts when it is
-// prepared. That is known from beats, up to a second old: memory is a soft limit.
+// prepared. That is known from beats, up to a second old. Machines that are to have much of
+// something new are asked to set memory aside: see Takers.
 
 // measure notes the smallest headroom of the other nodes that are live.
 func (d *Door) measure() {
@@ -28,21 +30,34 @@ func (d *Door) measure() {
 func (d *Door) fits(n uint64) bool { return n <= ^d.beats.full.Load() }
 
 // lacksRoom returns why a record of the catalogue cannot be sent: a node has no room for what it is to have
-// of it. It is nil if all have.
-func (d *Door) lacksRoom(r *store.Record) error {
+// of it. It is nil if all have, or have set it aside.
+func (d *Door) lacksRoom(r *store.Record, granted []uint32) error {
 	if d.fits(r.Takes()) {
 		return nil
 	}
-	if !r.Creates() || !d.state.Roster().Spread() {
+	if !r.Makes() || !d.state.Roster().Spread() && len(granted) == 0 {
 		return door.ErrMemory
 	}
 	for _, v := range d.live() {
-		if n := d.state.TakesAt(r, v.node); n > v.headroom {
+		if n := d.state.TakesAt(r, v.node); n > v.headroom && !slices.Contains(granted, v.node) {
 			m := d.state.Roster().Member(v.node)
 			return fmt.Errorf("%w: node %d (%s) is to hold %d bytes of it, and has room for %d", door.ErrMemory, v.node, m.Addr, n, v.headroom)
 		}
 	}
 	return nil
+}
+
+// Takers implements door.Router. Nodes make a thousand filters a second or two: as many as take less than this
+// share of what a node has left are no danger before the next beat.
+func (d *Door) Takers(r *store.Record) (list []door.Taker) {
+	const share = 1 << 14
+	for _, v := range d.live() {
+		if n := d.state.TakesAt(r, v.node); n > v.headroom/share {
+			list = append(list, door.Taker{Node: v.node, Bytes: n})
+		}
+	}
+	slices.SortFunc(list, func(a, b door.Taker) int { return cmp.Compare(a.Node, b.Node) })
+	return list
 }
 
 // fitsPart reports whether every other node that has a part, or learns it, has room for n bytes

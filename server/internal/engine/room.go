@@ -1,0 +1,176 @@
+package engine
+
+// Memory of other machines, which is set aside there before a record is sent that takes much of it.
+
+import (
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/bloomery/bloomery/server/internal/answer"
+	"github.com/bloomery/bloomery/server/internal/door"
+)
+
+// What machines know of each other's memory is up to a second old: several of them, or one that is
+// quick, could give the same bytes away twice. So whoever makes something large asks those that are to
+// have it to set the memory aside. They are asked in the order of their numbers: of two who ask for the
+// same bytes, one gets them at every machine.
+//
+//	call: roomMark, bytes in digits     answer: the number of the grant, or 0, and how many bytes are left
+//	call: roomMark, "", number          answer: nothing. It comes when the record was applied there
+//
+// A machine that does not answer, or knows no such call, is judged by what it has said before.
+const roomMark = "\x00room"
+
+// grantFor is how long memory stays set aside for a machine that does not say what became of its record.
+const grantFor = time.Minute
+
+// grants is what is set aside here for other machines.
+type grants struct {
+	mu   sync.Mutex // guards what follows
+	last int64
+	open map[int64]gift
+}
+
+// gift is memory that is set aside for a record of another machine.
+type gift struct {
+	bytes uint64
+	over  *time.Timer
+}
+
+// give sets n bytes aside and returns the number of the grant, 0 if there are not so many.
+func (g *grants) give(e *Engine, n uint64) int64 {
+	if !e.Budget.Reserve(n) {
+		return 0
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.open == nil {
+		g.open = map[int64]gift{}
+		g.last = e.clock().UnixNano() // nobody ends a grant of this run by a number of the one before
+	}
+	g.last++
+	number := g.last
+	g.open[number] = gift{n, time.AfterFunc(grantFor, func() { g.end(e, number) })}
+	return number
+}
+
+// end gives back what a grant has set aside, unless that was done.
+func (g *grants) end(e *Engine, number int64) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if v, ok := g.open[number]; ok {
+		v.over.Stop()
+		e.Budget.Release(v.bytes)
+		delete(g.open, number)
+	}
+}
+
+// helpRoom answers a call of another machine for room. It reports false if the call is another one.
+func (e *Engine) helpRoom(args [][]byte) (r answer.Reply, is bool) {
+	if len(args) < 2 || string(args[0]) != roomMark {
+		return r, false
+	}
+	n, ok := answer.ParseInt(args[len(args)-1])
+	switch {
+	case !ok || n < 0:
+		return answer.Fail(answer.TextSyntax), true
+	case len(args) > 2:
+		e.grants.end(e, n)
+		return answer.OK(), true
+	}
+	left := e.Budget.Left()
+	return answer.List(answer.Integer(e.grants.give(e, uint64(n))), answer.Integer(int64(left))), true
+}
+
+// granted is memory that other machines have set aside for a record.
+type granted struct {
+	nodes   []uint32
+	numbers []int64
+}
+
+// grant sets memory aside for a record that makes something: own bytes here, and at the other machines that are to have
+// much of it. It leaves the gate if it has to ask. The error wraps door.ErrMemory: nothing is set aside then. It is
+// door.ErrMemory itself if this machine has too little.
+func (e *Engine) grant(s *Session, op *door.Op, own uint64) (*granted, error) {
+	var takers []door.Taker
+	if e.router != nil && s.group == nil && !s.alone {
+		takers = e.router.Takers(&op.Record)
+	}
+	if len(takers) > 0 {
+		e.leave(s)
+		e.waits(s, "memory of other machines")
+	}
+	g, err := e.grantAt(takers, own)
+	if err == nil && g != nil {
+		op.Granted = g.nodes
+	}
+	return g, err
+}
+
+// grantAt is grant for machines that are known, in the order of their numbers. It returns nil if no other has set
+// something aside.
+func (e *Engine) grantAt(takers []door.Taker, own uint64) (g *granted, err error) {
+	here := false
+	for _, t := range takers {
+		if !here && t.Node > e.router.Self() {
+			if here = e.Budget.Reserve(own); !here {
+				e.ungrant(g)
+				return nil, door.ErrMemory
+			}
+		}
+		number, left, ok := e.askRoom(t)
+		switch {
+		case !ok: // what it has said before has to do
+		case number == 0:
+			if e.ungrant(g); here {
+				e.Budget.Release(own)
+			}
+			return nil, fmt.Errorf("%w: %s is to hold %d bytes of it, and has room for %d", door.ErrMemory, e.nodesNamed([]uint32{t.Node}), t.Bytes, left)
+		case g == nil:
+			g = &granted{[]uint32{t.Node}, []int64{number}}
+		default:
+			g.nodes, g.numbers = append(g.nodes, t.Node), append(g.numbers, number)
+		}
+	}
+	if !here && !e.Budget.Reserve(own) {
+		e.ungrant(g)
+		return nil, door.ErrMemory
+	}
+	return g, nil
+}
+
+// askRoom asks a machine to set memory aside. It reports false if that has not answered.
+func (e *Engine) askRoom(t door.Taker) (number, left int64, ok bool) {
+	r := e.askMark(t.Node, []byte(roomMark), fmt.Append(nil, t.Bytes))
+	if len(r.Elems) != 2 {
+		return 0, 0, false
+	}
+	return r.Elems[0].N, r.Elems[1].N, true
+}
+
+// askMark asks a machine something that is no command, and returns its answer, an error if there is none.
+func (e *Engine) askMark(node uint32, args ...[]byte) answer.Reply {
+	c := Call{Args: args, cmd: &Command{}}
+	q := question{calls: []*Call{&c}, of: []*passing{{}}}
+	q.Question = door.Question{Body: appendCall(nil, args), Room: 1 << 10}
+	a, err := e.router.Ask([]uint32{node}, &q.Question)
+	if err == nil {
+		err = q.read(a)
+	}
+	if err != nil {
+		return answer.Fail("CLUSTERDOWN " + answer.OneLine(err))
+	}
+	return c.Reply
+}
+
+// ungrant has other machines give back what they have set aside for a record, when that was applied here or was not
+// sent. Nobody waits for that: they do it when they are as far as this machine, and have applied it, too.
+func (e *Engine) ungrant(g *granted) {
+	if g == nil {
+		return
+	}
+	for i, node := range g.nodes {
+		go e.askMark(node, []byte(roomMark), nil, fmt.Append(nil, g.numbers[i]))
+	}
+}
