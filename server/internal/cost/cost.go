@@ -69,6 +69,7 @@ type extent struct {
 	adds                 uint64 // calls that add items
 
 	text, appended, texts uint64 // of strings: the longest, what is appended, how often they are copied
+	named                 bool   // a string may get a name that is free
 }
 
 // What is counted in bytes, besides data. A unit of max-transaction is 1 KiB: about 0.4
@@ -83,6 +84,7 @@ const (
 	partBytes  = 1 << 10  // a part that is visited for that
 	madeBytes  = 16 << 10 // something that is made
 	freeBytes  = 12 << 10 // a name that is removed
+	namedBytes = 3 << 10  // a free name that a string gets
 	userBytes  = 16 << 10 // a user or a client that is described
 
 	matchBytes   = 24  // a byte of a name that is compared with a short pattern
@@ -266,13 +268,18 @@ func (x *Sum) Reveal(name []byte, id uint64) {
 func (x *Sum) Store(name []byte, n int) {
 	e := x.at(name)
 	e.text = max(e.text, uint64(n))
+	e.named = true
 	e.frees++
 }
 
+// Name notes that a command may give a free name to a short string.
+func (x *Sum) Name(name []byte) { x.at(name).named = true }
+
 // Append notes that a command copies the string of a name to make it longer by n
-// bytes.
+// bytes, or gives it one.
 func (x *Sum) Append(name []byte, n int) {
 	e := x.at(name)
+	e.named = true
 	e.appended = plus(e.appended, uint64(n))
 	e.texts++
 }
@@ -295,6 +302,7 @@ func (x *Sum) Same(a, b []byte) {
 	e.visits, e.frees, e.makes = e.visits+o.visits, e.frees+o.frees, e.makes+o.makes
 	e.rows, e.adds = plus(e.rows, o.rows), e.adds+o.adds
 	e.text, e.appended, e.texts = max(e.text, o.text), plus(e.appended, o.appended), e.texts+o.texts
+	e.named = e.named || o.named
 	*o = extent{in: e}
 }
 
@@ -384,15 +392,17 @@ func (x *Sum) everywhere(size effort.Size) uint64 {
 func (x *Sum) of(e *extent, most uint64) uint64 {
 	a := e.adding
 	a.Most = most
-	text, free, rights := e.text, true, uint64(0)
+	text, free, rights, named := e.text, true, uint64(0), uint64(0)
 	size, made, below := x.size(e, a, func(name string, entry *catalog.Entry) {
 		rights = max(rights, x.toForget(entry)*uint64(len(name)))
 		if entry != nil {
 			text, free = max(text, uint64(len(store.Text(entry)))), false
+		} else if e.named {
+			named += namedBytes
 		}
 	})
 	frees := e.frees + x.flushes
-	sum := times(min(e.makes, 1+frees), made.Bytes)
+	sum := plus(named, times(min(e.makes, 1+frees), made.Bytes))
 	if e.items > 0 {
 		size.Item = plus(size.Item, x.layers(below))
 	}
