@@ -98,6 +98,7 @@ type Server struct {
 // folder is as it was. It cannot end a read that the system has begun, and ctx means
 // nothing once it has returned.
 func New(ctx context.Context, c Config) (*Server, error) {
+	clock := c.Now // nil if it is that of the machine, which the engine reads for less
 	c, err := c.complete()
 	if err != nil {
 		return nil, err
@@ -127,7 +128,7 @@ func New(ctx context.Context, c Config) (*Server, error) {
 		return nil, err
 	}
 	lobby := s.openLobby()
-	err = s.load(ctx, keys.names)
+	err = s.load(ctx, clock, keys.names)
 	lobby.close(err == nil)
 	if err != nil {
 		s.closeListeners()
@@ -149,7 +150,7 @@ func (s *Server) listen() (err error) {
 }
 
 // load reads the data, and makes what runs commands. On an error no data is open.
-func (s *Server) load(ctx context.Context, secrets map[string][]string) (err error) {
+func (s *Server) load(ctx context.Context, clock func() time.Time, secrets map[string][]string) (err error) {
 	c := &s.config
 	if c.Cluster != nil {
 		err = s.openShared(ctx)
@@ -164,7 +165,7 @@ func (s *Server) load(ctx context.Context, secrets map[string][]string) (err err
 	s.settings.MaxTransaction.Store(int64(c.MaxTransaction))
 	s.settings.Timeout.Store(int64(c.IdleTimeout / time.Second))
 	s.engine = engine.New(engine.Config{
-		Commands: command.All(), State: s.state, Door: s.door, Keeper: s.door, Host: host{s}, Settings: s.settings, Clock: c.Now,
+		Commands: command.All(), State: s.state, Door: s.door, Keeper: s.door, Host: host{s}, Settings: s.settings, Clock: clock,
 		MaxMemory: c.MaxMemory, SetMaxMemory: s.setMaxMemory, Collect: s.collect, Users: s.userFile(), SecretNames: secrets,
 		Plain: c.Cluster != nil && c.Cluster.HideFromClients,
 	})

@@ -105,17 +105,10 @@ func (f *OnFilter) reply(c *engine.Call, res *store.Result) {
 // is gone.
 func (f *OnFilter) Settled(t engine.Turn, v engine.Span) {
 	calls, res := v.Calls, &v.Op.Result
-	failed := answer.Reply{}
-	if v.Op.Err != nil {
-		failed = t.Unsettled(v.Op.Err)
-	} else {
-		failed = mirrored(t, &v.Op.Op)
-	}
 	switch {
-	case failed.Kind != answer.None:
-		for i := range calls {
-			calls[i].Answer(failed)
-		}
+	case refused(t, v):
+	case res.Err == nil && len(calls) == 1: // most
+		f.reply(&calls[0], res)
 	case errors.Is(res.Err, store.ErrRetry):
 	case len(calls) == 1 && lacksRoom(&calls[0], res):
 		f.keep(&calls[0], res)
@@ -124,6 +117,23 @@ func (f *OnFilter) Settled(t engine.Turn, v engine.Span) {
 	default:
 		f.share(t.Memory(), calls, res)
 	}
+}
+
+// refused answers calls whose record was not kept, or not by the shadow of the filter.
+func refused(t engine.Turn, v engine.Span) bool {
+	if v.Op.Err == nil && !t.Context().Contents().Shared() {
+		return false
+	}
+	var failed answer.Reply
+	if v.Op.Err != nil {
+		failed = t.Unsettled(v.Op.Err)
+	} else if failed = mirrored(t, &v.Op.Op); failed.Kind == answer.None {
+		return false
+	}
+	for i := range v.Calls {
+		v.Calls[i].Answer(failed)
+	}
+	return true
 }
 
 // share answers calls from the result of the record that they share.

@@ -75,6 +75,7 @@ type Engine struct {
 	keep    door.Keeper
 	host    Host
 	clock   func() time.Time
+	steady  bool // clock is that of the machine
 	table   *Table
 	notes   session.Notes
 	well    *health.Keeper
@@ -129,7 +130,7 @@ func New(c Config) *Engine {
 		table: NewTable(c.Commands), memoryLimit: c.SetMaxMemory, collect: c.Collect,
 	}
 	if e.clock == nil {
-		e.clock = time.Now
+		e.clock, e.steady = time.Now, true
 	}
 	if e.collect == nil {
 		e.collect = func(int) {}

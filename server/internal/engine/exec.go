@@ -70,7 +70,7 @@ func (e *Engine) run(s *Session, calls []Call) (done int) {
 		}
 		e.unpark(s)
 		began := s.now
-		s.tick(e.clock())
+		s.tick(e.later(began))
 		e.account(s, calls[done:done+n], s.now.Sub(began))
 		last := calls[done+n-1].cmd
 		if cmd := calls[done].cmd; cmd != nil && cmd.writes() {
@@ -82,6 +82,15 @@ func (e *Engine) run(s *Session, calls []Call) (done int) {
 		}
 	}
 	return done
+}
+
+// later returns the time, a moment behind t, by one reading of the machine's clock instead of
+// two: the time of day is read when Exec begins.
+func (e *Engine) later(t time.Time) time.Time {
+	if e.steady {
+		return t.Add(time.Since(t))
+	}
+	return e.clock()
 }
 
 func (s *Session) tick(now time.Time) {

@@ -20,8 +20,7 @@ const recordVersion = 1
 // strings and lists have their length in front.
 func AppendRecord(b []byte, r *Record) []byte {
 	b = append(b, recordVersion, byte(r.Body.op()))
-	b = binary.AppendUvarint(b, r.Origin.Session)
-	b = binary.AppendUvarint(b, r.Origin.Counter)
+	b = appendUvarint(appendUvarint(b, r.Origin.Session), r.Origin.Counter)
 	return r.Body.fields(coder{b: b, does: writes}, r).b
 }
 
@@ -88,11 +87,7 @@ func (c coder) behind(d decoder) coder {
 func (c coder) uvarint(v *uint64) coder {
 	switch c.does {
 	case writes:
-		if *v < 0x80 { // most are
-			c.b = append(c.b, byte(*v))
-		} else {
-			c.b = binary.AppendUvarint(c.b, *v)
-		}
+		c.b = appendUvarint(c.b, *v)
 	case reads:
 		n, size := binary.Uvarint(c.b)
 		*v, c = n, c.passed(size)
@@ -161,6 +156,10 @@ func (c coder) short(v *uint16) coder {
 
 // room passes over how much may grow: Unlimited becomes 0.
 func (c coder) room(v *uint64) coder {
+	if c.does == writes {
+		c.b = appendUvarint(c.b, *v+1)
+		return c
+	}
 	n := *v + 1
 	c = c.uvarint(&n)
 	*v = n - 1
@@ -170,7 +169,7 @@ func (c coder) room(v *uint64) coder {
 // target passes over which part a record is for.
 func (c coder) target(r *Record) coder {
 	if c.does == writes { // every record of a part comes by
-		c.b = binary.AppendUvarint(binary.AppendUvarint(c.b, uint64(r.Index)), r.ID)
+		c.b = appendUvarint(appendUvarint(c.b, uint64(r.Index)), r.ID)
 		return c
 	}
 	n := uint64(r.Index)
@@ -268,10 +267,11 @@ func (c coder) ids(v *[]uint64) coder {
 func (c coder) digests(v *[]redisbloom.Digest) coder {
 	switch c.does {
 	case writes:
-		b := binary.AppendUvarint(c.b, uint64(len(*v)))
+		b := slices.Grow(appendUvarint(c.b, uint64(len(*v))), 16*len(*v))
 		for _, d := range *v {
-			b = binary.LittleEndian.AppendUint64(b, d.A)
-			b = binary.LittleEndian.AppendUint64(b, d.B)
+			b = b[:len(b)+16]
+			binary.LittleEndian.PutUint64(b[len(b)-16:], d.A)
+			binary.LittleEndian.PutUint64(b[len(b)-8:], d.B)
 		}
 		c.b = b
 	case reads:
@@ -288,9 +288,10 @@ func (c coder) digests(v *[]redisbloom.Digest) coder {
 func (c coder) hashes(v *[]uint64) coder {
 	switch c.does {
 	case writes:
-		b := binary.AppendUvarint(c.b, uint64(len(*v)))
+		b := slices.Grow(appendUvarint(c.b, uint64(len(*v))), 8*len(*v))
 		for _, h := range *v {
-			b = binary.LittleEndian.AppendUint64(b, h)
+			b = b[:len(b)+8]
+			binary.LittleEndian.PutUint64(b[len(b)-8:], h)
 		}
 		c.b = b
 	case reads:
@@ -301,6 +302,14 @@ func (c coder) hashes(v *[]uint64) coder {
 		c.bound += 8 * len(*v)
 	}
 	return c
+}
+
+// appendUvarint is inlined for a number of one byte, as most are.
+func appendUvarint(b []byte, v uint64) []byte {
+	if v < 0x80 {
+		return append(b, byte(v))
+	}
+	return binary.AppendUvarint(b, v)
 }
 
 func appendBytes(b, v []byte) []byte {

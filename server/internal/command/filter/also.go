@@ -12,11 +12,8 @@ import (
 // alsoAdd is for adds to a filter that forgets.
 func alsoAdd(x *engine.Context, c *engine.Call) {
 	entry := x.Names().Lookup(c.Args[1])
-	if entry == nil || entry.Kind != catalog.Filter {
-		return
-	}
-	if kind := x.Contents().Forgets(entry); kind != "" && !x.Names().MayAlso("filter.del", c.Args[1]) {
-		c.Fail(textForgets(kind))
+	if entry != nil && entry.Kind == catalog.Filter {
+		mayForget(x, c, entry)
 	}
 }
 

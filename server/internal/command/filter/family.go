@@ -48,7 +48,7 @@ func check(x *engine.Context, entry *catalog.Entry, calls []engine.Call) (again 
 	p := store.PartOf(entry)
 	hasher, usable := p.Hasher()
 	row, plan := p.Row(), p.Plan()
-	forgets, sh := x.Contents().Forgets(entry), x.Contents().Shadow(entry)
+	sh := x.Contents().Shadow(entry)
 	for i := range calls {
 		c := &calls[i]
 		switch f := bundle.Of(c); {
@@ -64,8 +64,7 @@ func check(x *engine.Context, entry *catalog.Entry, calls []engine.Call) (again 
 			c.Fail(unable(c, row, keepsAll))
 		case f.Write == reporting && x.Contents().Level() < store.LevelGone:
 			c.Fail("ERR FILTER.GONE needs a later level of the cluster: run bloomery cluster upgrade first")
-		case f.Write == adding && forgets != "" && !x.Names().MayAlso("filter.del", c.Args[1]):
-			c.Fail(textForgets(forgets))
+		case f.Write == adding && (sh != nil || row.Features.Forget) && !mayForget(x, c, entry):
 		}
 	}
 	if sh != nil && shadowed(x, sh, calls) {
@@ -79,6 +78,17 @@ func check(x *engine.Context, entry *catalog.Entry, calls []engine.Call) (again 
 
 // keepsAll reports whether a kind can neither delete items nor forgets them by itself.
 func keepsAll(f codec.Features) bool { return !f.Delete && !f.Forget && !f.Expire }
+
+// mayForget answers a call of who may not delete, if the filter, or the one that will take its
+// place, forgets items when others are added.
+func mayForget(x *engine.Context, c *engine.Call, entry *catalog.Entry) bool {
+	forgets := x.Contents().Forgets(entry)
+	if forgets == "" || x.Names().MayAlso("filter.del", c.Args[1]) {
+		return true
+	}
+	c.Fail(textForgets(forgets))
+	return false
+}
 
 func textForgets(kind string) string {
 	return "NOPERM a filter of kind " + kind + " forgets items when others are added: that needs the right to 'filter.del' on this key, too"
