@@ -82,7 +82,7 @@ func (f *OnFilter) piece(t engine.Turn, entry *catalog.Entry, calls []engine.Cal
 		return
 	}
 	t.Reuse()
-	items := c.Items[v.Done:min(v.Done+f.pieceItems(t, p), len(c.Items))]
+	items := c.Items[v.Done:min(v.Done+f.pieceItems(t, entry), len(c.Items))]
 	m.Shadow = f.shadowOf(t, entry)
 	apart := bytesOf(items) >= longBytes && !t.Context().Alone()
 	if apart {
@@ -135,11 +135,18 @@ const sharedRun = 1024
 // itemBytes is what an item takes in a record, at most.
 const itemBytes = 32
 
-// pieceItems returns how many items of a part a piece has.
-func (f *OnFilter) pieceItems(t engine.Turn, p *store.Part) int {
-	most := p.Run()
+// readRun is how many times as many items a piece of a read has where they lie in so many parts:
+// few of them are looked at under one lock.
+const readRun = 4
+
+// pieceItems returns how many items of a filter a piece has.
+func (f *OnFilter) pieceItems(t engine.Turn, entry *catalog.Entry) int {
+	most := store.PartOf(entry).Run()
 	longest := t.Context().Contents().MaxRecord()
-	if f.Write == nil || longest == 0 || most < maxRun {
+	switch {
+	case f.Write == nil:
+		return most * min(store.PartCount(entry), readRun)
+	case longest == 0 || most < maxRun:
 		return most
 	}
 	return max(maxRun, min(sharedRun, longest/itemBytes))

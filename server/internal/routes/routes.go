@@ -27,6 +27,26 @@ func (t *Table) Sort(hashes []uint64, log uint) {
 	t.Part, t.Place = Resize(t.Part, n), Resize(t.Place, n)
 	t.Hashes, t.Bools = Resize(t.Hashes, n), Resize(t.Bools, n)
 	t.Used, t.from, t.to = t.Used[:0], Resize(t.from, 1<<log), Resize(t.to, 1<<log)
+	if n < 1<<log {
+		t.countFew(hashes, log)
+	} else {
+		t.countMany(hashes, log)
+	}
+	at := 0
+	for _, p := range t.Used {
+		items := t.to[p]
+		t.from[p], t.to[p] = at, at
+		at += items
+	}
+	for i, h := range hashes {
+		at := t.to[t.Part[i]]
+		t.to[t.Part[i]]++
+		t.Place[i], t.Hashes[at] = at, h
+	}
+}
+
+// countFew counts the hashes of each part that has some, in time by their number.
+func (t *Table) countFew(hashes []uint64, log uint) {
 	for i, h := range hashes {
 		p := uint16(bloomery.Route(h, log))
 		t.Part[i], t.to[p] = p, 0
@@ -38,16 +58,20 @@ func (t *Table) Sort(hashes []uint64, log uint) {
 		t.to[p]++
 	}
 	slices.Sort(t.Used)
-	at := 0
-	for _, p := range t.Used {
-		items := t.to[p]
-		t.from[p], t.to[p] = at, at
-		at += items
-	}
+}
+
+// countMany is countFew where that takes longer than to look at every part.
+func (t *Table) countMany(hashes []uint64, log uint) {
+	clear(t.to)
 	for i, h := range hashes {
-		at := t.to[t.Part[i]]
-		t.to[t.Part[i]]++
-		t.Place[i], t.Hashes[at] = at, h
+		p := uint16(bloomery.Route(h, log))
+		t.Part[i] = p
+		t.to[p]++
+	}
+	for p, n := range t.to {
+		if n > 0 {
+			t.Used = append(t.Used, uint16(p))
+		}
 	}
 }
 
