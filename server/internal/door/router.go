@@ -12,7 +12,7 @@ type Router interface {
 	// goroutines. The answer may have room bytes. It is called before Start.
 	OnQuestion(run func(body []byte, room int) []byte)
 	// Holders returns the other machines that hold a shard and were heard of lately, the
-	// nearest first.
+	// nearest first. The list is not the caller's.
 	Holders(shard int) []uint32
 	// Takers returns the other machines, in the order of their numbers, that are to have what a record
 	// makes, if that is much of what they have left.

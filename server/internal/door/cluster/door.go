@@ -140,6 +140,7 @@ type Door struct {
 	presence   presence
 	compared   compared
 	moves      moves
+	nearby     atomic.Pointer[nearby]
 
 	waitingBytes atomic.Int64
 	stats        struct{ sent, repeated, applied, passed, stray atomic.Int64 }

@@ -83,12 +83,12 @@ var errTwice = errors.New("cluster: a node that holds contents has died, or they
 
 // choose returns a node for each shard that is needed, so that all have about as many.
 func (d *Door) choose(need *shardSet) (map[uint32]*shardSet, error) {
-	from, count := map[uint32]*shardSet{}, map[uint32]int{}
+	from, count, around := map[uint32]*shardSet{}, map[uint32]int{}, d.lookAround()
 	for shard := range placement.Shards {
 		if !need.has(shard) {
 			continue
 		}
-		holders := d.Holders(shard)
+		holders := around.holders(shard)
 		if len(holders) == 0 {
 			return nil, fmt.Errorf("shard %d has no live holder: start one of the nodes that hold it", shard)
 		}

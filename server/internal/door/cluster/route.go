@@ -15,7 +15,6 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
-	"slices"
 	"time"
 
 	"github.com/bloomery/bloomery/server/internal/door"
@@ -41,68 +40,19 @@ func (d *Door) OnQuestion(run func(body []byte, room int) []byte) { d.run = run 
 // Self implements door.Router.
 func (d *Door) Self() uint32 { return d.number.Load() }
 
-// Holders implements door.Router. Beats go through the log, which is still for some seconds
-// when its leader is lost: a node to which there is a connection lives all the same. Nodes to
-// which there is none come last.
-func (d *Door) Holders(shard int) (nodes []uint32) {
-	r, own := d.state.Roster(), d.number.Load()
-	if !r.Spread() {
-		return nil
-	}
-	now := d.tick()
-	d.beats.mu.Lock()
-	for _, c := range r.Shards.Places[shard].Copies {
-		if c.Phase != store.Holds || c.Node == own {
-			continue
-		}
-		if h, ok := d.beats.heard[c.Node]; ok && now-h.seen <= liveFor || d.connected(c.Node) {
-			nodes = append(nodes, c.Node)
-		}
-	}
-	d.beats.mu.Unlock()
-	if len(nodes) > 1 { // those that are equally far share the work
-		first := (shard + int(own)) % len(nodes)
-		nodes = slices.Concat(nodes[first:], nodes[:first])
-	}
-	if p := d.config.Direct; p != nil {
-		slices.SortStableFunc(nodes, func(a, b uint32) int { return int(distance(p, a) - distance(p, b)) })
-	}
-	return nodes
-}
-
-// connected reports whether there is a connection to a node.
-func (d *Door) connected(node uint32) bool {
-	if d.config.Direct == nil {
-		return false
-	}
-	_, ok := d.config.Direct.Trip(node)
-	return ok
-}
-
-// distance returns how far a node is: its round trip, in steps that measurements of equal
-// nodes do not differ by, so that most questions of a batch go to the same.
-func distance(p *peers.Node, node uint32) int64 {
-	const step, away = 200 * time.Microsecond, 1 << 30
-	trip, ok := p.Trip(node)
-	if !ok {
-		return away
-	}
-	return int64(trip / step)
-}
-
 // Ask implements door.Router.
 func (d *Door) Ask(nodes []uint32, q *door.Question) (a door.Answer, err error) {
 	b := d.appendQuestion(make([]byte, 0, 64+len(q.Body)), q)
-	ctx, stop := context.WithTimeout(context.Background(), d.config.Timeout)
+	patience := d.config.Timeout
+	if q.Brief {
+		patience = min(patience, hedgeAfter)
+	}
+	ctx, stop := context.WithTimeout(context.Background(), patience)
 	defer stop()
 	var places []uint64
 	switch {
-	case q.Writes:
+	case q.Writes, q.Brief:
 		a, places, err = d.askInTurn(ctx, nodes, b, q)
-	case q.Brief:
-		brief, stop := context.WithTimeout(ctx, hedgeAfter)
-		defer stop()
-		a, places, err = d.askInTurn(brief, nodes, b, q)
 	default:
 		a, places, err = d.askTwo(ctx, stop, nodes, b, q)
 	}

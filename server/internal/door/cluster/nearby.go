@@ -1,0 +1,97 @@
+package cluster
+
+// Which nodes are asked for a shard.
+
+import (
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/bloomery/bloomery/server/internal/peers"
+	"github.com/bloomery/bloomery/server/internal/placement"
+	"github.com/bloomery/bloomery/server/internal/store"
+)
+
+// nearbyFor is for how long it is not looked again which nodes live, and how far they are: a
+// batch asks about many shards. Who has died meanwhile is asked in vain, and then the next.
+const nearbyFor = 100 * time.Millisecond
+
+// nearby is which nodes can be asked for what, as long as the roster is this one.
+type nearby struct {
+	roster *store.Roster
+	own    uint32
+	since  time.Duration    // as Door.tick counts
+	far    map[uint32]int64 // how far nodes are that live
+	lists  [placement.Shards]atomic.Pointer[[]uint32]
+}
+
+// Holders implements door.Router.
+func (d *Door) Holders(shard int) []uint32 {
+	v := d.nearby.Load()
+	if v == nil || v.roster != d.state.Roster() || v.own != d.number.Load() || d.tick()-v.since > nearbyFor {
+		v = d.lookAround()
+		d.nearby.Store(v)
+	}
+	if list := v.lists[shard].Load(); list != nil {
+		return *list
+	}
+	list := v.holders(shard)
+	if len(list) > 0 { // else somebody may be heard of in a moment
+		v.lists[shard].Store(&list)
+	}
+	return list
+}
+
+// lookAround looks which nodes live. Beats go through the log, which is still for some seconds
+// when its leader is lost: a node to which there is a connection lives all the same. Nodes to
+// which there is none come last.
+func (d *Door) lookAround() *nearby {
+	v := &nearby{roster: d.state.Roster(), own: d.number.Load(), since: d.tick(), far: map[uint32]int64{}}
+	d.beats.mu.Lock()
+	for node, h := range d.beats.heard {
+		if v.since-h.seen <= liveFor {
+			v.far[node] = 0
+		}
+	}
+	d.beats.mu.Unlock()
+	if p := d.config.Direct; p != nil {
+		for i := range v.roster.Members {
+			node := v.roster.Members[i].Number
+			if far, connected := distance(p, node); connected {
+				v.far[node] = far
+			} else if _, heard := v.far[node]; heard {
+				v.far[node] = far
+			}
+		}
+	}
+	return v
+}
+
+// holders returns the nodes that hold a shard and live, the nearest first.
+func (v *nearby) holders(shard int) (nodes []uint32) {
+	if !v.roster.Spread() {
+		return nil
+	}
+	for _, c := range v.roster.Shards.Places[shard].Copies {
+		if _, lives := v.far[c.Node]; lives && c.Phase == store.Holds && c.Node != v.own {
+			nodes = append(nodes, c.Node)
+		}
+	}
+	if len(nodes) > 1 { // those that are equally far share the work
+		first := (shard + int(v.own)) % len(nodes)
+		nodes = slices.Concat(nodes[first:], nodes[:first])
+	}
+	slices.SortStableFunc(nodes, func(a, b uint32) int { return int(v.far[a] - v.far[b]) })
+	return nodes
+}
+
+// distance returns how far a node is: its round trip, in steps that measurements of equal
+// nodes do not differ by, so that most questions of a batch go to the same.
+func distance(p *peers.Node, node uint32) (far int64, connected bool) {
+	const step, away = 200 * time.Microsecond, 1 << 30
+	trip, ok := p.Trip(node)
+	if !ok {
+		return away, false
+	}
+	return int64(trip / step), true
+}
