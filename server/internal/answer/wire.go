@@ -49,15 +49,16 @@ func appendText(b []byte, s string) []byte {
 	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
 }
 
-// ReadReply reads a reply that Append has written, and returns what is behind it. The error
-// wraps bloomery.ErrCorrupt.
-func ReadReply(b []byte) (r Reply, rest []byte, err error) {
+// Read reads a reply that Append has written, and returns what is behind it. The error wraps
+// bloomery.ErrCorrupt: then the reply is not whole.
+func (r *Reply) Read(b []byte) (rest []byte, err error) {
+	*r = Reply{}
 	w := wire{rest: b, elems: mostElems}
-	w.reply(&r, maxDepth)
+	w.reply(r, maxDepth)
 	if w.bad {
-		return Reply{}, nil, fmt.Errorf("answer: %w: a reply of another node", bloomery.ErrCorrupt)
+		return nil, fmt.Errorf("answer: %w: a reply of another node", bloomery.ErrCorrupt)
 	}
-	return r, w.rest, nil
+	return w.rest, nil
 }
 
 // wire is what is left of an encoding.

@@ -25,11 +25,11 @@ func TestWire(t *testing.T) {
 	for cut := range b {
 		rest, err := b[:cut], error(nil)
 		for err == nil && len(rest) > 0 {
-			_, rest, err = answer.ReadReply(rest)
+			_, rest, err = readReply(rest)
 		}
 	}
 	for i := range replies {
-		r, rest, err := answer.ReadReply(b)
+		r, rest, err := readReply(b)
 		if err != nil || !reflect.DeepEqual(r, replies[i]) {
 			t.Fatalf("reply %d came back as %+v, %v", i, r, err)
 		}
@@ -47,10 +47,15 @@ func TestWireHostile(t *testing.T) {
 	}
 	wide := append([]byte{byte(answer.Array), 0x80, 0x80, 0x40}, make([]byte, 1<<20)...)
 	for _, b := range [][]byte{nil, {200}, {byte(answer.Bulk), 5, 'a'}, {byte(answer.Array), 0xff, 0xff, 0xff, 0xff, 0x0f}, deep, wide} {
-		if _, _, err := answer.ReadReply(b); !errors.Is(err, bloomery.ErrCorrupt) {
+		if _, _, err := readReply(b); !errors.Is(err, bloomery.ErrCorrupt) {
 			t.Errorf("%.20x: %v", b, err)
 		}
 	}
+}
+
+func readReply(b []byte) (r answer.Reply, rest []byte, err error) {
+	rest, err = r.Read(b)
+	return r, rest, err
 }
 
 func FuzzReadReply(f *testing.F) {
@@ -58,11 +63,11 @@ func FuzzReadReply(f *testing.F) {
 		f.Add(replies[i].Append(nil))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
-		r, _, err := answer.ReadReply(b)
+		r, _, err := readReply(b)
 		if err != nil {
 			return
 		}
-		again, rest, err := answer.ReadReply(r.Append(nil))
+		again, rest, err := readReply(r.Append(nil))
 		if err != nil || len(rest) > 0 || !reflect.DeepEqual(again, r) {
 			t.Errorf("%+v came back as %+v, %v", r, again, err)
 		}

@@ -28,7 +28,7 @@ func newNode(t *testing.T, log *memlog.Log) (*bench, *cluster.Door, *memlog.Node
 }
 
 // newNodeOf is newNode with more settings.
-func newNodeOf(t *testing.T, log *memlog.Log, c cluster.Config) (*bench, *cluster.Door, *memlog.Node) {
+func newNodeOf(t testing.TB, log *memlog.Log, c cluster.Config) (*bench, *cluster.Door, *memlog.Node) {
 	t.Helper()
 	b := &bench{state: store.New(), now: time.UnixMilli(1_700_000_000_000)}
 	node := log.Node(cluster.ErrFull)

@@ -168,7 +168,7 @@ func (e *Engine) far(s *Session, calls []Call) (far bool) {
 	c := &calls[0]
 	if c.cmd.On != nil || c.cmd.Split != nil {
 		entry := e.state.Names.Lookup(c.Args[1], s.ms)
-		return entry != nil && !e.answers(entry) && (!splits(c, entry) || e.itemsFar(calls, entry))
+		return entry != nil && !e.answers(entry) && (!splits(c, entry) || e.itemsFar(s, calls, entry))
 	}
 	if p := e.onePart(s, c); p != nil {
 		return !e.state.Answers(p)
@@ -309,7 +309,7 @@ func (e *Engine) holders(s *Session, shard int) []uint32 {
 func (e *Engine) untried(s *Session, shard int) []uint32 {
 	nodes := e.router.Holders(shard)
 	if len(s.avoid) > 0 {
-		nodes = slices.DeleteFunc(nodes, func(n uint32) bool { return slices.Contains(s.avoid, n) })
+		nodes = slices.DeleteFunc(slices.Clone(nodes), func(n uint32) bool { return slices.Contains(s.avoid, n) })
 	}
 	return nodes
 }
@@ -346,7 +346,8 @@ func (w *Workspace) conflicts(c *Call, passed []*passing) (hit bool) {
 	return hit
 }
 
-// putAside has calls wait for other machines. What this machine holds of them is run.
+// putAside has calls wait for other machines. What this machine holds of them is run first: what
+// it looks at is not under way yet.
 func (e *Engine) putAside(s *Session, passed []*passing) {
 	for _, p := range passed {
 		if v := p.whole; v != nil && !v.call.waiting {
@@ -357,12 +358,16 @@ func (e *Engine) putAside(s *Session, passed []*passing) {
 			for i := range p.calls {
 				p.calls[i].waiting, p.calls[i].Pieces = true, nil
 			}
-			s.w.passed = append(s.w.passed, p)
 		}
 	}
 	for _, p := range passed {
 		if len(p.nodes) == 0 {
 			e.again(s, p.calls)
+		}
+	}
+	for _, p := range passed {
+		if len(p.nodes) > 0 {
+			s.w.passed = append(s.w.passed, p)
 		}
 	}
 }

@@ -17,6 +17,7 @@ type helper struct {
 	session *Session
 	work    Workspace
 	args    [][]byte
+	ends    []int // of the calls, in args
 }
 
 // help runs the calls of a question, and returns their answers, which may have room bytes. It
@@ -50,8 +51,7 @@ func (e *Engine) help(body []byte, room int) []byte {
 
 // parse adds the calls of a question to the workspace, and returns how many there are.
 func (h *helper) parse(b []byte) (n int, ok bool) {
-	h.args = h.args[:0]
-	var ends []int
+	h.args, h.ends = h.args[:0], h.ends[:0]
 	for len(b) > 0 {
 		count := 0
 		if count, b, ok = length(b); !ok || count == 0 {
@@ -65,9 +65,9 @@ func (h *helper) parse(b []byte) (n int, ok bool) {
 			h.args = append(h.args, b[:size:size])
 			b = b[size:]
 		}
-		ends = append(ends, len(h.args))
+		h.ends = append(h.ends, len(h.args))
 	}
-	from := 0
+	from, ends := 0, h.ends
 	if len(ends) > 1 && string(h.args[0]) == shardsMark {
 		only := &shardSet{}
 		if from = ends[0]; from != 2 || copy(only[:], h.args[1]) != len(only) {
@@ -95,6 +95,11 @@ func length(b []byte) (n int, rest []byte, ok bool) {
 func (h *helper) answers(room int) (b []byte) {
 	const least = 1 + binary.MaxVarintLen64
 	calls := h.work.Calls
+	size := least * len(calls)
+	for i := range calls {
+		size += calls[i].Reply.Bytes()
+	}
+	b = make([]byte, 0, min(size, room))
 	for i := range calls {
 		r, from := &calls[i].Reply, len(b)
 		if r.Kind == answer.Error && r.Text == textNotHere {

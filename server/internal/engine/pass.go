@@ -22,7 +22,11 @@ type passing struct {
 	nodes []uint32 // that hold all that they are about, the nearest first
 	lanes []int    // of that
 
-	whole *whole // the call that they are a part of, nil if they are whole
+	// whole is the call that they are a part of, nil if they are whole, and items which of its items
+	// they are about. body, if there is one, is the encoding of a call that has no items yet.
+	whole *whole
+	items []uint32
+	body  []byte
 
 	fewer bool // other machines hold some of it
 	// place is how far the names were at a machine that did not hold it, and avoid those
@@ -45,6 +49,8 @@ const (
 	textAnswer  = "ERR the answer has %d bytes, and nodes pass on %d at most: ask a node that holds the contents: %s"
 	textDone    = "ERR the command was done, and its answer of %d bytes is not passed on between nodes: they pass on %d at most"
 	textMoving  = "CLUSTERDOWN contents of this key are being moved between nodes: send it again"
+	// mostAhead is how many bytes of calls memory is taken for ahead.
+	mostAhead = 64 << 10
 	// mostLooks is how often a call is passed on because of a move, or of nodes that are silent.
 	mostLooks = 16
 )
@@ -61,8 +67,12 @@ func (e *Engine) pass(s *Session, passed []*passing) {
 func (e *Engine) ask(passed []*passing) {
 	var lists [][]*question // by machine
 	for _, p := range passed {
+		at := -1
 		for i := range p.calls {
-			lists = e.add(lists, p, &p.calls[i])
+			if at < 0 || p.calls[i].looks > 0 {
+				lists, at = listOf(lists, p, &p.calls[i])
+			}
+			lists[at] = e.add(lists[at], p, i)
 		}
 	}
 	var others sync.WaitGroup
@@ -75,13 +85,8 @@ func (e *Engine) ask(passed []*passing) {
 	others.Wait()
 }
 
-// add adds a call to the questions of its machine.
-func (e *Engine) add(lists [][]*question, p *passing, c *Call) [][]*question {
-	size := callSize(c.Args)
-	if size > door.MaxQuestion-binary.MaxVarintLen64 {
-		c.Fail(fmt.Sprintf(textTooLong, size, door.MaxQuestion, e.nodesNamed(p.nodes)))
-		return lists
-	}
+// listOf returns which of the lists has the questions of the machine of a call.
+func listOf(lists [][]*question, p *passing, c *Call) ([][]*question, int) {
 	at := slices.IndexFunc(lists, func(l []*question) bool {
 		if c.looks > 0 { // it was asked in vain together with others
 			return slices.Equal(l[0].nodes, p.nodes)
@@ -92,26 +97,57 @@ func (e *Engine) add(lists [][]*question, p *passing, c *Call) [][]*question {
 		at = len(lists)
 		lists = append(lists, []*question{{nodes: p.nodes, only: !p.fewer}})
 	}
-	list := lists[at]
-	q := list[len(list)-1]
-	if room := roomOf(c); len(q.calls) > 0 && (len(q.Body)+size > door.MaxQuestion-binary.MaxVarintLen64 || q.Room+room > door.MaxQuestion) {
-		q = &question{nodes: p.nodes, only: !p.fewer}
-		lists[at] = append(list, q)
+	return lists, at
+}
+
+// add adds a call to the questions of its machine.
+func (e *Engine) add(list []*question, p *passing, i int) []*question {
+	c := &p.calls[i]
+	size, room := len(p.body), roomOf(c, len(c.Args)+len(p.items))
+	if p.body == nil {
+		size = callSize(c.Args)
 	}
+	if size > door.MaxQuestion-binary.MaxVarintLen64 {
+		c.Fail(fmt.Sprintf(textTooLong, size, door.MaxQuestion, e.nodesNamed(p.nodes)))
+		return list
+	}
+	q := list[len(list)-1]
+	if len(q.calls) > 0 && (len(q.Body)+size > door.MaxQuestion-binary.MaxVarintLen64 || q.Room+room > door.MaxQuestion) {
+		q = &question{nodes: p.nodes, only: !p.fewer}
+		list = append(list, q)
+	}
+	if len(q.of) == 0 || q.of[len(q.of)-1] != p {
+		q.join(p, len(p.calls)-i)
+	}
+	switch {
+	case p.body == nil:
+		if q.Body == nil {
+			q.Body = make([]byte, 0, min(size*(len(p.calls)-i), mostAhead))
+		}
+		q.Body = appendCall(q.Body, c.Args)
+	case q.Body == nil:
+		q.Body = p.body
+	default:
+		q.Body = append(q.Body, p.body...)
+	}
+	q.Room = min(q.Room+room, door.MaxQuestion)
+	q.Writes = q.Writes || c.cmd.writes()
+	q.calls, q.of = append(q.calls, c), append(q.of, p)
+	return list
+}
+
+// join makes a question one about what calls of p are about, too, of which so many follow.
+func (q *question) join(p *passing, calls int) {
 	if !slices.Equal(q.nodes, p.nodes) {
 		q.nodes, q.only = common(q.nodes, p.nodes), false
 	}
 	q.only = q.only && !p.fewer
-	q.Body = appendCall(q.Body, c.Args)
-	q.Room = min(q.Room+roomOf(c), door.MaxQuestion)
-	q.Writes = q.Writes || c.cmd.writes()
 	for _, lane := range p.lanes {
 		if !slices.Contains(q.Lanes, lane) {
 			q.Lanes = append(q.Lanes, lane)
 		}
 	}
-	q.calls, q.of = append(q.calls, c), append(q.of, p)
-	return lists
+	q.calls, q.of = slices.Grow(q.calls, calls), slices.Grow(q.of, calls)
 }
 
 // common returns the machines of a that are in b.
@@ -119,25 +155,25 @@ func common(a, b []uint32) []uint32 {
 	return slices.DeleteFunc(slices.Clone(a), func(n uint32) bool { return !slices.Contains(b, n) })
 }
 
-// roomOf returns how long the answer to a call may be. A longer one of a read is asked for
+// roomOf returns how long the answer to a call of so many arguments may be. A longer one of a read is asked for
 // again.
-func roomOf(c *Call) int {
+func roomOf(c *Call, args int) int {
 	switch {
 	case c.cmd.writes() && c.cmd.Group == traits.GroupTopK: // it answers items
 		return door.MaxQuestion
 	case c.cmd.OnePart != nil: // it answers all of it
 		return door.MaxQuestion
 	case c.cmd.On != nil:
-		return 256 + 16*len(c.Args)
+		return 256 + 16*args
 	}
-	return 8<<10 + 64*len(c.Args)
+	return 8<<10 + 64*args
 }
 
 // askList asks the questions for one machine, one after the other.
 func (e *Engine) askList(list []*question) {
 	moved := false
 	for _, q := range list {
-		if moved {
+		if moved || len(q.calls) == 0 {
 			continue // calls that stand in front are run again first
 		}
 		moved = !e.askOne(q)
@@ -182,6 +218,9 @@ func (e *Engine) askLong(p *passing, c *Call) bool {
 		return false
 	}
 	c.Reply.Kind = answer.None
+	if p.body != nil {
+		p.unfold()
+	}
 	if size > door.MaxQuestion-binary.MaxVarintLen64 {
 		c.Fail(fmt.Sprintf(textAnswer, size, door.MaxQuestion, e.nodesNamed(p.nodes)))
 		return true
@@ -251,12 +290,12 @@ func (q *question) read(a door.Answer) error {
 			}
 			continue
 		}
-		r, behind, err := answer.ReadReply(rest)
+		behind, err := c.Reply.Read(rest)
 		if err != nil {
+			c.Reply = answer.Reply{}
 			return fmt.Errorf("%w: %w", door.ErrUnknown, err)
 		}
-		c.Answer(r)
-		rest = behind
+		c.answered, rest = true, behind
 	}
 	return nil
 }
@@ -279,6 +318,9 @@ func (e *Engine) answered(s *Session, passed []*passing) {
 		}
 		if !again {
 			continue
+		}
+		if p.body != nil {
+			p.unfold()
 		}
 		s.avoid = append(s.avoid, p.avoid...)
 		p.avoid = nil
@@ -305,9 +347,18 @@ func callSize(args [][]byte) int {
 
 // appendCall appends the arguments of a call.
 func appendCall(b []byte, args [][]byte) []byte {
-	b = binary.AppendUvarint(b, uint64(len(args)))
+	return appendHead(b, args, 0)
+}
+
+// appendHead appends the first arguments of a call, of which so many follow.
+func appendHead(b []byte, args [][]byte, more int) []byte {
+	b = binary.AppendUvarint(b, uint64(len(args)+more))
 	for _, a := range args {
-		b = append(binary.AppendUvarint(b, uint64(len(a))), a...)
+		b = appendArg(b, a)
 	}
 	return b
+}
+
+func appendArg(b, arg []byte) []byte {
+	return append(binary.AppendUvarint(b, uint64(len(arg))), arg...)
 }

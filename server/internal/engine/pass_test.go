@@ -30,7 +30,7 @@ type spread struct {
 }
 
 // newSpread opens the nodes. Node i+1 does not hold the shards that are i modulo 4.
-func newSpread(t *testing.T, faults memlog.Faults) *spread {
+func newSpread(t testing.TB, faults memlog.Faults) *spread {
 	t.Helper()
 	v, log := &spread{peers: &memlog.Peers{}}, memlog.New(1, faults)
 	for i := range v.nodes {
@@ -44,7 +44,7 @@ func newSpread(t *testing.T, faults memlog.Faults) *spread {
 }
 
 // place spreads contents, as records would: holds says which node holds which shard.
-func (v *spread) place(t *testing.T, holds func(shard, node int) bool) {
+func (v *spread) place(t testing.TB, holds func(shard, node int) bool) {
 	t.Helper()
 	table := &store.Shards{Copies: 2, Paused: true, Changes: 1, Places: make([]store.Place, placement.Shards)}
 	for shard := range table.Places {
@@ -67,7 +67,7 @@ func (v *spread) place(t *testing.T, holds func(shard, node int) bool) {
 }
 
 // record puts a record of the catalogue in order.
-func (v *spread) record(t *testing.T, by int, b store.Body) {
+func (v *spread) record(t testing.TB, by int, b store.Body) {
 	t.Helper()
 	op := &door.Op{Record: store.Record{Body: b}}
 	v.doors[by].Do([]*door.Op{op})

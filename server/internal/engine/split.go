@@ -3,6 +3,7 @@ package engine
 // Calls whose items lie at several machines.
 
 import (
+	"encoding/binary"
 	"fmt"
 	"math/bits"
 	"slices"
@@ -18,39 +19,68 @@ import (
 type whole struct {
 	call  *Call
 	parts []*passing
-	items [][]int // of each of the parts, as they stand in the call
 }
 
-// mostSplit is how many bytes of items, about, a part of a call has.
-const mostSplit = 512 << 10
+const (
+	// mostSplit is how many bytes of items, about, a part of a call has.
+	mostSplit = 512 << 10
+	// mostLooked is how many items are hashed before they are looked at.
+	mostLooked = 256
+	// mostDivided is for how many items memory is kept.
+	mostDivided = 16 << 10
+)
 
 // splits reports whether a call can be split by the parts of a filter.
 func splits(c *Call, entry *catalog.Entry) bool {
 	return c.cmd.Split != nil && entry.Kind == catalog.Filter && store.PartCount(entry) > 1
 }
 
-// itemParts returns in which part of a filter each item of a call lies, nil if that is not
-// known here.
-func itemParts(c *Call, entry *catalog.Entry) []uint64 {
-	items := c.Args[2:]
-	parts := make([]uint64, len(items))
-	if !c.cmd.Split(store.PartOf(entry), items, parts) {
+// division is the memory of splitting calls. It is used again.
+type division struct {
+	parts  []uint64 // in which part of the filter items lie, then which way they go
+	places []place  // of each part of the filter
+	used   []uint64 // the parts whose places are set
+	ways   []way    // of the call that is being split
+}
+
+// place is where a part of a filter lies.
+type place struct {
+	nodes []uint32 // none for this machine
+	lane  int
+	call  int // the last call that has items in it, from 1 on; 0 if the place is not set
+	way   int // that they go
+}
+
+// way is the part of a call for one machine, while its items are counted.
+type way struct {
+	passing
+	items, bytes int
+	more         int // the way for items that come later, 0 if there is none
+}
+
+// itemParts returns in which parts of a filter items of a call lie, nil if that is not known
+// here. They hold until the next call.
+func (v *division) itemParts(c *Call, entry *catalog.Entry, items [][]byte) []uint64 {
+	v.parts = slices.Grow(v.parts[:0], len(items))[:len(items)]
+	if !c.cmd.Split(store.PartOf(entry), items, v.parts) {
 		return nil
 	}
 	log := uint(bits.Len(uint(store.PartCount(entry))) - 1)
-	for i, h := range parts {
-		parts[i] = uint64(bloomery.Route(h, log))
+	for i, h := range v.parts {
+		v.parts[i] = uint64(bloomery.Route(h, log))
 	}
-	return parts
+	return v.parts
 }
 
 // itemsFar reports whether items of calls lie in parts that this machine does not answer for. What
 // cannot be split is answered by any machine: it is an error.
-func (e *Engine) itemsFar(calls []Call, entry *catalog.Entry) bool {
+func (e *Engine) itemsFar(s *Session, calls []Call, entry *catalog.Entry) bool {
 	for i := range calls {
-		for _, p := range itemParts(&calls[i], entry) {
-			if !e.state.Answers(store.PartAt(entry, uint32(p))) {
-				return true
+		for some := range slices.Chunk(calls[i].Args[2:], mostLooked) {
+			for _, p := range s.w.division.itemParts(&calls[i], entry, some) {
+				if !e.state.Answers(store.PartAt(entry, uint32(p))) {
+					return true
+				}
 			}
 		}
 	}
@@ -60,51 +90,135 @@ func (e *Engine) itemsFar(calls []Call, entry *catalog.Entry) bool {
 // split divides calls by the machines that hold their items; those of this one have no machines.
 // It returns why that cannot be done.
 func (e *Engine) split(s *Session, calls []Call, entry *catalog.Entry) (all []*passing, text string) {
-	holders := map[uint64][]uint32{}
+	v := &s.w.division
+	n := store.PartCount(entry)
+	v.places = slices.Grow(v.places[:0], n)[:n]
+	defer v.forget()
 	for i := range calls {
-		v := &whole{call: &calls[i]}
-		for item, part := range itemParts(v.call, entry) {
-			p := store.PartAt(entry, uint32(part))
-			nodes, known := holders[part]
-			if !known {
-				if !e.state.Answers(p) {
-					if nodes = e.holders(s, p.Shard()); len(nodes) == 0 {
-						return nil, fmt.Sprintf(textNoHolder, p.Shard())
-					}
+		c := &calls[i]
+		v.ways = v.ways[:0]
+		parts := v.itemParts(c, entry, c.Args[2:])
+		for item, part := range parts {
+			p := &v.places[part]
+			if p.call != i+1 {
+				if text := e.goes(s, entry, part, i+1); text != "" {
+					return nil, text
 				}
-				holders[part] = nodes
 			}
-			v.add(item, nodes, e.shared.LaneOf(entry.ID, uint32(part)))
+			parts[item] = uint64(v.count(p, len(c.Args[2+item])))
 		}
-		if len(v.parts) == 1 { // all of it lies at one machine
-			v.parts[0].calls, v.parts[0].whole = calls[i:i+1], nil
+		if len(v.ways) == 1 { // all of it lies at one machine
+			p := v.ways[0].passing
+			p.calls = calls[i : i+1]
+			all = append(all, &p)
+			continue
 		}
-		all = append(all, v.parts...)
+		all = append(all, v.divide(c)...)
 	}
 	return all, ""
 }
 
-// add adds an item to the part for the machine that is the first to hold it.
-func (v *whole) add(item int, nodes []uint32, lane int) {
-	args := v.call.Args
-	at := len(v.parts) - 1
-	for ; at >= 0; at-- { // the last one for the machine may have room
-		p := v.parts[at]
-		if len(p.nodes) == len(nodes) && len(nodes) == 0 || len(nodes) > 0 && len(p.nodes) > 0 && p.nodes[0] == nodes[0] {
-			break
+// goes says which way items in a part of a filter go, of the call with a number. It returns why
+// there is none.
+func (e *Engine) goes(s *Session, entry *catalog.Entry, part uint64, call int) string {
+	v := &s.w.division
+	p := &v.places[part]
+	if p.call == 0 {
+		q := store.PartAt(entry, uint32(part))
+		if !e.state.Answers(q) {
+			if p.nodes = e.holders(s, q.Shard()); len(p.nodes) == 0 {
+				return fmt.Sprintf(textNoHolder, q.Shard())
+			}
+		}
+		p.lane = e.shared.LaneOf(entry.ID, uint32(part))
+		v.used = append(v.used, part)
+	}
+	p.call = call
+	p.way = slices.IndexFunc(v.ways, func(w way) bool {
+		return len(p.nodes) == len(w.nodes) && len(p.nodes) == 0 || len(p.nodes) > 0 && len(w.nodes) > 0 && w.nodes[0] == p.nodes[0]
+	})
+	if p.way < 0 {
+		p.way = len(v.ways)
+		v.ways = append(v.ways, way{})
+	}
+	for at := p.way; ; at = v.ways[at].more {
+		w := &v.ways[at]
+		w.add(p.nodes, p.lane)
+		if w.more == 0 {
+			return ""
 		}
 	}
-	if at < 0 || callSize(v.parts[at].calls[0].Args) > mostSplit {
-		at = len(v.parts)
-		v.parts = append(v.parts, &passing{whole: v, calls: []Call{{Args: slices.Clone(args[:2]), cmd: v.call.cmd}}})
-		v.items = append(v.items, nil)
+}
+
+// count counts an item of so many bytes at a place, and returns which way it goes.
+func (v *division) count(p *place, size int) int {
+	w := &v.ways[p.way]
+	if w.more == 0 && w.bytes > mostSplit {
+		w.more = len(v.ways)
+		next := way{passing: w.passing}
+		next.lanes = slices.Clone(w.lanes)
+		v.ways = append(v.ways, next)
 	}
-	p := v.parts[at]
-	p.add(nodes, lane)
-	c := &p.calls[0]
-	c.Args = append(c.Args, args[2+item])
-	c.Items = c.Args[2:]
-	v.items[at] = append(v.items[at], item)
+	if w = &v.ways[p.way]; w.more > 0 {
+		p.way = w.more
+		return v.count(p, size)
+	}
+	w.items++
+	w.bytes += size + binary.MaxVarintLen32
+	return p.way
+}
+
+// divide makes the parts of a call whose items are counted. Those for other machines are encoded
+// at once.
+func (v *division) divide(c *Call) []*passing {
+	passed, calls := make([]passing, len(v.ways)), make([]Call, len(v.ways))
+	whole, items := &whole{call: c, parts: make([]*passing, len(v.ways))}, make([]uint32, len(c.Args)-2)
+	for i := range v.ways {
+		w := &v.ways[i]
+		calls[i] = Call{Args: c.Args[:2:2], cmd: c.cmd}
+		p := &passed[i]
+		*p = w.passing
+		p.whole, p.calls = whole, calls[i:i+1]
+		p.items, items = items[:0:w.items], items[w.items:]
+		if len(p.nodes) > 0 {
+			p.body = appendHead(make([]byte, 0, callSize(c.Args[:2])+w.bytes), c.Args[:2], w.items)
+		}
+		whole.parts[i] = p
+	}
+	for item, way := range v.parts {
+		p := &passed[way]
+		if p.items = append(p.items, uint32(item)); p.body != nil {
+			p.body = appendArg(p.body, c.Args[2+item])
+		}
+	}
+	for i := range passed {
+		if passed[i].body == nil {
+			passed[i].unfold()
+		}
+	}
+	return whole.parts
+}
+
+// unfold gives the call of a part its items.
+func (p *passing) unfold() {
+	c, all := &p.calls[0], p.whole.call.Args
+	c.Args = append(make([][]byte, 0, 2+len(p.items)), all[:2]...)
+	for _, item := range p.items {
+		c.Args = append(c.Args, all[2+item])
+	}
+	c.Items, p.body = c.Args[2:], nil
+}
+
+// forget makes the memory ready for other calls.
+func (v *division) forget() {
+	for _, part := range v.used {
+		v.places[part] = place{}
+	}
+	clear(v.ways)
+	v.used, v.ways = v.used[:0], v.ways[:0]
+	if cap(v.parts) > mostDivided {
+		v.parts = nil
+	}
 }
 
 // merge answers calls whose parts are answered. A part of a part was begun later.
@@ -122,9 +236,8 @@ func (w *Workspace) merge() {
 func (v *whole) merge() {
 	c := v.call
 	c.waiting = false
-	elems, found, plain := make([]answer.Reply, len(c.Args)-2), make([]bool, len(c.Args)-2), true
-	failed := 0
-	for k, p := range v.parts {
+	plain, failed := true, 0
+	for _, p := range v.parts {
 		r := &p.calls[0].Reply
 		if r.Failed() {
 			failed++
@@ -133,11 +246,18 @@ func (v *whole) merge() {
 				return
 			}
 		}
-		plain = plain && r.Kind == answer.Bools && r.Text == ""
-		for j, item := range v.items[k] {
+		plain = plain && r.Kind == answer.Bools && r.Text == "" && len(r.Bools) == len(p.items)
+	}
+	if plain {
+		v.mergeBools()
+		return
+	}
+	elems := make([]answer.Reply, len(c.Args)-2)
+	for _, p := range v.parts {
+		r := &p.calls[0].Reply
+		for j, item := range p.items {
 			switch {
 			case r.Kind == answer.Bools && j < len(r.Bools):
-				found[item] = r.Bools[j]
 				elems[item] = answer.Truth(r.Bools[j])
 			case r.Kind == answer.Array && j < len(r.Elems):
 				elems[item] = r.Elems[j]
@@ -148,9 +268,17 @@ func (v *whole) merge() {
 			}
 		}
 	}
-	if plain {
-		c.Answer(answer.Reply{Kind: answer.Bools, Bools: found})
-		return
-	}
 	c.Answer(answer.List(elems...))
+}
+
+// mergeBools is merge where each machine has answered a boolean for each item.
+func (v *whole) mergeBools() {
+	found := make([]bool, len(v.call.Args)-2)
+	for _, p := range v.parts {
+		bools := p.calls[0].Reply.Bools
+		for j, item := range p.items {
+			found[item] = bools[j]
+		}
+	}
+	v.call.Answer(answer.Reply{Kind: answer.Bools, Bools: found})
 }

@@ -25,6 +25,8 @@ type Workspace struct {
 	pending []Span     // put in order and not applied yet
 	passed  []*passing // for other machines to run
 	wholes  []*whole   // whose parts are run
+
+	division division
 }
 
 // Span is calls whose answers come from one op.
