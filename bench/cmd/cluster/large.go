@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
+	"regexp"
 	"strconv"
 	"time"
 
@@ -18,7 +19,7 @@ const (
 )
 
 // measureLarge fills such a filter, asks for it everywhere, loses a node, removes it, and adds one.
-func measureLarge(o options, n *nodes) (*report.Table, error) {
+func measureLarge(o options, n *nodes, _ *regexp.Regexp) (*report.Table, error) {
 	t := &report.Table{Head: []string{fmt.Sprintf("six nodes of %s, a filter of %d keys at 1%%", largeMemory, largeKeys), "target", "value", "", ""}}
 	n.more = append(n.more, "--max-memory", largeMemory)
 	if err := startSpread(n); err != nil {

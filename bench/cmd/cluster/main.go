@@ -80,7 +80,7 @@ func run(o options) error {
 		if o.large {
 			measure = measureLarge
 		}
-		t, err := measure(o, n)
+		t, err := measure(o, n, only)
 		doc := report.New("Contents that are spread", "make bench-spread")
 		doc.Table(t)
 		return errors.Join(err, doc.Write(o.out, os.Stdout, ""))

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -142,13 +143,21 @@ func (n *nodes) holders(key string) (holds, others []*process.Process, err error
 }
 
 // measureSpread measures such a cluster, and writes a table of its figures.
-func measureSpread(o options, n *nodes) (*report.Table, error) {
+func measureSpread(o options, n *nodes, only *regexp.Regexp) (*report.Table, error) {
 	t := &report.Table{Head: []string{"contents spread over six nodes, two copies", "target", "value", "quartiles", ""}}
 	if err := startSpread(n); err != nil {
 		return t, err
 	}
-	for _, step := range []func(options, *nodes, *report.Table) error{spreadMemory, spreadCosts, spreadJoin} {
-		if err := step(o, n, t); err != nil {
+	if only.MatchString("memory") {
+		if err := spreadMemory(n, t); err != nil {
+			return t, err
+		}
+	}
+	if err := spreadCosts(o, n, t, only); err != nil {
+		return t, err
+	}
+	if only.MatchString("join") {
+		if err := spreadJoin(o, n, t); err != nil {
 			return t, err
 		}
 	}
@@ -156,7 +165,7 @@ func measureSpread(o options, n *nodes) (*report.Table, error) {
 }
 
 // spreadMemory makes filters of many sizes, and looks at how they are shared.
-func spreadMemory(_ options, n *nodes, t *report.Table) error {
+func spreadMemory(n *nodes, t *report.Table) error {
 	before, err := n.contents()
 	if err != nil {
 		return err
@@ -200,9 +209,19 @@ func (n *nodes) contents() (list []uint64, err error) {
 	return list, nil
 }
 
+// side is a load, and the node that is put under it.
+type side struct {
+	load
+	at *process.Process
+}
+
+func (s side) run(d time.Duration) (items uint64, err error) {
+	return s.drive([]string{s.at.Addr()}, d)
+}
+
 // spreadCosts compares the processor time, of all nodes, of what is held elsewhere with what is held
-// by the node that clients talk to.
-func spreadCosts(o options, n *nodes, t *report.Table) error {
+// by the node that clients talk to. What the nodes take that nobody uses is not counted.
+func spreadCosts(o options, n *nodes, t *report.Table, only *regexp.Regexp) error {
 	size := strconv.FormatUint(o.capacity, 10)
 	if err := at(n.all[0].Addr(), "FILTER.CREATE near bloom CAPACITY "+size+" REPLICAS ALL", "FILTER.CREATE far bloom CAPACITY "+size+" PARTS 128", "BF.RESERVE one 0.01 "+size); err != nil {
 		return err
@@ -218,10 +237,6 @@ func spreadCosts(o options, n *nodes, t *report.Table) error {
 	holds, others, err := n.holders("one")
 	if err != nil {
 		return err
-	}
-	type side struct {
-		load
-		at *process.Process
 	}
 	const clients = 2
 	var refused atomic.Uint64
@@ -241,26 +256,34 @@ func spreadCosts(o options, n *nodes, t *report.Table) error {
 		{"`BF.EXISTS`, pipeline 64: CPU at a node that does not hold the filter over one that does", 2, reads("BF.EXISTS", "one", 1, 64, others[0]), reads("BF.EXISTS", "one", 1, 64, holds[0])},
 		{"`BF.MADD` of 1,000 at a node that does not hold the filter over one that does", 1.15, adds(others[0]), adds(holds[0])},
 	} {
+		if !only.MatchString(c.name) {
+			continue
+		}
 		var ratios, far, local []float64
 		for round := range o.rounds {
+			var idle time.Duration // of all nodes, in as long as a run takes
 			cost := [2]float64{}
-			for k := range 2 {
-				at := (k + round) % 2
-				s := []side{c.far, c.local}[at]
+			for k := range 3 {
 				time.Sleep(settling)
 				before, err := cpu(n.all[:spreadNodes]...)
 				if err != nil {
 					return err
 				}
-				items, err := s.drive([]string{s.at.Addr()}, o.time)
-				if err != nil {
+				at, items := (k+round)%2, uint64(0)
+				if k == 0 {
+					time.Sleep(o.time)
+				} else if items, err = []side{c.far, c.local}[at].run(o.time); err != nil {
 					return err
 				}
 				after, err := cpu(n.all[:spreadNodes]...)
 				if err != nil {
 					return err
 				}
-				cost[at] = (after - before).Seconds() / float64(items)
+				if k == 0 {
+					idle = after - before
+				} else {
+					cost[at] = max(0, after-before-idle).Seconds() / float64(items)
+				}
 			}
 			ratios, far, local = append(ratios, cost[0]/cost[1]), append(far, cost[0]*1e6), append(local, cost[1]*1e6)
 		}
