@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/bloomery/bloomery/internal/news"
 	"github.com/bloomery/bloomery/server/internal/answer"
@@ -130,6 +131,34 @@ func (c *call) file() error {
 	head.Set("Content-Type", "application/octet-stream")
 	head.Set("Content-Length", strconv.Itoa(len(data)))
 	c.w.WriteHeader(http.StatusOK)
-	_, _ = io.WriteString(c.w, data) // whoever does not take it has gone
+	c.send(data)
 	return nil
+}
+
+const (
+	// fileTime is how long a client may take for a file: as long as for any answer.
+	fileTime = time.Minute
+	// pieceTime is how long it may take for pieceBytes of it. The memory of the file is held
+	// meanwhile: who takes none of it must not keep others from theirs.
+	pieceTime  = 5 * time.Second
+	pieceBytes = 64 << 10
+)
+
+// send sends a file to a client that takes it. Where no time can be set, that of the program
+// around us holds.
+func (c *call) send(data string) {
+	control, end := http.NewResponseController(c.w), time.Now().Add(fileTime)
+	for len(data) > 0 {
+		next := time.Now().Add(pieceTime)
+		if next.After(end) {
+			next = end
+		}
+		_ = control.SetWriteDeadline(next)
+		n, err := io.WriteString(c.w, data[:min(len(data), pieceBytes)])
+		if err != nil { // whoever does not take it has gone
+			return
+		}
+		data = data[n:]
+	}
+	_ = control.SetWriteDeadline(end) // for what is buffered
 }

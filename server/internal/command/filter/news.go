@@ -250,6 +250,7 @@ const packing = 3
 
 // all takes a part as a whole.
 func (g *gathering) all(part int) error {
+	held := g.x.Held()
 	data, dumped, next, err := g.whole(part, packing)
 	if err != nil {
 		return err
@@ -262,6 +263,8 @@ func (g *gathering) all(part int) error {
 	if err != nil {
 		return err
 	}
+	// The encoding is no more: what is left are the answer, and its text.
+	g.x.Unhold(max(0, g.x.Held()-held-2*len(packed)))
 	g.put(part, news.Whole, packed, next)
 	g.left -= max(0, len(data)-len(packed)) // it was the work, however little is left of it
 	return nil

@@ -440,3 +440,14 @@ func TestNewsMaxBoundsTheWork(t *testing.T) {
 		}
 	}
 }
+
+// What is held while an answer is on its way is its size, not that of the filter.
+func TestNewsHoldWhatIsSent(t *testing.T) {
+	b := commandtest.New(t, 1<<30)
+	b.OK(t, "FILTER.CREATE f bloom CAPACITY 4000000 ERROR 0.01") // 5 MB, and empty
+	r := b.Exec(commandtest.Bytes([]string{"FILTER.NEWS", "f"}))[0]
+	sent := len(r.Elems[2].Elems[0].Elems[2].Text)
+	if held := b.Engine.Budget.Clients(); held < int64(sent) || held > int64(2*sent+64<<10) {
+		t.Errorf("%d bytes are held for an answer of %d", held, sent)
+	}
+}
