@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/bloomery/bloomery/follow"
@@ -12,13 +13,25 @@ import (
 	"github.com/bloomery/bloomery/server"
 )
 
+// histories are the filters whose histories are followed, by kind, with the words that make and
+// change them. Those of RedisBloom are dumped, not encoded.
+var histories = map[string]struct {
+	create, add, del, has string
+	dumped                bool
+}{
+	"bloom":  {"FILTER.CREATE NAME bloom CAPACITY 3000", "FILTER.ADD", "", "FILTER.HAS", false},
+	"cuckoo": {"FILTER.CREATE NAME cuckoo CAPACITY 3000 NEWS 1000", "FILTER.ADD", "FILTER.DEL", "FILTER.HAS", false},
+	"BF":     {"BF.RESERVE NAME 0.01 100", "BF.ADD", "", "BF.MEXISTS", true},
+	"CF":     {"CF.RESERVE NAME 100", "CF.ADD", "CF.DEL", "CF.MEXISTS", true},
+}
+
 // TestHistory runs a random history with ten followers that come and go: whoever has caught up
 // answers as the source does, for all keys ever seen, and what was there is never lost before.
 func TestHistory(t *testing.T) {
-	for _, kind := range []string{"bloom", "cuckoo"} {
+	for kind, verbs := range histories {
 		dir := t.TempDir()
 		s := serving(t, server.Config{Dir: dir, Addr: ports.Free(t, 1)})
-		s.line("FILTER.CREATE f " + kind + " CAPACITY 3000")
+		s.line(strings.Replace(verbs.create, "NAME", "f", 1))
 		rng := rand.New(rand.NewPCG(5, uint64(len(kind))))
 		config := func(i int) follow.Config {
 			return follow.Config{Address: "redis://" + s.addr, Filter: "f", File: filepath.Join(dir, fmt.Sprint("copy", i)), Every: -1}
@@ -38,19 +51,24 @@ func TestHistory(t *testing.T) {
 			case n < 28:
 				for range 1 + rng.IntN(5) {
 					keys = append(keys, fmt.Sprint("key ", len(keys)))
-					ask("FILTER.ADD", "f", keys[len(keys)-1])
+					ask(verbs.add, "f", keys[len(keys)-1])
 				}
-			case n < 33 && kind == "cuckoo" && len(keys) > 0:
+			case n < 33 && verbs.del != "" && len(keys) > 0:
 				i := rng.IntN(len(keys))
-				ask("FILTER.DEL", "f", keys[i])
+				ask(verbs.del, "f", keys[i])
+			case n < 34:
+				ask("RESTORE", "f", "0", string(s.do("DUMP", "f").Text), "REPLACE")
+			case n < 35 && verbs.dumped:
+				ask("DEL", "f")
+				s.line(strings.Replace(verbs.create, "NAME", "f", 1))
 			case n < 35:
 				ask("FILTER.CLEAR", "f")
 			case n < 37: // another filter takes the name
-				ask("FILTER.CREATE", "g", kind, "CAPACITY", "3000")
-				ask("FILTER.ADD", "g", "of the other")
+				s.line(strings.Replace(verbs.create, "NAME", "g", 1))
+				ask(verbs.add, "g", "of the other")
 				keys = append(keys, "of the other")
 				ask("RENAME", "g", "f")
-			case n < 38:
+			case n < 38 && !verbs.dumped:
 				ask("FILTER.REBUILD", "f", "BEGIN", "CAPACITY", "4000")
 				ask("FILTER.REBUILD", "f", "FEED", "fed")
 				keys = append(keys, "fed")
@@ -79,7 +97,7 @@ func TestHistory(t *testing.T) {
 			}
 			got, want := make([]bool, len(keys)), make([]bool, len(keys))
 			f.ContainsStrings(got, keys)
-			for i, v := range s.do(append([]string{"FILTER.HAS", "f"}, keys...)...).Array {
+			for i, v := range s.do(append([]string{verbs.has, "f"}, keys...)...).Array {
 				want[i] = v.Int == 1
 			}
 			if !slices.Equal(got, want) {

@@ -86,6 +86,7 @@ func TestClusterRecordings(t *testing.T) {
 			t.Run(name, func(t *testing.T) { replayAt(t, addrs, at, group) })
 		}
 	}
+	t.Run("followers", func(t *testing.T) { followersOfNodes(t, addrs) })
 	t.Run("settings", func(t *testing.T) { settingsDiffer(t, addrs) })
 	t.Run("connections", func(t *testing.T) { connected(t, addrs) })
 }
