@@ -62,7 +62,7 @@ func secondParts(t engine.Turn, entry *catalog.Entry, ops []*door.Op, first, n i
 	for _, op := range ops {
 		from, to := r.Of(int(op.Record.Index))
 		o := op.Record.Body.(*store.FilterAdd)
-		o.Shadow, o.Second = m.Shadow.Entry.ID, m.Second[from:to]
+		o.Shadow, o.Second = m.Shadow.ID, m.Second[from:to]
 	}
 }
 
@@ -139,7 +139,7 @@ func miss(t engine.Turn, filter, items uint64) {
 		return
 	}
 	if sh := x.Shadow(entry); sh != nil {
-		t.Apply([]*door.Op{{Part: store.PartOf(sh.Entry), Record: store.Record{ID: sh.Entry.ID, Body: &store.ShadowMissed{Items: items}}}})
+		t.ApplyAnywhere([]*door.Op{{Record: store.Record{ID: sh.ID, Body: &store.ShadowMissed{Items: items}}}})
 	}
 }
 
@@ -154,7 +154,7 @@ func mirror(t engine.Turn, id uint64, hashes []uint64) answer.Reply {
 	}
 	ops := mirrorOps(t, entry, hashes)
 	for tries := 0; len(ops) > 0; tries++ {
-		t.Apply(ops)
+		t.ApplyAnywhere(ops)
 		var again []*door.Op
 		for _, op := range ops {
 			switch err := op.Result.Err; {

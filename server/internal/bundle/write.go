@@ -82,7 +82,7 @@ func record(t engine.Turn, c *engine.Call, entry *catalog.Entry, p *store.Part, 
 	f.Family.Fill(m, items, first, n)
 	if o, ok := items.(*store.FilterAdd); ok {
 		if m.Shadow != nil {
-			o.Shadow, o.Second = m.Shadow.Entry.ID, m.Seconds[first:first+n]
+			o.Shadow, o.Second = m.Shadow.ID, m.Seconds[first:first+n]
 		}
 		o.Known = t.Context().Contents().LastRebuild(entry.ID, p, m.Shadow)
 	}

@@ -476,7 +476,7 @@ func (x *Sum) toForget(entry *catalog.Entry) uint64 {
 func (x *Sum) both(entry *catalog.Entry, a effort.Adding) effort.Size {
 	size := store.SizeOf(entry, a)
 	if sh := x.from.State.ShadowOf(entry.ID); sh != nil && a.Items+a.Deletes > 0 {
-		second := store.SizeOf(sh.Entry, a)
+		second := store.SizeOf(sh.Entry(), a)
 		size.Item, size.Grown = plus(size.Item, second.Item), plus(size.Grown, second.Grown)
 		size.Change, size.Search = plus(size.Change, second.Change), plus(size.Search, second.Search)
 	}

@@ -49,6 +49,9 @@ type Question struct {
 	Writes bool
 	// Brief means that the caller has other machines to ask: it does not wait for long.
 	Brief bool
+	// Last means that whoever answers asks nobody. Questions that write and are not the last may
+	// wait for those that are, never the other way round.
+	Last bool
 }
 
 // Answer is what another machine has answered.

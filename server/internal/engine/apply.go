@@ -78,7 +78,7 @@ func (x Contents) apply(ops []*door.Op, seen bool) {
 	if seen {
 		e.enter(s)
 	}
-	e.doAndWait(s, ops)
+	e.doAnywhere(s, ops)
 	e.leave(s)
 }
 

@@ -171,6 +171,15 @@ func (e *Engine) ownCost(r *store.Record, size uint64) uint64 {
 	return uint64(store.NewCost(r.NewName(), size))
 }
 
+// CostOf returns what a record of the catalogue that makes a filter takes at this machine.
+func (x Contents) CostOf(b store.Body) uint64 {
+	op, ok := x.Creation(b)
+	if !ok {
+		return 0
+	}
+	return op.Cost
+}
+
 // Hold counts n bytes of the reply until it is written. It reports false, and
 // counts nothing, if there is no room for them.
 func (x *Context) Hold(n int) bool { return x.e.holdReply(x.s, n) }

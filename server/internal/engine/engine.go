@@ -89,6 +89,7 @@ type Engine struct {
 	helped  atomic.Int64
 	grants  grants
 	waiting waiters
+	asking  chan struct{} // see mostAsked
 
 	memoryLimit func(int64)
 	collect     func(int)
@@ -153,6 +154,8 @@ func New(c Config) *Engine {
 		State: c.State, Door: c.Door, Shared: e.shared, Gate: &e.gate, Pause: &e.Pause, Expired: &e.notes.Counters.Expired, Clock: e.clock,
 	}
 	e.Budget.Init(c.State, c.MaxMemory, e.can.Cluster)
+	c.State.SetMemory(e.Budget.Reserve, e.Budget.Release)
+	e.asking = make(chan struct{}, mostAsked)
 	if e.router, _ = c.Door.(door.Router); e.router != nil {
 		e.router.OnQuestion(e.help)
 	}

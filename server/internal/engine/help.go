@@ -37,11 +37,14 @@ func (e *Engine) help(body []byte, room int) []byte {
 		e.helpers.Put(h)
 	}()
 	n, ok := h.parse(body)
-	if !ok {
+	if !ok || n == 0 {
 		return nil
 	}
 	if r, is := e.helpRoom(h.args); is {
 		return r.Append([]byte{wasRun})
+	}
+	if args := h.work.Calls[0].Args; string(args[0]) == partsMark {
+		return e.helpParts(h.session, args[1:])
 	}
 	for done := 0; done < n; {
 		done += max(1, e.Exec(h.session, &h.work, done))

@@ -2,10 +2,12 @@ package engine
 
 import (
 	"encoding/binary"
+	"errors"
 	"testing"
 
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/door"
+	"github.com/bloomery/bloomery/server/internal/store"
 )
 
 func FuzzQuestion(f *testing.F) {
@@ -51,4 +53,50 @@ func FuzzAnswers(f *testing.F) {
 			}
 		}
 	})
+}
+
+func FuzzPartsQuestion(f *testing.F) {
+	seal := store.Record{ID: 7, Index: 1, Body: &store.RebuildSeal{Attempt: 1}}
+	f.Add(appendCall(nil, [][]byte{[]byte(partsApply), store.AppendRecord([]byte{recordGrows}, &seal)}))
+	f.Add(appendCall(nil, [][]byte{[]byte(partsLook), {7}, {1}, {200, 200, 1}}))
+	f.Add(appendCall(nil, [][]byte{[]byte(partsBuilt), {7}, {1}}))
+	e := &Engine{state: store.New()}
+	f.Fuzz(func(_ *testing.T, b []byte) {
+		h := helper{session: &Session{}}
+		if n, ok := h.parse(b); ok && n > 0 {
+			e.helpParts(h.session, h.work.Calls[0].Args)
+		}
+	})
+}
+
+func FuzzPartsAnswer(f *testing.F) {
+	f.Add(appendError(appendError([]byte{wasNotHere, wasRun}, nil), store.ErrSealed))
+	f.Add((&store.Progress{Items: 1 << 60, Asked: 0.01}).Append(nil))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		ops := []*door.Op{{}, {}}
+		if (&faraway{}).outcomes(b, ops) == nil && len(b) == 2 && (ops[0].Settled || ops[1].Settled) {
+			t.Errorf("%x settles a record", b)
+		}
+		if v, rest, ok := store.ReadProgress(b); ok {
+			again, _, ok := store.ReadProgress(v.Append(nil))
+			if again.Items != v.Items || !ok || len(rest) > len(b) {
+				t.Errorf("%+v came back as %+v, %v", v, again, ok)
+			}
+		}
+	})
+}
+
+// TestFarErrors asks that the errors which rebuilds tell apart are the same at the machine that has asked.
+func TestFarErrors(t *testing.T) {
+	for _, err := range append([]error{errors.New("another")}, farErrors...) {
+		got, rest, ok := readError(appendError(nil, err))
+		if !ok || len(rest) > 0 || (got == nil) != (err == nil) {
+			t.Fatalf("%v came back as %v", err, got)
+		}
+		for _, is := range farErrors[1:] {
+			if errors.Is(err, is) != errors.Is(got, is) {
+				t.Errorf("%v came back as %v: is it %v?", err, got, is)
+			}
+		}
+	}
 }

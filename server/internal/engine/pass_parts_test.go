@@ -226,7 +226,7 @@ func TestRefusedForManyParts(t *testing.T) {
 		v := newSpread(t, memlog.Faults{})
 		refused := map[string]bool{}
 		engine.NewTable(command.All()).Walk(func(c *engine.Command) {
-			if !c.LooksInside() || c.Group != traits.GroupFilter && c.Group != traits.GroupGeneric && c.Group != traits.GroupServer || c.FullName() == "filter.rebuild" {
+			if !c.LooksInside() || c.Group != traits.GroupFilter && c.Group != traits.GroupGeneric && c.Group != traits.GroupServer {
 				return
 			}
 			for _, line := range append(inside[c.FullName()], samples[c.FullName()]...) {
@@ -263,13 +263,6 @@ func TestWholeFilterAtOneNode(t *testing.T) {
 		} {
 			if got := b.do(strings.Fields(line)...); got != want {
 				t.Errorf("%s = %s\nwant %s", line, got, want)
-			}
-		}
-		for _, name := range []string{key, "big", "missing"} {
-			for _, verb := range []string{"BEGIN", "STATUS", "ABORT", "COMMIT"} {
-				if got := b.do("FILTER.REBUILD", name, verb); !strings.HasPrefix(got, "-ERR FILTER.REBUILD is refused where contents are spread ") {
-					t.Errorf("FILTER.REBUILD %s %s = %s", name, verb, got)
-				}
 			}
 		}
 	})

@@ -97,10 +97,11 @@ func (k *killable) do(words ...string) string {
 	return b.connect().do(words...)
 }
 
-// rebuilds is a cluster of three nodes with one filter, what clients have been told of
-// it, and the store from which it is rebuilt.
+// rebuilds is a cluster with one filter, what clients have been told of it, and the store from
+// which it is rebuilt.
 type rebuilds struct {
-	nodes [3]*killable
+	nodes []*killable
+	kinds [][]string // that filters become
 
 	mu       sync.Mutex
 	random   *rand.Rand
@@ -113,6 +114,7 @@ type rebuilds struct {
 	aborts   int           // of six rebuilds that are not committed
 	renames  chan struct{} // none while BEGIN is sent: of a name that is free it makes another filter
 	commits  int
+	moves    int    // records of moves
 	last     string // what the last COMMIT was answered
 }
 
@@ -226,7 +228,7 @@ func (v *rebuilds) rebuild(k *killable, begin ...string) bool {
 		n := min(len(items), 1+v.draw(200))
 		at := k
 		if v.draw(3) == 0 {
-			at = v.nodes[v.draw(3)]
+			at = v.nodes[v.draw(len(v.nodes))]
 		}
 		v.mu.Lock()
 		for _, item := range items[:n] {
@@ -258,13 +260,19 @@ var rebuiltKinds = [][]string{
 	{"counting", "CAPACITY", "30000", "ERROR", "0.0001", "NEWKEY", "k2"}, {"fuse16", "CAPACITY", "5000000"}, {"bloom", "CAPACITY", "30000", "ERROR", "0.0001"},
 }
 
+// spreadKinds are the same, with several parts where contents are spread.
+var spreadKinds = [][]string{
+	{"counting", "CAPACITY", "300000", "ERROR", "0.0001"}, {"counting", "CAPACITY", "300000", "ERROR", "0.0001", "NEWKEY", "k1"},
+	{"counting", "CAPACITY", "30000", "ERROR", "0.0001", "NEWKEY", "k2"}, {"fuse16", "CAPACITY", "500000"}, {"bloom", "CAPACITY", "300000", "ERROR", "0.0001"},
+}
+
 // client does what one of six does.
 func (v *rebuilds) client(k *killable, until time.Time) {
 	for time.Now().Before(until) {
 		time.Sleep(time.Duration(v.draw(8)) * time.Millisecond)
 		switch v.draw(20) {
 		case 0:
-			v.rebuild(k, rebuiltKinds[v.draw(len(rebuiltKinds))]...)
+			v.rebuild(k, v.kinds[v.draw(len(v.kinds))]...)
 		case 1:
 			v.rename(k)
 		case 2:
@@ -277,17 +285,29 @@ func (v *rebuilds) client(k *killable, until time.Time) {
 	}
 }
 
-// check asks that nothing that was acknowledged is lost, nothing counted twice, and all
-// nodes are equal.
-func (v *rebuilds) check(t *testing.T, seed uint64) {
+// equal asks that all nodes are equal, or where contents are spread, all that hold the same.
+func (v *rebuilds) equal(t *testing.T, seed uint64) {
 	t.Helper()
 	var want []byte
+	parts := map[string][]byte{}
 	for i, k := range v.nodes {
 		k.state.Names.Lock()
-		got := k.state.AppendSnapshot(nil)
+		var got []byte
+		if k.state.Holdings() == nil {
+			got = k.state.AppendSnapshot(nil)
+		}
 		for _, e := range k.state.Names.All() {
-			for _, p := range store.Parts(e) {
-				got = fmt.Appendf(got, "%d:%d ", e.ID, p.Version())
+			for j, p := range store.Parts(e) {
+				if got = fmt.Appendf(got, "%d.%d ", e.ID, j); !k.state.Answers(p) {
+					continue
+				}
+				name := fmt.Sprint(e.ID, ".", j)
+				_, contents := p.Contents().ScanDump(1)
+				contents = fmt.Appendf(contents, " %d", p.Version())
+				if before, ok := parts[name]; ok && !bytes.Equal(before, contents) {
+					t.Errorf("seed %d: part %s of node %d differs from that of another", seed, name, i+1)
+				}
+				parts[name] = contents
 			}
 		}
 		k.state.Names.Unlock()
@@ -297,13 +317,20 @@ func (v *rebuilds) check(t *testing.T, seed uint64) {
 			t.Errorf("seed %d: node %d differs from the first", seed, i+1)
 		}
 	}
+}
+
+// check asks that nothing that was acknowledged is lost, nothing counted twice, and
+// nodes are equal.
+func (v *rebuilds) check(t *testing.T, seed uint64) {
+	t.Helper()
+	v.equal(t, seed)
 	lost := 0
 	counts := strings.HasPrefix(v.onFilter(v.nodes[0], "FILTER.COUNT", "", "x"), "[")
 	for item := range v.acked {
 		if v.deleted[item] {
 			continue
 		}
-		if got := v.onFilter(v.nodes[v.draw(3)], "FILTER.HAS", "", item); got != "[true]" {
+		if got := v.onFilter(v.nodes[v.draw(len(v.nodes))], "FILTER.HAS", "", item); got != "[true]" {
 			lost++
 		}
 		if !counts {
@@ -324,66 +351,111 @@ func (v *rebuilds) check(t *testing.T, seed uint64) {
 
 // TestRebuildsInACluster has six clients at three nodes add, delete, rename, and rebuild,
 // while nodes are killed and started again, and the log loses, repeats and delays.
-func TestRebuildsInACluster(t *testing.T) {
-	rounds := 4
+func TestRebuildsInACluster(t *testing.T) { manyRebuilds(t, 3, 4) }
+
+// TestRebuildsOfSpreadContents is the same at four nodes that hold two copies of everything.
+func TestRebuildsOfSpreadContents(t *testing.T) { manyRebuilds(t, 4, 2) }
+
+// manyRebuilds runs so many rounds, or as many as BLOOMERY_REBUILDS says.
+func manyRebuilds(t *testing.T, nodes, rounds int) {
 	if text := os.Getenv("BLOOMERY_REBUILDS"); text != "" {
 		rounds, _ = strconv.Atoi(text)
 	}
-	commits, acked := 0, 0
-	for seed := range uint64(rounds) {
+	first, _ := strconv.Atoi(os.Getenv("BLOOMERY_REBUILDS_FIRST"))
+	commits, acked, moves := 0, 0, 0
+	for seed := uint64(first); seed < uint64(first+rounds); seed++ {
 		synctest.Test(t, func(t *testing.T) {
-			v := runRebuilds(t, seed)
-			commits, acked = commits+v.commits, acked+len(v.acked)
+			v := runRebuilds(t, seed, nodes)
+			commits, acked, moves = commits+v.commits, acked+len(v.acked), moves+v.moves
 		})
 	}
-	t.Logf("%d rounds: %d commits, %d items acknowledged", rounds, commits, acked)
+	t.Logf("%d rounds: %d commits, %d items acknowledged, %d steps of moves", rounds, commits, acked, moves)
 	if commits == 0 {
 		t.Error("no rebuild was committed")
 	}
 }
 
-func runRebuilds(t *testing.T, seed uint64) *rebuilds {
-	faults := memlog.Faults{Delay: 5 * time.Millisecond, Lost: 0.02, Unacked: 0.02, Twice: 0.02, Again: 0.02, Answer: 50 * time.Millisecond}
-	log, peers := memlog.New(seed, faults), &memlog.Peers{}
+// newRebuilds begins a cluster and its filter. Four nodes hold two copies of everything.
+func newRebuilds(t *testing.T, seed uint64, nodes int, log *memlog.Log) *rebuilds {
 	v := &rebuilds{
-		operator: make(chan struct{}, 1), renames: make(chan struct{}, 1), random: rand.New(rand.NewPCG(seed, 2)), stored: map[string]bool{}, acked: map[string]bool{}, deleted: map[string]bool{}, fed: map[string]bool{},
+		kinds: rebuiltKinds, operator: make(chan struct{}, 1), renames: make(chan struct{}, 1), random: rand.New(rand.NewPCG(seed, 2)),
+		stored: map[string]bool{}, acked: map[string]bool{}, deleted: map[string]bool{}, fed: map[string]bool{},
 	}
-	for i := range v.nodes {
-		v.nodes[i] = &killable{t: t, log: log, peers: peers, files: &folder.Memory{}}
-		v.nodes[i].start()
+	peers := &memlog.Peers{}
+	for range nodes {
+		k := &killable{t: t, log: log, peers: peers, files: &folder.Memory{}}
+		k.start()
+		v.nodes = append(v.nodes, k)
 	}
-	defer func() {
-		for _, k := range v.nodes {
-			k.kill()
-		}
-	}()
 	time.Sleep(5 * time.Second) // they have heard of each other
 	if _, err := v.nodes[0].door.Upgrade(); err != nil {
 		t.Fatal(err)
 	}
 	time.Sleep(time.Second)
+	if nodes > 3 {
+		v.kinds = spreadKinds
+		if err := v.nodes[0].door.SetCopies(2); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(5 * time.Minute) // contents have been moved
+		for i, k := range v.nodes {
+			if k.state.Holdings().Everything() {
+				t.Fatalf("node %d holds everything", i+1)
+			}
+		}
+	}
 	parts := "1"
 	if v.aborts = 1; seed%2 == 1 { // what takes its place has one part, or is static
-		parts, v.aborts = "4", 5
+		parts = "4"
+		if nodes <= 3 {
+			v.aborts = 5
+		}
 	}
 	if got := v.nodes[0].do("FILTER.CREATE", "a", "counting", "CAPACITY", "30000", "ERROR", "0.0001", "PARTS", parts); got != "+OK" {
 		t.Fatal(got)
 	}
+	return v
+}
+
+// end kills all nodes.
+func (v *rebuilds) end() {
+	for _, k := range v.nodes {
+		k.kill()
+	}
+}
+
+// move has contents move between nodes: each is held by one more, or by one less.
+func (v *rebuilds) move(k *killable) {
+	before := k.state.Roster().Shards.Changes
+	if err := k.door.SetCopies(2 + v.draw(2)); err == nil {
+		_, _ = k.door.Rebalance(true)
+		time.Sleep(time.Second)
+		v.moves += int(k.state.Roster().Shards.Changes - before)
+	}
+}
+
+func runRebuilds(t *testing.T, seed uint64, nodes int) *rebuilds {
+	log := memlog.New(seed, memlog.Faults{})
+	v := newRebuilds(t, seed, nodes, log)
+	defer v.end()
+	log.SetFaults(memlog.Faults{Delay: 5 * time.Millisecond, Lost: 0.02, Unacked: 0.02, Twice: 0.02, Again: 0.02, Answer: 50 * time.Millisecond})
 	until := time.Now().Add(20 * time.Second)
 	var clients sync.WaitGroup
 	for i := range 6 {
-		clients.Go(func() { v.client(v.nodes[i%3], until) })
+		clients.Go(func() { v.client(v.nodes[i%nodes], until) })
 	}
 	for time.Now().Before(until) {
 		time.Sleep(time.Duration(500+v.draw(3000)) * time.Millisecond)
-		k := v.nodes[v.draw(3)]
-		if v.draw(2) == 0 {
+		switch k := v.nodes[v.draw(nodes)]; {
+		case nodes > 3 && v.draw(2) == 0:
+			v.move(k)
+		case v.draw(2) == 0:
 			_ = k.door.Snapshot() // one may be under way
-			continue
+		default:
+			k.kill()
+			time.Sleep(time.Duration(v.draw(2000)) * time.Millisecond)
+			k.start()
 		}
-		k.kill()
-		time.Sleep(time.Duration(v.draw(2000)) * time.Millisecond)
-		k.start()
 	}
 	clients.Wait()
 	log.SetFaults(memlog.Faults{})
@@ -396,7 +468,7 @@ func runRebuilds(t *testing.T, seed uint64) *rebuilds {
 	v.check(t, seed)
 	v.aborts = 0
 	for range 10 {
-		if v.rebuild(v.nodes[2], rebuiltKinds[0]...) {
+		if v.rebuild(v.nodes[2], v.kinds[0]...) {
 			break // not if a node was fed that did not know of it yet
 		}
 	}

@@ -49,6 +49,9 @@ func (x Server) Holders() (nodes [][]uint32) {
 	return nodes
 }
 
+// Rebuilds returns the names of filters that are being rebuilt, or will be made so.
+func (x Server) Rebuilds() []string { return x.e.state.Rebuilding() }
+
 // RunID returns 40 digits that stand for this run of the server.
 func (x Server) RunID() string { return x.e.runID }
 

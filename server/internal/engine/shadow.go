@@ -40,7 +40,7 @@ func (x Contents) ByID(id uint64) *catalog.Entry { return x.e.state.Names.ByID(i
 
 // Committing notes that a commit of a static kind is run here.
 func (x Contents) Committing(sh *store.Shadow) (done func()) {
-	return x.e.state.Committing(sh.Entry.ID)
+	return x.e.state.Committing(sh.ID)
 }
 
 // CatchUp returns when this machine has what any other has acknowledged of a filter. The

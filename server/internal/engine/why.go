@@ -22,6 +22,8 @@ func (x Server) Where(name []byte) (k status.Key, ok bool) {
 			k.Rebuild = "broken: it lacks items, and cannot be committed"
 		case sh.Closed():
 			k.Rebuild = "committing: adds wait"
+		case !sh.Ready():
+			k.Rebuild = "opening: not all adds go to the new filter yet"
 		}
 	}
 	if p := store.PartOf(e); p != nil && p.Row() != nil {

@@ -86,8 +86,8 @@ func (f *feed) fill(sh *store.Shadow, admit door.Admitter, shared bool) {
 		m := &f.made[i]
 		m.body = store.ShadowFeed{Hashes: f.sorted.Hashes[from:to], Shared: shared, Ended: sh.Ended()}
 		m.op = door.Op{
-			Part: store.PartAt(sh.Entry, uint32(part)), Admit: admit,
-			Record: store.Record{ID: sh.Entry.ID, Index: uint32(part), Body: &m.body},
+			Part: store.PartAt(sh.Entry(), uint32(part)), Admit: admit,
+			Record: store.Record{ID: sh.ID, Index: uint32(part), Body: &m.body},
 		}
 		m.op.Result.Bools = f.sorted.Bools[from:to]
 		f.ops[i] = &m.op

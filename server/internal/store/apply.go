@@ -98,8 +98,13 @@ func (s *State) applyPart(p *Part, body changer, r *Record, res *Result) {
 		return
 	}
 	of := operations[body.op()].of
-	if d, ok := p.contents.(*draft); ok && d.inner != nil && !of(d) {
-		s.settleDraft(p, d)
+	if d, ok := p.contents.(*draft); ok && (d.inner != nil || d.sealed != 0) && !of(d) {
+		if res.Err = s.settleDraft(p, d); res.Err != nil {
+			return
+		}
+		if s.Roster() != nil {
+			p.version++ // as the swap does
+		}
 	}
 	if !of(p.contents) {
 		if res.Err = ErrType; p.Elsewhere() {

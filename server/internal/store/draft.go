@@ -42,37 +42,6 @@ var _ Contents = (*draft)(nil)
 // chunkHashes is how many hashes a draft makes room for at once.
 const chunkHashes = 8192
 
-// Progress is how far a shadow has come.
-type Progress struct {
-	Fed, Added, Missed uint64
-	Items, Bytes       uint64
-	Capacity           uint64
-	Exact              bool
-}
-
-// Progress returns how far the shadow has come. It reports false if it is gone.
-func (sh *Shadow) Progress() (sum Progress, ok bool) {
-	sum.Exact = true
-	for _, p := range Parts(sh.Entry) {
-		p.RLock()
-		d, is := p.contents.(*draft)
-		if !is || p.Gone() {
-			p.RUnlock()
-			return sum, false
-		}
-		s := d.Stats()
-		sum.Fed, sum.Added, sum.Missed = sum.Fed+d.fed, sum.Added+d.added, sum.Missed+d.missed
-		if sum.Items += s.Items; sum.Items < s.Items {
-			sum.Items = math.MaxUint64
-		}
-		sum.Bytes += d.Bytes()
-		sum.Capacity += s.Capacity
-		sum.Exact = sum.Exact && s.Exact
-		p.RUnlock()
-	}
-	return sum, true
-}
-
 func (*draft) Kind() catalog.Kind { return catalog.Filter }
 
 // Stats returns those of the filter; of hashes their number, those that are there
@@ -333,10 +302,11 @@ func (o *ShadowOpen) contents(s *State, l lying) ([]Contents, error) {
 	if form := in.byte(); form == shadowFilter {
 		parts, err := newFilter(s, in.rest, l)
 		for i, c := range parts {
-			d := blank
-			d.inner = c.(*filter)
-			d.plan = d.inner.plan.Load()
-			parts[i] = &d
+			if c, here := c.(*filter); here {
+				d := blank
+				d.inner, d.plan = c, c.plan.Load()
+				parts[i] = &d
+			}
 		}
 		return parts, err
 	}
@@ -353,9 +323,12 @@ func (o *ShadowOpen) contents(s *State, l lying) ([]Contents, error) {
 		return nil, corrupt("shadow")
 	}
 	parts := make([]Contents, 1<<p.Parts)
+	far := &elsewhere{catalog.Filter, blank.plan}
 	for i := range parts {
-		d := blank
-		parts[i] = &d
+		if parts[i] = far; l.here(i, &p) {
+			d := blank
+			parts[i] = &d
+		}
 	}
 	return parts, nil
 }

@@ -178,6 +178,8 @@ func (p *Part) about() *elsewhere {
 		return c
 	case *loading:
 		return &elsewhere{catalog.Filter, c.as}
+	case *draft:
+		return &elsewhere{catalog.Filter, c.plan}
 	}
 	return &elsewhere{p.contents.Kind(), p.sharedPlan()}
 }

@@ -368,6 +368,9 @@ func (s *State) Install(id uint64, index uint32, p *Part, v Held) bool {
 	if old == nil || !old.Elsewhere() || old.Shard() != v.Shard || h == nil || v.Since == 0 || h.Learns(v.Shard) != v.Since {
 		return false
 	}
+	if s.ShadowByID(id) == nil && s.settlePart(p) != nil { // it was lent before a swap
+		return false
+	}
 	p.shard, p.wide = old.shard, old.wide
 	s.bytes.Add(-int64(p.Bytes())) // replaceParts counts it
 	s.replaceParts(e, func(q *Part) *Part {
@@ -408,7 +411,11 @@ func (s *State) replaceParts(e *catalog.Entry, by func(*Part) *Part) {
 	if len(gone) == 0 {
 		return
 	}
-	if fresh := s.Names.Revalue(e, valueOf(parts)); !fresh.Staged() {
+	fresh := s.Names.Revalue(e, valueOf(parts))
+	if sh := s.ShadowByID(e.ID); sh != nil {
+		sh.entry.Store(fresh)
+		s.passTime(fresh, sh.Plan())
+	} else if !fresh.Staged() {
 		s.noteWindow(fresh)
 	}
 	for _, p := range gone {

@@ -128,16 +128,24 @@ func (s *State) relink(r *Roster) {
 	}
 	for i := range r.Rebuilds {
 		v := &r.Rebuilds[i]
-		if e := s.Names.ByID(v.ID); e != nil && s.ShadowByID(v.ID) == nil { // its parts were saved behind the swap
-			s.publish(&Shadow{Entry: e, Main: v.Main, Name: v.Name, plan: PartOf(e).sharedPlan()}, true)
+		if s.ShadowByID(v.ID) == nil { // its parts were saved behind the swap, or other nodes hold them
+			s.linkShared(v)
 		}
 		s.noteRebuild(v)
 	}
 }
 
+// linkShared makes known the shadow that the catalogue of a cluster speaks of, wherever its parts
+// are.
+func (s *State) linkShared(v *Rebuild) {
+	if e := s.Names.ByID(v.ID); e != nil {
+		s.publish(s.newShadow(e, v.Main, v.Name, PartOf(e).about().plan), true)
+	}
+}
+
 // openShared opens a shadow in a cluster.
 func (o *ShadowOpen) openShared(s *State, old *catalog.Entry, r *Record, res *Result) {
-	if !s.CanRebuild() || s.Roster() == nil { // it was prepared before contents were spread
+	if !s.CanRebuild() || s.Roster() == nil {
 		res.Err = ErrRetry
 		return
 	}
@@ -152,9 +160,10 @@ func (o *ShadowOpen) openShared(s *State, old *catalog.Entry, r *Record, res *Re
 	res.Entry = s.Names.Stage(s.take(res.made, base), kind, value)
 	s.noteStaged(res.Entry.ID, r.Origin.Session)
 	next := s.Roster().clone()
-	next.Rebuilds = append(next.Rebuilds, Rebuild{ID: res.Entry.ID, Main: o.Of, Name: string(o.Name)})
+	v := Rebuild{ID: res.Entry.ID, Main: o.Of, Name: string(o.Name)}
+	next.Rebuilds = append(next.Rebuilds, v)
 	s.roster.Store(next)
-	s.link(res.Entry)
+	s.linkShared(&v)
 }
 
 // Known returns the number of the last rebuild of a filter that a record of p may say it
@@ -162,7 +171,7 @@ func (o *ShadowOpen) openShared(s *State, old *catalog.Entry, r *Record, res *Re
 // if there is no shadow after that, the rebuild of that mark is over.
 func (s *State) Known(id uint64, p *Part, sh *Shadow) uint64 {
 	if sh != nil {
-		return sh.Entry.ID
+		return sh.ID
 	}
 	mark := uint64(0)
 	if v := p.sharedPlan(); v != nil {
@@ -172,7 +181,7 @@ func (s *State) Known(id uint64, p *Part, sh *Shadow) uint64 {
 	case now == nil:
 		return mark
 	case now.Broken():
-		return now.Entry.ID
+		return now.ID
 	}
 	return 0 // it is hashed again, behind the mark
 }
@@ -323,7 +332,7 @@ func (s *State) Stuck(own uint32, live func(node uint32) bool) (list []Attempt) 
 // CanRebuild reports whether filters can be rebuilt.
 func (s *State) CanRebuild() bool {
 	r := s.Roster()
-	return r == nil || r.Level >= LevelRebuilds && !r.Spread()
+	return r == nil || r.Level >= LevelRebuilds
 }
 
 // BrokenShadow reports whether a part, by its own id, is one of a shadow of a cluster that is
@@ -385,30 +394,25 @@ func (o *RebuildSwap) effect(f *Effect, r *Record, _ *Result) { f.put(r, o.does)
 func (s *State) settle(e *catalog.Entry) error {
 	for _, p := range Parts(e) {
 		p.Lock()
-		d, ok := p.contents.(*draft)
-		if !ok || p.Gone() {
-			p.Unlock()
-			continue
-		}
-		c := d.inner
-		if c == nil {
-			if d.building == nil { // a snapshot had it
-				d.seal(s, d.sealed)
-			}
-			<-d.building.done
-			if err := d.building.err; err != nil {
-				p.Unlock()
-				return errors.Join(ErrMemory, err)
-			}
-			c = d.building.built
-		}
-		s.bytes.Add(int64(c.Bytes()) - int64(d.Bytes()))
-		p.contents = c
-		p.version++
-		p.measure()
+		err := s.settlePart(p)
 		p.Unlock()
+		if err != nil {
+			return err
+		}
 	}
 	return nil
+}
+
+// settlePart makes a filter of a draft. The caller holds the lock of the part, or has it alone.
+func (s *State) settlePart(p *Part) error {
+	d, ok := p.contents.(*draft)
+	if !ok || p.Gone() {
+		return nil
+	}
+	err := s.settleDraft(p, d)
+	p.version++
+	p.measure()
+	return err
 }
 
 // appendRebuilds appends what the catalogue says of shadows.
@@ -453,4 +457,18 @@ func (d *decoder) rebuilds() (list []Rebuild) {
 		list = append(list, v)
 	}
 	return list
+}
+
+// OfRebuild reports whether a record is one of those by which a filter is rebuilt: other nodes may ask
+// a node to put it in order.
+func (r *Record) OfRebuild() bool {
+	switch o := r.Body.(type) {
+	case *FilterMark, *ShadowMissed, *RebuildSeal:
+		return true
+	case *ShadowFeed:
+		return o.Shared
+	case *ShadowAdd:
+		return o.Shared
+	}
+	return false
 }

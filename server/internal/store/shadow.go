@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"maps"
+	"slices"
 	"sync/atomic"
 
 	"github.com/bloomery/bloomery"
@@ -42,18 +43,34 @@ var (
 //
 // Safe for concurrent use.
 type Shadow struct {
-	Entry *catalog.Entry // of the shadow: it has no name
-	Main  uint64         // the filter whose place it takes, 0 if there is none
-	Name  string         // the name that it will have if Main is 0
-	plan  *shared
-	rate  float64 // of a static kind
-	same  bool    // its hash is that of the filter
+	ID   uint64 // of the shadow
+	Main uint64 // the filter whose place it takes, 0 if there is none
+	Name string // the name that it will have if Main is 0
+	plan *shared
+	same bool // its hash is that of the filter
+
+	entry atomic.Pointer[catalog.Entry]
 
 	broken atomic.Bool   // it lacks items
 	sealed atomic.Uint64 // the commit that is under way, 0 for none: no more items are taken
 	ended  atomic.Uint64 // in a cluster, the last attempt that is known to have ended
 	ready  atomic.Bool   // in a cluster, every add knows of it
 }
+
+// newShadow returns a shadow whose parts are those of an entry.
+func (s *State) newShadow(e *catalog.Entry, of uint64, name string, plan *shared) *Shadow {
+	sh := &Shadow{ID: e.ID, Main: of, Name: name, plan: plan}
+	sh.entry.Store(e)
+	if main := s.Names.ByID(of); main != nil && PartOf(main) != nil {
+		h, _ := PartOf(main).Hasher()
+		sh.same = h.Kind() == plan.hasher.Kind() && h.Check() == plan.hasher.Check()
+	}
+	return sh
+}
+
+// Entry returns the entry of the shadow, which has no name. It is another one when parts of it
+// have come from other nodes, or have gone to them.
+func (sh *Shadow) Entry() *catalog.Entry { return sh.entry.Load() }
 
 // Hasher returns how the shadow hashes keys. It reports false if its secret key is not
 // there.
@@ -169,12 +186,12 @@ func (s *State) Meets(r *Record) error {
 	case *FilterAdd:
 		if sh == nil {
 			o.Shadow = 0
-		} else if o.Shadow != sh.Entry.ID || len(o.Second) != len(o.Hashes) || sh.Closed() {
+		} else if o.Shadow != sh.ID || len(o.Second) != len(o.Hashes) || sh.Closed() {
 			return ErrRetry
 		}
 	case *FilterDelete:
 		if o.Shadow = 0; sh != nil {
-			o.Shadow = sh.Entry.ID
+			o.Shadow = sh.ID
 		}
 	case *FilterClear, *FilterUnion, *FilterPiece, *FilterSource, *FilterSet:
 		if sh != nil {
@@ -188,17 +205,17 @@ func (s *State) Meets(r *Record) error {
 func (s *State) publish(sh *Shadow, open bool) {
 	t := s.shadows.Load().clone()
 	if open {
-		t.byID[sh.Entry.ID] = sh
+		t.byID[sh.ID] = sh
 		if sh.Main != 0 {
 			t.byMain[sh.Main] = sh
 		} else {
 			t.byName[sh.Name] = sh
 		}
 		if sh.plan != nil && s.Roster() != nil {
-			s.passTime(sh.Entry, &sh.plan.Plan) // nothing else does that in a cluster
+			s.passTime(sh.Entry(), &sh.plan.Plan) // nothing else does that in a cluster
 		}
 	} else {
-		delete(t.byID, sh.Entry.ID)
+		delete(t.byID, sh.ID)
 		if sh.Main != 0 {
 			delete(t.byMain, sh.Main)
 		} else {
@@ -270,18 +287,34 @@ func (s *State) link(e *catalog.Entry) {
 	broken := false
 	for _, p := range Parts(e) {
 		if d, ok := p.contents.(*draft); ok {
-			sh = &Shadow{Entry: e, Main: d.main, Name: d.name, plan: d.plan, rate: d.rate}
+			sh = s.newShadow(e, d.main, d.name, d.plan)
 			broken = broken || d.broken
 		}
 	}
 	if sh != nil {
 		sh.broken.Store(broken)
-		if e := s.Names.ByID(sh.Main); e != nil && PartOf(e) != nil {
-			h, _ := PartOf(e).Hasher()
-			sh.same = h.Kind() == sh.plan.hasher.Kind() && h.Check() == sh.plan.hasher.Check()
-		}
 		s.publish(sh, true)
 	}
+}
+
+// Rebuilding returns the names of filters that have a shadow, or that a shadow will make, in
+// their order.
+func (s *State) Rebuilding() (names []string) {
+	t := s.shadows.Load()
+	if t == nil {
+		return nil
+	}
+	s.Names.Lock()
+	defer s.Names.Unlock()
+	for _, sh := range t.byID {
+		if e := s.Names.ByID(sh.Main); e != nil {
+			names = append(names, e.Name())
+		} else if sh.Main == 0 {
+			names = append(names, sh.Name)
+		}
+	}
+	slices.Sort(names)
+	return names
 }
 
 // endShadow ends what an id that is gone has to do with a shadow.
@@ -293,7 +326,7 @@ func (s *State) endShadow(id uint64) {
 	if sh := t.byID[id]; sh != nil {
 		s.publish(sh, false)
 	} else if sh := t.byMain[id]; sh != nil {
-		s.drop(sh.Entry)
+		s.drop(sh.Entry())
 	}
 }
 
@@ -304,7 +337,7 @@ func (s *State) dropShadows() bool {
 		return false
 	}
 	for _, sh := range t.byID {
-		s.drop(sh.Entry)
+		s.drop(sh.Entry())
 	}
 	return true
 }
@@ -318,7 +351,7 @@ func (s *State) close(sh *Shadow) (commit uint64, ok bool) {
 	}
 	s.commits++
 	sh.sealed.Store(s.commits)
-	for _, id := range []uint64{sh.Main, sh.Entry.ID} {
+	for _, id := range []uint64{sh.Main, sh.ID} {
 		if e := s.Names.ByID(id); e != nil {
 			for _, p := range Parts(e) {
 				p.Lock()
@@ -454,10 +487,16 @@ func (s *State) prepareSwap(sh *Shadow, o *ShadowSwap) error {
 }
 
 // settleDraft makes a part of a shadow the filter that it is: a record of a filter comes,
-// and the swap is in the log right behind it.
-func (s *State) settleDraft(p *Part, d *draft) {
-	s.bytes.Add(int64(d.inner.Bytes()) - int64(d.Bytes()))
-	p.contents = d.inner
+// and the swap is in the log right behind it. Or another node has lent the part before
+// the swap, and it follows its lane.
+func (s *State) settleDraft(p *Part, d *draft) error {
+	c, err := s.finished(d)
+	if err != nil {
+		return errors.Join(ErrMemory, err)
+	}
+	s.bytes.Add(int64(c.Bytes()) - int64(d.Bytes()))
+	p.contents = c
+	return nil
 }
 
 // finish turns drafts into filters.
@@ -515,7 +554,7 @@ func (b *Built) Release() {
 // changes it. It takes long and needs no lock.
 func (s *State) Build(sh *Shadow, commit uint64) (*Built, error) {
 	b := &Built{commit: commit}
-	for _, p := range Parts(sh.Entry) {
+	for _, p := range Parts(sh.Entry()) {
 		c, sum, err := s.buildPart(p)
 		if err != nil {
 			b.Release()

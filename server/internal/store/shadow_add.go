@@ -46,7 +46,7 @@ func (s *State) ShadowGrowth(r *Record) uint64 {
 	}
 	sum := uint64(0)
 	for _, v := range sh.portions(o.Second) {
-		p := PartAt(sh.Entry, v.index)
+		p := PartAt(sh.Entry(), v.index)
 		p.RLock()
 		if !p.Gone() && p.contents != nil {
 			most, _ := p.contents.Growth(len(v.hashes))
@@ -62,7 +62,7 @@ func (s *State) ShadowGrowth(r *Record) uint64 {
 // no error of the record.
 func (s *State) mirror(o *FilterAdd, r *Record, res *Result) {
 	sh := s.ShadowOf(r.ID)
-	if sh == nil || sh.Entry.ID != o.Shadow || res.Done == 0 {
+	if sh == nil || sh.ID != o.Shadow || res.Done == 0 {
 		return
 	}
 	added := res.Added(o.Second)
@@ -83,7 +83,7 @@ func (s *State) mirror(o *FilterAdd, r *Record, res *Result) {
 // missed counts what a record has deleted from a filter and its shadow still has.
 func (s *State) missed(o *FilterDelete, r *Record, res *Result) {
 	sh := s.ShadowOf(r.ID)
-	if sh == nil || sh.Entry.ID != o.Shadow {
+	if sh == nil || sh.ID != o.Shadow {
 		return
 	}
 	n := uint64(0)
@@ -119,7 +119,7 @@ func withRoom(hashes []uint64, failed []bool) []uint64 {
 
 // toShadow applies a record to a part of a shadow, and notes it for the log.
 func (s *State) toShadow(sh *Shadow, index uint32, body drafted, res *Result) (grown int64, err error) {
-	p := PartAt(sh.Entry, index)
+	p := PartAt(sh.Entry(), index)
 	if !slices.Contains(res.held, p) {
 		p.Lock()
 		res.held = append(res.held, p)
@@ -141,7 +141,7 @@ func (s *State) toShadow(sh *Shadow, index uint32, body drafted, res *Result) (g
 	if o, ok := body.(*ShadowAdd); ok {
 		o.Hashes, o.Room = own.took(o.Hashes), Unlimited
 	}
-	res.effects = append(res.effects, Record{ID: sh.Entry.ID, Index: index, Body: body})
+	res.effects = append(res.effects, Record{ID: sh.ID, Index: index, Body: body})
 	return grown, own.Err
 }
 

@@ -85,7 +85,7 @@ func static(t *testing.T) (*store.State, *store.Shadow, func(store.Record) store
 // TestBrokenWhileSealed breaks a shadow while a commit builds it: it is not swapped in.
 func TestBrokenWhileSealed(t *testing.T) {
 	s, sh, do := static(t)
-	id := sh.Entry.ID
+	id := sh.ID
 	do(store.Record{ID: id, Body: &store.ShadowFeed{Room: store.Unlimited, Hashes: []uint64{1 << 40, 2 << 50}}})
 	commit := uint64(do(store.Record{Body: &store.ShadowSeal{ID: id}}).N)
 	built, err := s.Build(sh, commit)
@@ -103,7 +103,7 @@ func TestBrokenWhileSealed(t *testing.T) {
 // seal of another: it stays as it is, and only what was built under it is swapped in.
 func TestSealOnce(t *testing.T) {
 	s, sh, do := static(t)
-	id := sh.Entry.ID
+	id := sh.ID
 	feed := store.Record{ID: id, Body: &store.ShadowFeed{Room: store.Unlimited, Hashes: []uint64{1 << 40, 2 << 50, 3 << 60}}}
 	do(feed)
 	seal := store.Record{Body: &store.ShadowSeal{ID: id}}
@@ -181,9 +181,9 @@ func shadowed(t *testing.T, capacity int, parts uint8) (*store.Shadow, func(stor
 		r.ID = main.ID
 		switch o := r.Body.(type) {
 		case *store.FilterAdd:
-			o.Shadow, o.Room, o.SecondRoom = sh.Entry.ID, store.Unlimited, store.Unlimited
+			o.Shadow, o.Room, o.SecondRoom = sh.ID, store.Unlimited, store.Unlimited
 		case *store.FilterDelete:
-			o.Shadow = sh.Entry.ID
+			o.Shadow = sh.ID
 		}
 		p := store.PartOf(main)
 		p.Lock()
@@ -212,7 +212,7 @@ func TestShadowMirrors(t *testing.T) {
 		pair := []uint64{of[i][0], of[(i+1)%4][1]}
 		change(store.Record{Body: &store.FilterAdd{Hashes: pair, Second: pair}})
 	}
-	for i, p := range store.Parts(sh.Entry) {
+	for i, p := range store.Parts(sh.Entry()) {
 		if got := p.Contents().Stats().Items; got != 2 {
 			t.Errorf("part %d has %d items, want 2", i, got)
 		}
@@ -220,7 +220,7 @@ func TestShadowMirrors(t *testing.T) {
 	change(store.Record{Body: &store.FilterDelete{Hashes: []uint64{of[0][0], of[1][1], 12345}}})
 	got, ok := sh.Progress()
 	capacity := uint64(0)
-	for _, p := range store.Parts(sh.Entry) {
+	for _, p := range store.Parts(sh.Entry()) {
 		capacity += p.Contents().Stats().Capacity
 	}
 	if !ok || got.Added != 8 || got.Missed != 2 || got.Items != 8 || got.Capacity != capacity || capacity < 4000 {
@@ -294,7 +294,7 @@ func change(t *testing.T, s *store.State, r store.Record) (logged []store.Record
 func TestShadowsInTheLog(t *testing.T) {
 	s, id, sh := shadowOf(t, 2, cuckoo.New(1000, 0.01), 1)
 	second := []uint64{1, 2, 3}
-	r := store.Record{ID: id, Index: 3, Body: &store.FilterAdd{Shadow: sh.Entry.ID, Room: store.Unlimited, SecondRoom: store.Unlimited, Hashes: []uint64{1, 2, 3}, Second: second}}
+	r := store.Record{ID: id, Index: 3, Body: &store.FilterAdd{Shadow: sh.ID, Room: store.Unlimited, SecondRoom: store.Unlimited, Hashes: []uint64{1, 2, 3}, Second: second}}
 	var got []uint64
 	for _, e := range change(t, s, r) {
 		if o, ok := e.Body.(*store.ShadowAdd); ok {
@@ -304,7 +304,7 @@ func TestShadowsInTheLog(t *testing.T) {
 	if slices.Sort(got); !slices.Equal(got, second) {
 		t.Errorf("the log has %v for the shadow, want %v", got, second)
 	}
-	change(t, s, store.Record{ID: id, Index: 3, Body: &store.FilterDelete{Shadow: sh.Entry.ID, Hashes: []uint64{1, 2}}})
+	change(t, s, store.Record{ID: id, Index: 3, Body: &store.FilterDelete{Shadow: sh.ID, Hashes: []uint64{1, 2}}})
 	if v, ok := sh.Progress(); !ok || v.Added != 3 || v.Missed != 2 {
 		t.Errorf("Progress = %+v, %t, want 3 added and 2 deleted", v, ok)
 	}
@@ -315,7 +315,7 @@ func TestShadowsInTheLog(t *testing.T) {
 func TestShadowWithoutRoom(t *testing.T) {
 	s, id, sh := shadowOf(t, 0, quotient.NewGrowing(100, 0.01), 0)
 	before := s.Bytes()
-	change(t, s, store.Record{ID: id, Body: &store.FilterAdd{Shadow: sh.Entry.ID, Room: store.Unlimited, Hashes: []uint64{1}, Second: []uint64{1}}})
+	change(t, s, store.Record{ID: id, Body: &store.FilterAdd{Shadow: sh.ID, Room: store.Unlimited, Hashes: []uint64{1}, Second: []uint64{1}}})
 	if !sh.Broken() || s.Bytes() != before {
 		t.Errorf("broken %t, %d bytes, want %d", sh.Broken(), s.Bytes(), before)
 	}

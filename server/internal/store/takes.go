@@ -22,8 +22,20 @@ func (s *State) TakesAt(r *Record, node uint32) uint64 {
 		}
 		base = int(o.Base)
 	}
-	if v, ok := m.(*Make); ok && m.kind() == catalog.Filter {
-		plan, _, err := parsePlan(v.Header)
+	header := []byte(nil)
+	switch v := m.(type) {
+	case *Make:
+		if m.kind() == catalog.Filter {
+			header = v.Header
+		}
+	case *ShadowOpen:
+		header = v.Header[1:] // bytes have been counted, so there is one
+		if e := s.Names.ByID(v.Of); e != nil {
+			base = PartOf(e).Shard()
+		}
+	}
+	if header != nil {
+		plan, _, err := parsePlan(header)
 		if err != nil || plan.Replicas == AllReplicas {
 			return all
 		}

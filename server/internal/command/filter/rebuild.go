@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery/codec"
-	"github.com/bloomery/bloomery/compose"
 	"github.com/bloomery/bloomery/hashing"
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/bundle"
@@ -38,10 +37,6 @@ var verbs = map[string]func(*engine.Context, *engine.Call){
 }
 
 func runRebuild(x *engine.Context, c *engine.Call) {
-	if x.Contents().Divided() {
-		c.Fail("ERR FILTER.REBUILD is refused where contents are spread over nodes (cluster copies): fill a new key and RENAME it to this one")
-		return
-	}
 	for word, verb := range verbs {
 		if answer.Is(c.Args[2], word) {
 			verb(x, c)
@@ -124,12 +119,11 @@ func runBegin(x *engine.Context, c *engine.Call) {
 		c.Fail(text)
 		return
 	}
-	size, err := store.NewBytes(r)
-	if err != nil {
+	if _, err := store.NewBytes(r); err != nil {
 		c.Fail("ERR " + o.kind + ": " + cause(err))
 		return
 	}
-	res, failed := x.Contents().ApplyNames(r, uint64(store.NewCost(r.Name, size)))
+	res, failed := x.Contents().ApplyNames(r, x.Contents().CostOf(r))
 	switch {
 	case failed.Kind != answer.None:
 		c.Answer(failed)
@@ -186,7 +180,7 @@ func beginOptions(x *engine.Context, c *engine.Call, entry *catalog.Entry) (*opt
 	args := c.Args[3:]
 	o := &options{
 		capacity: defaultCapacity, rate: defaultError, members: defaultMembers, span: defaultSpan, gens: defaultGens, burst: defaultBurst,
-		given: map[string]bool{}, level: x.Contents().Level(),
+		given: map[string]bool{}, level: x.Contents().Level(), spread: x.Contents().Divided(),
 	}
 	if entry != nil {
 		if text := o.takeFrom(x, entry); text != "" {
@@ -236,34 +230,50 @@ func isBeginWord(word string) bool { return word == "capacity" || word == "error
 
 // takeFrom takes kind, size and hash of a filter. It returns the error text, or "".
 func (o *options) takeFrom(x *engine.Context, entry *catalog.Entry) string {
-	s, ok := statsOf(x, entry)
-	if !ok {
-		return answer.TextNotFound
-	}
 	p := store.PartOf(entry)
 	o.kind, o.keyed = p.Row().Name, p.Plan().KeyID
 	o.hasher, _ = p.Hasher()
-	if s.Capacity > 0 {
-		o.capacity = s.Capacity
+	if x.Dry() { // the rest says nothing about rights
+		return ""
 	}
-	if s.Items <= maxCapacity {
-		o.capacity = max(o.capacity, s.Items)
+	v, ok, failed := progressOf(x, entry)
+	switch {
+	case failed.Kind != answer.None:
+		return failed.Text
+	case !ok:
+		return answer.TextNotFound
+	}
+	if v.Capacity > 0 {
+		o.capacity = v.Capacity
+	}
+	if v.Items <= maxCapacity {
+		o.capacity = max(o.capacity, v.Items)
 	}
 	o.capacity = min(o.capacity, maxCapacity)
-	if s.Asked > 0 && s.Asked < 1 {
-		o.rate = s.Asked
+	if v.Asked > 0 && v.Asked < 1 {
+		o.rate = v.Asked
 	}
-	p.RLock()
-	defer p.RUnlock()
-	switch f := p.Filter().(type) {
-	case *compose.Quorum:
-		o.members, o.need = uint64(len(f.Members())), uint64(f.Need())
-	case *compose.Window:
-		v := f.Shape()
-		o.gens, o.burst = uint64(v.Generations), v.Burst
+	if v.Members > 0 {
+		o.members, o.need = v.Members, v.Need
+	}
+	if v.Generations > 0 {
+		o.gens, o.burst = v.Generations, v.Burst
 		o.span = time.Duration(p.Plan().Generation) * time.Millisecond * time.Duration(v.Generations)
 	}
 	return ""
+}
+
+// progressOf returns what there is to know of a filter that may be rebuilt, wherever it is held.
+func progressOf(x *engine.Context, entry *catalog.Entry) (v store.Progress, ok bool, failed answer.Reply) {
+	if !x.Contents().Whole(entry) {
+		return x.Contents().Progress(entry.ID)
+	}
+	if v, ok = store.PartOf(entry).Progress(); !ok {
+		return v, false, failed
+	}
+	l, ok := x.Contents().Watched(entry).Look() // which looks at some of many parts
+	v.Items, v.Capacity, v.Asked, v.Gone = l.Items, l.Capacity, l.Asked, l.Gone
+	return v, ok, failed
 }
 
 // draft returns the Value of the record that opens a shadow at a time in milliseconds
@@ -271,7 +281,11 @@ func (o *options) takeFrom(x *engine.Context, entry *catalog.Entry) string {
 func (o *options) draft(row codec.Kind, plan *store.Plan, now int64) ([]byte, string) {
 	if row.Features.Static {
 		n := uint64(1)
-		for ; o.capacity*8/n > partBytes && n < store.MaxParts; n *= 2 { // hashes of a part are copied under its lock
+		most := uint64(partBytes) // hashes of a part are copied under its lock
+		if o.spread {
+			most = spreadBytes
+		}
+		for ; o.capacity*8/n > most && n < store.MaxParts; n *= 2 {
 		}
 		keys := float64(o.capacity) / float64(n)
 		if n > 1 {
@@ -316,7 +330,7 @@ func runFeed(x *engine.Context, c *engine.Call) {
 		return
 	}
 	if sh.Plan().Generation > 0 {
-		x.Look(func() { advance(x, sh.Entry) })
+		x.Look(func() { advance(x, sh.Entry()) })
 	}
 	done, failed, err := x.Staging().Feed(sh, c.Args[3:])
 	switch {
@@ -341,10 +355,10 @@ const textBroken = "ERR the rebuild is broken, since an item had no room in it: 
 // breakShadow marks a shadow as one that lacks items.
 func breakShadow(x *engine.Context, sh *store.Shadow) {
 	if x.Contents().Shared() {
-		x.Contents().ApplyNames(&store.RebuildStep{ID: sh.Entry.ID, What: store.StepBreak}, 0)
+		x.Contents().ApplyNames(&store.RebuildStep{ID: sh.ID, What: store.StepBreak}, 0)
 		return
 	}
-	x.Contents().ApplyPiece(store.PartOf(sh.Entry), store.Record{ID: sh.Entry.ID, Body: &store.ShadowBreak{}})
+	x.Contents().ApplyPiece(store.PartOf(sh.Entry()), store.Record{ID: sh.ID, Body: &store.ShadowBreak{}})
 }
 
 func runAbort(x *engine.Context, c *engine.Call) {
@@ -362,7 +376,7 @@ func runAbort(x *engine.Context, c *engine.Call) {
 		}
 		return
 	}
-	res, failed := x.Contents().ApplyNames(&store.Evict{IDs: []uint64{sh.Entry.ID}}, 0)
+	res, failed := x.Contents().ApplyNames(&store.Evict{IDs: []uint64{sh.ID}}, 0)
 	switch {
 	case failed.Kind != answer.None:
 		c.Answer(failed)
@@ -382,8 +396,12 @@ func runStatus(x *engine.Context, c *engine.Call) {
 	if sh == nil {
 		return
 	}
-	v, ok := sh.Progress()
-	if !ok {
+	v, ok, failed := x.Contents().Progress(sh.ID)
+	switch {
+	case failed.Kind != answer.None:
+		c.Answer(failed)
+		return
+	case !ok || x.Contents().ShadowBy(sh.ID) == nil:
 		c.Fail(textEnded)
 		return
 	}
@@ -404,11 +422,11 @@ func runStatus(x *engine.Context, c *engine.Call) {
 		fields = append(fields, field{"key", sh.Plan().KeyID})
 	}
 	if entry != nil {
-		if s, ok := statsOf(x, entry); ok {
-			fields = append(fields, field{"old_items", whole(s.Items)})
+		if old, ok, _ := progressOf(x, entry); ok {
+			fields = append(fields, field{"old_items", whole(old.Items)})
 		}
 	}
-	if made := store.PartOf(sh.Entry).Made(); made > 0 {
+	if made := store.PartOf(sh.Entry()).Made(); made > 0 {
 		fields = append(fields, field{"age", max(0, x.Milliseconds()/1000-made)})
 	}
 	c.Answer(asMap(fields))
@@ -419,15 +437,15 @@ func runStatus(x *engine.Context, c *engine.Call) {
 func shadowed(x *engine.Context, sh *store.Shadow, calls []engine.Call) (again bool) {
 	_, usable := sh.Hasher()
 	if !usable && !sh.Broken() { // its key is gone: it will lack what comes now
-		r := store.Record{ID: sh.Entry.ID, Body: &store.ShadowBreak{}}
-		if x.Contents().Refresh(store.PartOf(sh.Entry), r) {
+		r := store.Record{ID: sh.ID, Body: &store.ShadowBreak{}}
+		if x.Contents().Refresh(store.PartOf(sh.Entry()), r) {
 			return true
 		}
 	}
 	if sh.Broken() {
 		return false
 	}
-	if sh.Plan().Generation > 0 && advance(x, sh.Entry) {
+	if sh.Plan().Generation > 0 && advance(x, sh.Entry()) {
 		return true
 	}
 	for i := range calls {

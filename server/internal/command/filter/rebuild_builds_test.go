@@ -46,7 +46,7 @@ func TestWhileACommitBuilds(t *testing.T) {
 		b.OK(t, "FILTER.REBUILD f BEGIN fuse32")
 		b.feed(t, "f", "a", 0, 500)
 		sh := b.State.ShadowOf(b.State.Names.Lookup([]byte("f"), b.Now.UnixMilli()).ID)
-		seal := &door.Op{Record: store.Record{Body: &store.ShadowSeal{ID: sh.Entry.ID}}}
+		seal := &door.Op{Record: store.Record{Body: &store.ShadowSeal{ID: sh.ID}}}
 		b.Door.Do([]*door.Op{seal})
 		commit := uint64(seal.Result.N)
 		built, err := b.State.Build(sh, commit)
@@ -60,7 +60,7 @@ func TestWhileACommitBuilds(t *testing.T) {
 				b.Line(line)
 			}
 		}
-		swap := &door.Op{Record: store.Record{At: b.Now.UnixMilli(), Body: &store.ShadowSwap{ID: sh.Entry.ID, Of: sh.Main, Sums: built.Sums(), Built: built}}}
+		swap := &door.Op{Record: store.Record{At: b.Now.UnixMilli(), Body: &store.ShadowSwap{ID: sh.ID, Of: sh.Main, Sums: built.Sums(), Built: built}}}
 		b.Door.Do([]*door.Op{swap})
 		sh.Reopen(commit)
 		if !errors.Is(swap.Result.Err, tt.want) {

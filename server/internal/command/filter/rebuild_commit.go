@@ -35,24 +35,32 @@ func runCommit(x *engine.Context, c *engine.Call) {
 		return
 	}
 	if x.Contents().Shared() { // others may have fed it
-		if failed := x.Contents().CatchUp(sh.Entry); failed.Kind != answer.None {
+		if failed := x.Contents().CatchUp(sh.Entry()); failed.Kind != answer.None {
 			c.Answer(failed)
 			return
 		}
 	}
 	old := uint64(0) // looked at first: what is added from here on goes to both
 	if entry != nil && !force {
-		l, ok := x.Contents().Watched(entry).Look()
-		if !ok {
+		l, ok, failed := progressOf(x, entry)
+		switch {
+		case failed.Kind != answer.None:
+			c.Answer(failed)
+			return
+		case !ok:
 			c.Fail(answer.TextNotFound)
 			return
 		}
 		if old = l.Items; old != math.MaxUint64 {
-			old -= l.Gone // which nobody feeds
+			old -= min(old, l.Gone) // which nobody feeds
 		}
 	}
-	v, ok := sh.Progress()
-	if !ok {
+	v, ok, failed := x.Contents().Progress(sh.ID)
+	switch {
+	case failed.Kind != answer.None:
+		c.Answer(failed)
+		return
+	case !ok || x.Contents().ShadowBy(sh.ID) == nil:
 		c.Fail(textEnded)
 		return
 	}
@@ -64,7 +72,7 @@ func runCommit(x *engine.Context, c *engine.Call) {
 		commitShared(x, c, sh, old, v.Items)
 		return
 	}
-	r := &store.ShadowSwap{ID: sh.Entry.ID, Of: sh.Main}
+	r := &store.ShadowSwap{ID: sh.ID, Of: sh.Main}
 	if sh.Main == 0 {
 		r.Name = c.Args[1]
 	}
@@ -78,16 +86,15 @@ func runCommit(x *engine.Context, c *engine.Call) {
 // commitShared is a commit in a cluster.
 func commitShared(x *engine.Context, c *engine.Call, sh *store.Shadow, old, items uint64) {
 	if !sh.Row().Features.Static {
-		swap(x, c, &store.RebuildSwap{ID: sh.Entry.ID})
+		swap(x, c, &store.RebuildSwap{ID: sh.ID})
 		return
 	}
-	release, ok := beforeBuild(x, c, items)
-	if !ok {
+	if items == 0 {
+		c.Fail(textNoItems)
 		return
 	}
-	defer release()
 	defer x.Contents().Committing(sh)()
-	res, failed := x.Contents().ApplyNames(&store.RebuildStep{ID: sh.Entry.ID, What: store.StepAttempt}, 0)
+	res, failed := x.Contents().ApplyNames(&store.RebuildStep{ID: sh.ID, What: store.StepAttempt}, 0)
 	switch {
 	case failed.Kind != answer.None: // if it was kept, Sweep ends the attempt
 		c.Answer(failed)
@@ -97,29 +104,31 @@ func commitShared(x *engine.Context, c *engine.Call, sh *store.Shadow, old, item
 		return
 	}
 	attempt := uint64(res.N)
-	if buildShared(x, c, sh, attempt, old) && swap(x, c, &store.RebuildSwap{ID: sh.Entry.ID, Attempt: attempt}) {
+	if buildShared(x, c, sh, attempt, old) && swap(x, c, &store.RebuildSwap{ID: sh.ID, Attempt: attempt}) {
 		return
 	}
-	x.Contents().ApplyNames(&store.RebuildStep{ID: sh.Entry.ID, What: store.StepEnd, Attempt: attempt}, 0)
+	x.Contents().ApplyNames(&store.RebuildStep{ID: sh.ID, What: store.StepEnd, Attempt: attempt}, 0)
 }
 
-// buildShared seals the parts of a shadow, which every node builds then, and waits for what
-// is built here. It answers and reports false if that is not to be swapped in.
+// buildShared seals the parts of a shadow, which the nodes that hold them build then, and waits for
+// that. It answers and reports false if that is not to be swapped in.
 func buildShared(x *engine.Context, c *engine.Call, sh *store.Shadow, attempt, old uint64) bool {
-	if failed, err := x.Contents().ApplyParts(sh.Entry, &store.RebuildSeal{Attempt: attempt}); failed.Kind != answer.None {
+	if failed, err := x.Contents().ApplyParts(sh.Entry(), &store.RebuildSeal{Attempt: attempt}); failed.Kind != answer.None {
 		c.Answer(failed)
 		return false
 	} else if err != nil {
 		c.Fail(textEnded)
 		return false
 	}
-	x.Waits("build a filter")
-	built, err := sh.Built()
-	if errors.Is(err, store.ErrRetry) {
+	built, err := x.Contents().AwaitBuilt(sh, attempt)
+	switch {
+	case errors.Is(err, store.ErrRetry):
 		c.Fail(textEnded)
 		return false
-	}
-	if err != nil {
+	case errors.Is(err, store.ErrNoRoom):
+		c.Fail("OOM a node that holds parts of the new filter has no memory to build them: " + cause(err))
+		return false
+	case err != nil:
 		c.Fail("ERR " + sh.Row().Name + ": " + cause(err))
 		return false
 	}
@@ -141,18 +150,16 @@ func tooFew(old, n uint64) string {
 	return ""
 }
 
-// buildBytes is what building a static filter takes for each hash: a copy of it, and
-// the work of package fuse, which takes most.
-const buildBytes = 8 + 31 + 8
+const textNoItems = "ERR there are no items: FEED some first"
 
 // beforeBuild sets the memory aside that it takes to build a static filter. It answers and
 // reports false if there is not enough, or nothing to build.
 func beforeBuild(x *engine.Context, c *engine.Call, items uint64) (release func(), ok bool) {
 	if items == 0 {
-		c.Fail("ERR there are no items: FEED some first")
+		c.Fail(textNoItems)
 		return nil, false
 	}
-	if release, ok = x.Contents().Reserve(items * buildBytes); !ok {
+	if release, ok = x.Contents().Reserve(store.BuildBytes(items)); !ok {
 		c.Fail(answer.TextOOM)
 	}
 	return release, ok
@@ -170,7 +177,7 @@ func commitStatic(x *engine.Context, c *engine.Call, sh *store.Shadow, r *store.
 		return
 	}
 	defer release()
-	res, failed := x.Contents().ApplyNames(&store.ShadowSeal{ID: sh.Entry.ID}, 0)
+	res, failed := x.Contents().ApplyNames(&store.ShadowSeal{ID: sh.ID}, 0)
 	switch {
 	case failed.Kind != answer.None:
 		c.Answer(failed)

@@ -110,7 +110,7 @@ func TestSealedRebuild(t *testing.T) {
 	b.OK(t, "FILTER.REBUILD f BEGIN fuse8")
 	b.feed(t, "f", "a", 0, 500)
 	sh := b.State.ShadowOf(b.State.Names.Lookup([]byte("f"), b.Now.UnixMilli()).ID)
-	b.Door.Do([]*door.Op{{Record: store.Record{Body: &store.ShadowSeal{ID: sh.Entry.ID}}}})
+	b.Door.Do([]*door.Op{{Record: store.Record{Body: &store.ShadowSeal{ID: sh.ID}}}})
 	if got := b.Line("FILTER.ADD f x"); got != "-ERR the filter becomes one of kind fuse8, which takes no more items: a COMMIT is under way" {
 		t.Errorf("ADD: %s", got)
 	}
@@ -140,7 +140,7 @@ func TestRecordsFromBeforeARebuild(t *testing.T) {
 	id := b.State.Names.Lookup([]byte("f"), b.Now.UnixMilli()).ID
 	b.OK(t, "FILTER.REBUILD f BEGIN")
 	before := string(commandtest.Snapshot(b.State))
-	sh := b.State.ShadowOf(id).Entry.ID
+	sh := b.State.ShadowOf(id).ID
 	for _, v := range []struct {
 		r    store.Record
 		want error

@@ -188,7 +188,7 @@ func (d *Door) askInTurn(ctx context.Context, nodes []uint32, b []byte, q *door.
 // askDirect asks a node. Commands do not go through the log: that is for what is rare.
 func (d *Door) askDirect(ctx context.Context, node uint32, b []byte, q *door.Question) ([]byte, error) {
 	if d.config.Direct != nil {
-		return d.config.Direct.Ask(ctx, node, peers.Question{Body: b, Room: min(q.Room+placeBytes, peers.MaxBody), Waits: q.Writes}, nil)
+		return d.config.Direct.Ask(ctx, node, peers.Question{Body: b, Room: min(q.Room+placeBytes, peers.MaxBody), Waits: q.Writes && !q.Last}, nil)
 	}
 	return d.config.Peers.Ask(ctx, node, b)
 }

@@ -22,17 +22,17 @@ func (w *world) rebuild(name []byte, at int64) {
 		w.do(w.begin(e, name, at))
 		return
 	}
-	swap := &store.ShadowSwap{ID: sh.Entry.ID, Of: sh.Main}
+	swap := &store.ShadowSwap{ID: sh.ID, Of: sh.Main}
 	if sh.Main == 0 {
 		swap.Name = name
 	}
 	switch k := w.rng.IntN(12); {
 	case k == 0:
-		w.do(store.Record{At: at, Body: &store.Evict{IDs: []uint64{sh.Entry.ID}}})
+		w.do(store.Record{At: at, Body: &store.Evict{IDs: []uint64{sh.ID}}})
 	case k == 1 && !sh.Row().Features.Static:
 		w.do(store.Record{At: at, Body: swap})
 	case k < 4 && sh.Row().Features.Static:
-		commit := uint64(w.do(store.Record{At: at, Body: &store.ShadowSeal{ID: sh.Entry.ID}}).N)
+		commit := uint64(w.do(store.Record{At: at, Body: &store.ShadowSeal{ID: sh.ID}}).N)
 		built, err := w.state.Build(sh, commit)
 		if err != nil || k == 2 { // given up
 			sh.Reopen(commit)
@@ -43,7 +43,7 @@ func (w *world) rebuild(name []byte, at int64) {
 	default:
 		hs := []uint64{w.rng.Uint64N(400) * 0x9e3779b97f4a7c15}
 		part := bloomery.Route(hs[0], uint(sh.Plan().Parts))
-		w.do(store.Record{ID: sh.Entry.ID, Index: uint32(part), Body: &store.ShadowFeed{Hashes: hs, Room: store.Unlimited}})
+		w.do(store.Record{ID: sh.ID, Index: uint32(part), Body: &store.ShadowFeed{Hashes: hs, Room: store.Unlimited}})
 	}
 }
 

@@ -299,7 +299,7 @@ func (w *world) filtered(e *catalog.Entry) store.Record {
 	}
 	o := &store.FilterAdd{Room: store.Unlimited, Hashes: hashes}
 	if sh := w.state.ShadowOf(e.ID); sh != nil { // one record for both
-		o.Shadow, o.Second, o.SecondRoom = sh.Entry.ID, hashes, store.Unlimited
+		o.Shadow, o.Second, o.SecondRoom = sh.ID, hashes, store.Unlimited
 	}
 	r.Body = o
 	return r

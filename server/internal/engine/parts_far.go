@@ -1,0 +1,558 @@
+package engine
+
+// Parts that other machines hold: records of them, and what they say of themselves.
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/server/internal/answer"
+	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/door"
+	"github.com/bloomery/bloomery/server/internal/store"
+)
+
+// A rebuild is about the parts of two filters, and a machine that holds the one may not hold the
+// other. A record is put in order by a machine that holds its part. It is asked to by a question
+// that begins with partsMark, what it is asked for, and the parts. Whoever answers asks nobody: so
+// a machine may ask while it runs a command for another one.
+//
+//	parts apply   (flag, record) …     an outcome each
+//	parts look    id, index …          a store.Progress each
+//	parts built   id, attempt          what is built there
+const (
+	partsMark  = "\x00parts"
+	partsApply = "apply"
+	partsLook  = "look"
+	partsBuilt = "built"
+
+	// recordGrows is the flag of a record that takes memory.
+	recordGrows = 1
+	// mostAsked is how many such questions, but those for what is built, a machine asks at a time: they
+	// share slots with reads.
+	mostAsked = 32
+	// builtWait is how long a machine waits for what it builds before it answers that it does.
+	builtWait = 5 * time.Second
+)
+
+// farErrors are those that the sender of a record tells from others, by their number.
+var farErrors = []error{
+	nil, store.ErrRetry, store.ErrSealed, store.ErrRoom, store.ErrMemory, store.ErrNoRoom, store.ErrRebuilding, door.ErrMemory, bloomery.ErrFull,
+	door.ErrUnknown, door.ErrDown, door.ErrRefused,
+}
+
+// appendError appends an error so that readError reads one like it.
+func appendError(b []byte, err error) []byte {
+	code := 0
+	if err != nil {
+		if code = slices.IndexFunc(farErrors[1:], func(e error) bool { return errors.Is(err, e) }) + 1; code == 0 {
+			code = len(farErrors)
+		}
+	}
+	b = append(b, byte(code))
+	if code > 0 {
+		text := answer.OneLine(err)
+		b = append(binary.AppendUvarint(b, uint64(len(text))), text...)
+	}
+	return b
+}
+
+// readError reads what appendError wrote.
+func readError(b []byte) (err error, rest []byte, ok bool) {
+	if len(b) == 0 || int(b[0]) > len(farErrors) {
+		return nil, nil, false
+	}
+	code := int(b[0])
+	if code == 0 {
+		return nil, b[1:], true
+	}
+	n, rest, ok := length(b[1:])
+	if !ok {
+		return nil, nil, false
+	}
+	text := string(rest[:n])
+	if err = errors.New(text); code < len(farErrors) {
+		err = &farError{farErrors[code], text}
+	}
+	return err, rest[n:], true
+}
+
+// farError is an error of another machine, which has its words.
+type farError struct {
+	is   error
+	text string
+}
+
+func (e *farError) Error() string { return e.text }
+func (e *farError) Unwrap() error { return e.is }
+
+// doAnywhere is doAndWait for records of parts that other machines may hold.
+func (e *Engine) doAnywhere(s *Session, ops []*door.Op) {
+	if e.state.Holdings() == nil || s.group != nil || len(ops) == 0 || !ops[0].Record.OfRebuild() {
+		e.doAndWait(s, ops)
+		return
+	}
+	v := &faraway{e: e, s: s}
+	for looks := 0; len(ops) > 0; looks++ {
+		near, far := v.sort(ops, looks)
+		e.leave(s)
+		if len(far) > 0 {
+			e.waits(s, "other machines")
+		}
+		places := v.each(far, func(node uint32, list []*door.Op) door.Answer { return v.apply(node, list) }, func() {
+			if len(near) > 0 {
+				e.doAndWait(s, near)
+			}
+		})
+		if ops = v.again(ops); len(ops) > 0 {
+			v.follow(places, ops)
+		}
+	}
+}
+
+// faraway is how machines are found that hold parts.
+type faraway struct {
+	e     *Engine
+	s     *Session
+	mu    sync.Mutex // guards what follows
+	avoid []uint32   // that have not answered
+}
+
+// node returns a machine that holds a part: 0 for this one. It returns an error if there is none.
+func (v *faraway) node(p *store.Part, looks int) (uint32, error) {
+	switch {
+	case looks > mostLooks:
+		return 0, fmt.Errorf("%w: contents are being moved between nodes: send it again", door.ErrDown)
+	case v.e.state.Answers(p):
+		return 0, nil
+	}
+	nodes := v.e.router.Holders(p.Shard())
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if left := slices.DeleteFunc(slices.Clone(nodes), func(n uint32) bool { return slices.Contains(v.avoid, n) }); len(left) > 0 {
+		nodes = left
+	}
+	if len(nodes) == 0 {
+		return 0, fmt.Errorf("%w: shard %d has no live holder", door.ErrDown, p.Shard())
+	}
+	return nodes[0], nil
+}
+
+// sort finds who holds the parts of ops. Those of parts that nobody holds are settled.
+func (v *faraway) sort(ops []*door.Op, looks int) (near []*door.Op, far map[uint32][]*door.Op) {
+	far = map[uint32][]*door.Op{}
+	for _, op := range ops {
+		op.Err, op.Result.Err, op.Settled = nil, nil, false
+		entry := v.e.state.Names.ByID(op.Record.ID)
+		if entry == nil || store.PartAt(entry, op.Record.Index) == nil {
+			op.Result.Err, op.Result.Done, op.Settled = store.ErrRetry, 0, true
+			continue
+		}
+		op.Part = store.PartAt(entry, op.Record.Index)
+		switch node, err := v.node(op.Part, looks); {
+		case err != nil:
+			op.Err, op.Settled = err, true
+		case node == 0:
+			near = append(near, op)
+		default:
+			far[node] = append(far[node], op)
+		}
+	}
+	return near, far
+}
+
+// again returns ops whose parts were held by others than those who were asked.
+func (v *faraway) again(ops []*door.Op) (list []*door.Op) {
+	for _, op := range ops {
+		if !op.Settled || errors.Is(op.Err, store.ErrElsewhere) && !errors.Is(op.Err, door.ErrUnknown) {
+			list = append(list, op)
+		}
+	}
+	return list
+}
+
+// follow waits until this machine knows who holds parts, as far as those do who did not hold them.
+func (v *faraway) follow(places []door.Answer, ops []*door.Op) {
+	for _, a := range places {
+		if err := v.e.router.Follow(a); err != nil {
+			for _, op := range ops {
+				op.Err, op.Settled = err, true
+			}
+		}
+	}
+}
+
+// each asks machines at the same time, while here is run.
+func (v *faraway) each(far map[uint32][]*door.Op, ask func(uint32, []*door.Op) door.Answer, here func()) []door.Answer {
+	places := make([]door.Answer, len(far))
+	var others sync.WaitGroup
+	for i, node := range slices.Sorted(maps.Keys(far)) {
+		others.Go(func() { places[i] = ask(node, far[node]) })
+	}
+	here()
+	others.Wait()
+	return places
+}
+
+// ask asks a machine about parts, when its turn has come.
+func (v *faraway) ask(node uint32, lanes []int, writes bool, args [][]byte) (door.Answer, error) {
+	v.e.asking <- struct{}{}
+	defer func() { <-v.e.asking }()
+	return v.e.askParts(node, lanes, writes, args, len(args))
+}
+
+// askParts asks a machine about parts, in the lanes of which it has to be as far as this one. The room
+// for the answer is that of so many rows.
+func (e *Engine) askParts(node uint32, lanes []int, writes bool, args [][]byte, rows int) (door.Answer, error) {
+	q := &door.Question{Lanes: lanes, Body: appendCall(nil, args), Room: min(4<<10+256*rows, door.MaxQuestion), Writes: writes, Last: true}
+	return e.router.Ask([]uint32{node}, q)
+}
+
+// apply has a machine put ops in order, and settles them. Those of parts that it does not hold, and all
+// of them if nothing was done, are left.
+func (v *faraway) apply(node uint32, ops []*door.Op) (place door.Answer) {
+	for len(ops) > 0 {
+		args, lanes, n := [][]byte{[]byte(partsMark), []byte(partsApply)}, []int(nil), 0
+		for size := 0; n < len(ops) && (n == 0 || size+ops[n].Record.Bound() < mostSplit); n++ {
+			op := ops[n]
+			flag := byte(0)
+			if op.Admit != nil {
+				flag = recordGrows
+			}
+			args = append(args, store.AppendRecord([]byte{flag}, &op.Record))
+			if lane := v.e.shared.LaneOf(op.Record.ID, op.Record.Index); !slices.Contains(lanes, lane) {
+				lanes = append(lanes, lane)
+			}
+			size += op.Record.Bound()
+		}
+		a, err := v.ask(node, lanes, true, args)
+		if err == nil {
+			if err = v.outcomes(a.Body, ops[:n]); err == nil {
+				place.Place = max(place.Place, a.Place)
+			}
+		}
+		switch {
+		case errors.Is(err, door.ErrUnknown):
+			for _, op := range ops[:n] {
+				op.Err, op.Settled = err, true
+			}
+		case err != nil: // nothing was done
+			v.mu.Lock()
+			v.avoid = append(v.avoid, node)
+			v.mu.Unlock()
+			return place
+		}
+		ops = ops[n:]
+	}
+	return place
+}
+
+// outcomes settles ops as a machine has answered that has put them in order.
+func (v *faraway) outcomes(b []byte, ops []*door.Op) error {
+	for _, op := range ops {
+		if len(b) > 0 && b[0] == wasNotHere {
+			b = b[1:]
+			continue
+		}
+		if len(b) == 0 || b[0] != wasRun {
+			return fmt.Errorf("%w: an answer that cannot be read", door.ErrUnknown)
+		}
+		failed, rest, ok := readError(b[1:])
+		var err error
+		if ok {
+			err, rest, ok = readError(rest)
+		}
+		if !ok {
+			return fmt.Errorf("%w: an answer that cannot be read", door.ErrUnknown)
+		}
+		op.Err, op.Result.Err, op.Settled = failed, err, true
+		b = rest
+	}
+	return nil
+}
+
+// helpParts answers a question of another machine about parts.
+func (e *Engine) helpParts(s *Session, args [][]byte) []byte {
+	if len(args) == 0 {
+		return nil
+	}
+	switch string(args[0]) {
+	case partsApply:
+		return e.helpApply(s, args[1:])
+	case partsLook:
+		return e.helpLook(args[1:])
+	case partsBuilt:
+		return e.helpBuilt(args[1:])
+	}
+	return nil
+}
+
+// helpApply puts records in order for another machine.
+func (e *Engine) helpApply(s *Session, args [][]byte) (b []byte) {
+	ops, here := make([]*door.Op, len(args)), []*door.Op(nil)
+	for i, arg := range args {
+		op := &door.Op{}
+		if len(arg) == 0 {
+			return nil
+		}
+		if n, err := op.Record.Decode(arg[1:]); err != nil || n != len(arg)-1 || !op.Record.OfRebuild() {
+			return nil
+		}
+		if arg[0] == recordGrows {
+			op.Admit = &e.Budget
+		}
+		ops[i] = op
+		entry := e.state.Names.ByID(op.Record.ID)
+		if entry == nil || store.PartAt(entry, op.Record.Index) == nil {
+			op.Result.Err, op.Settled = store.ErrRetry, true
+			continue
+		}
+		if op.Part = store.PartAt(entry, op.Record.Index); e.state.Answers(op.Part) {
+			here = append(here, op)
+		}
+	}
+	if len(here) > 0 {
+		e.door.Ready()
+		e.doAndWait(s, here)
+	}
+	for _, op := range ops {
+		if !op.Settled || errors.Is(op.Err, store.ErrElsewhere) && !errors.Is(op.Err, door.ErrUnknown) {
+			b = append(b, wasNotHere)
+			continue
+		}
+		err := op.Result.Err
+		if op.Err != nil {
+			err = nil
+		}
+		b = appendError(appendError(append(b, wasRun), op.Err), err)
+	}
+	return b
+}
+
+// Progress returns what there is to know of the parts of a filter, or of a shadow, together, wherever they are held. The
+// reply is None if it could be found out. It reports false if the filter is gone.
+func (x Contents) Progress(id uint64) (sum store.Progress, ok bool, failed answer.Reply) {
+	e := x.e
+	e.leave(x.s)
+	v := &faraway{e: e, s: x.s}
+	var rest []*door.Op // which only name parts
+	entry := e.state.Names.ByID(id)
+	if entry == nil {
+		return sum, false, failed
+	}
+	for i := range store.Parts(entry) {
+		rest = append(rest, &door.Op{Record: store.Record{ID: id, Index: uint32(i)}})
+	}
+	rows := make([]store.Progress, len(rest))
+	for looks := 0; len(rest) > 0; looks++ {
+		near, far := v.sort(rest, looks)
+		places := v.each(far, func(node uint32, list []*door.Op) door.Answer { return v.look(node, list, rows) }, func() {
+			for _, op := range near {
+				rows[op.Record.Index], op.Settled = op.Part.Progress()
+			}
+		})
+		for _, op := range rest {
+			switch {
+			case op.Err != nil:
+				return sum, false, e.unsettled(op.Err)
+			case op.Result.Err != nil:
+				return sum, false, failed
+			}
+		}
+		rest = v.again(rest)
+		v.follow(places, rest)
+	}
+	sum = rows[0]
+	for _, r := range rows[1:] {
+		sum.Add(&r)
+	}
+	return sum, true, failed
+}
+
+// look asks a machine for the progress of parts. Those that it does not hold are left.
+func (v *faraway) look(node uint32, list []*door.Op, rows []store.Progress) door.Answer {
+	id := list[0].Record.ID
+	args := [][]byte{[]byte(partsMark), []byte(partsLook), binary.AppendUvarint(nil, id)}
+	var lanes []int
+	for _, op := range list {
+		args = append(args, binary.AppendUvarint(nil, uint64(op.Record.Index)))
+		if lane := v.e.shared.LaneOf(id, op.Record.Index); !slices.Contains(lanes, lane) {
+			lanes = append(lanes, lane)
+		}
+	}
+	a, err := v.ask(node, lanes, false, args)
+	if err != nil {
+		v.mu.Lock()
+		defer v.mu.Unlock()
+		v.avoid = append(v.avoid, node)
+		return door.Answer{}
+	}
+	b := a.Body
+	for _, op := range list {
+		if len(b) == 0 {
+			break
+		}
+		was := b[0]
+		if b = b[1:]; was == wasRun {
+			if rows[op.Record.Index], b, op.Settled = store.ReadProgress(b); !op.Settled {
+				break
+			}
+		}
+	}
+	return door.Answer{Place: a.Place}
+}
+
+// helpLook answers what there is to know of parts.
+func (e *Engine) helpLook(args [][]byte) (b []byte) {
+	numbers, ok := uvarints(args)
+	if !ok || len(numbers) == 0 {
+		return nil
+	}
+	entry := e.state.Names.ByID(numbers[0])
+	for _, index := range numbers[1:] {
+		var p *store.Part
+		if entry != nil && index < store.MaxParts {
+			p = store.PartAt(entry, uint32(index))
+		}
+		if p != nil && e.state.Answers(p) {
+			if v, ok := p.Progress(); ok {
+				b = v.Append(append(b, wasRun))
+				continue
+			}
+		}
+		b = append(b, wasNotHere)
+	}
+	return b
+}
+
+// uvarints reads arguments that are a number each.
+func uvarints(args [][]byte) (list []uint64, ok bool) {
+	for _, a := range args {
+		v, n := binary.Uvarint(a)
+		if n <= 0 || n != len(a) {
+			return nil, false
+		}
+		list = append(list, v)
+	}
+	return list, true
+}
+
+// AwaitBuilt returns when every machine that is heard of has built the parts that it holds of a shadow that an
+// attempt has sealed, and how many items they have. An error means that one of them could not; one that is not
+// heard of any more is not waited for if others hold the same.
+func (x Contents) AwaitBuilt(sh *store.Shadow, attempt uint64) (items uint64, err error) {
+	e := x.e
+	e.leave(x.s)
+	e.waits(x.s, "build a filter")
+	entry := sh.Entry()
+	var lanes []int
+	for i := range store.Parts(entry) {
+		if lane := e.shared.LaneOf(sh.ID, uint32(i)); !slices.Contains(lanes, lane) {
+			lanes = append(lanes, lane)
+		}
+	}
+	built := map[uint32]uint64{} // items by part
+	var mu sync.Mutex
+	var failed error
+	note := func(node uint32, list []store.BuiltPart, err error) {
+		mu.Lock()
+		defer mu.Unlock()
+		for _, v := range list {
+			built[v.Index] = v.Items
+		}
+		if err != nil && failed == nil {
+			if failed = err; node != 0 {
+				failed = fmt.Errorf("node %d: %w", node, err)
+			}
+		}
+	}
+	var others sync.WaitGroup
+	for _, node := range e.others() {
+		others.Go(func() {
+			list, err := e.builtAt(node, lanes, sh.ID, attempt, store.PartCount(entry))
+			note(node, list, err)
+		})
+	}
+	list, _, own := e.state.BuiltParts(sh.ID, attempt, nil)
+	note(0, list, own)
+	others.Wait()
+	switch {
+	case failed != nil:
+		return 0, failed
+	case len(built) < store.PartCount(entry):
+		return 0, fmt.Errorf("%w: %d of %d parts have no live holder", door.ErrDown, store.PartCount(entry)-len(built), store.PartCount(entry))
+	}
+	for _, n := range built {
+		items += n
+	}
+	return items, nil
+}
+
+// others returns the other machines that were heard of lately.
+func (e *Engine) others() (nodes []uint32) {
+	status := e.shared.Cluster()
+	for i := range status.Nodes {
+		if n := &status.Nodes[i]; n.Live && n.Number != status.Node {
+			nodes = append(nodes, n.Number)
+		}
+	}
+	return nodes
+}
+
+// builtAt returns what a machine has built. It is nothing if the machine does not answer.
+func (e *Engine) builtAt(node uint32, lanes []int, id, attempt uint64, parts int) ([]store.BuiltPart, error) {
+	args := [][]byte{[]byte(partsMark), []byte(partsBuilt), binary.AppendUvarint(nil, id), binary.AppendUvarint(nil, attempt)}
+	for {
+		a, err := e.askParts(node, lanes, false, args, parts)
+		if err != nil || len(a.Body) == 0 {
+			return nil, nil
+		}
+		if a.Body[0] != wasRun {
+			continue // it is being built
+		}
+		err, rest, ok := readError(a.Body[1:])
+		if err != nil || !ok {
+			return nil, err
+		}
+		var list []store.BuiltPart
+		for len(rest) > 0 {
+			index, n := binary.Uvarint(rest)
+			items, m := binary.Uvarint(rest[max(n, 0):])
+			if n <= 0 || m <= 0 || index >= uint64(parts) {
+				return nil, nil
+			}
+			list, rest = append(list, store.BuiltPart{Index: uint32(index), Items: items}), rest[n+m:]
+		}
+		return list, nil
+	}
+}
+
+// helpBuilt answers what is built here of a shadow.
+func (e *Engine) helpBuilt(args [][]byte) []byte {
+	numbers, ok := uvarints(args)
+	if !ok || len(numbers) != 2 {
+		return nil
+	}
+	timer := time.NewTimer(builtWait)
+	defer timer.Stop()
+	list, done, err := e.state.BuiltParts(numbers[0], numbers[1], timer.C)
+	if !done {
+		return []byte{wasNotHere}
+	}
+	b := appendError([]byte{wasRun}, err)
+	for _, v := range list {
+		b = binary.AppendUvarint(binary.AppendUvarint(b, uint64(v.Index)), v.Items)
+	}
+	return b
+}
+
+// Whole reports whether this machine answers for all parts of an entry.
+func (x Contents) Whole(entry *catalog.Entry) bool {
+	return x.e.state.Holdings() == nil || x.e.answers(entry)
+}

@@ -1,0 +1,105 @@
+package store
+
+// What there is to know of a part for those who rebuild its filter.
+
+import (
+	"encoding/binary"
+	"math"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/compose"
+)
+
+// Progress is what there is to know of a filter, or of a shadow, for those who rebuild it.
+type Progress struct {
+	Items, Bytes, Capacity uint64
+	Fed, Added, Missed     uint64  // of a shadow: see draft
+	Gone                   uint64  // of a filter: items that are deleted elsewhere
+	Asked                  float64 // error rate, of the first part
+	// Members and Need are those of kind quorum, Generations and Burst those of a window.
+	Members, Need, Generations uint64
+	Burst                      float64
+
+	open bool // it is of a shadow
+}
+
+// Progress returns what there is to know of a part. It reports false if its contents are not here.
+func (p *Part) Progress() (v Progress, ok bool) {
+	p.RLock()
+	defer p.RUnlock()
+	if p.Gone() || p.contents == nil {
+		return v, false
+	}
+	var stats bloomery.Stats
+	switch c := p.contents.(type) {
+	case *draft:
+		stats, v.Bytes, v.open = c.Stats(), c.Bytes(), true
+		v.Fed, v.Added, v.Missed = c.fed, c.added, c.missed
+	case *filter:
+		stats, v.Bytes = c.Stats(), c.Bytes()
+		if c.aside != nil {
+			v.Gone = c.aside.gone
+		}
+		switch f := c.f.(type) {
+		case *compose.Quorum:
+			v.Members, v.Need = uint64(len(f.Members())), uint64(f.Need())
+		case *compose.Window:
+			shape := f.Shape()
+			v.Generations, v.Burst = uint64(shape.Generations), shape.Burst
+		}
+	default:
+		return v, false
+	}
+	v.Items, v.Capacity, v.Asked = stats.Items, stats.Capacity, stats.Asked
+	return v, true
+}
+
+// Add adds what is known of another part. A number of items that is not known stays so.
+func (v *Progress) Add(w *Progress) {
+	v.Items = plus(v.Items, w.Items)
+	v.Bytes, v.Capacity = v.Bytes+w.Bytes, v.Capacity+w.Capacity
+	v.Fed, v.Added, v.Missed, v.Gone = v.Fed+w.Fed, v.Added+w.Added, v.Missed+w.Missed, plus(v.Gone, w.Gone)
+}
+
+// plus adds numbers up to the largest.
+func plus(a, b uint64) uint64 { return a + min(b, math.MaxUint64-a) }
+
+// numbers are those of v, as they are sent between nodes.
+func (v *Progress) numbers() []*uint64 {
+	return []*uint64{&v.Items, &v.Bytes, &v.Capacity, &v.Fed, &v.Added, &v.Missed, &v.Gone, &v.Members, &v.Need, &v.Generations}
+}
+
+// Append appends v for ReadProgress.
+func (v *Progress) Append(b []byte) []byte {
+	for _, f := range v.numbers() {
+		b = binary.AppendUvarint(b, *f)
+	}
+	b = binary.LittleEndian.AppendUint64(b, math.Float64bits(v.Asked))
+	return binary.LittleEndian.AppendUint64(b, math.Float64bits(v.Burst))
+}
+
+// ReadProgress reads what Append wrote, and returns what stands behind it.
+func ReadProgress(b []byte) (v Progress, rest []byte, ok bool) {
+	d := decoder{rest: b}
+	for _, f := range v.numbers() {
+		*f = d.uvarint()
+	}
+	v.Asked, v.Burst = math.Float64frombits(d.uint64()), math.Float64frombits(d.uint64())
+	return v, d.rest, !d.bad
+}
+
+// Progress returns how far the shadow has come. It reports false if it is gone, or not here.
+func (sh *Shadow) Progress() (sum Progress, ok bool) {
+	for i, p := range Parts(sh.Entry()) {
+		v, ok := p.Progress()
+		if !ok || !v.open {
+			return sum, false
+		}
+		if i == 0 {
+			sum = v
+		} else {
+			sum.Add(&v)
+		}
+	}
+	return sum, true
+}
