@@ -15,13 +15,18 @@ import (
 )
 
 func newClusterCopies() *cobra.Command {
+	force := false
 	cmd := newClusterChange("copies", "number of copies", func(n *nodeConn, s *shell, args []string) error {
-		if _, err := n.ask("CLUSTER", "COPIES", args[0]); err != nil {
+		command := []string{"CLUSTER", "COPIES", args[0]}
+		if force {
+			command = append(command, "FORCE")
+		}
+		if _, err := n.ask(command...); err != nil {
 			return err
 		}
 		return s.said(fmt.Sprintf("%s nodes are to hold the contents of each filter; cluster status shows how far they are", args[0]))
 	})
-	cmd.Use, cmd.Short = "copies NUMBER [--addr HOST:PORT]", "Set how many nodes hold the contents of each filter"
+	cmd.Use, cmd.Short = "copies NUMBER [--force] [--addr HOST:PORT]", "Set how many nodes hold the contents of each filter"
 	cmd.Long = `copies sets how many nodes hold the contents of each filter: 2 to 5, and no more
 than there are nodes. With fewer copies than nodes the cluster holds more than
 one machine does: each node gets its share by its --max-memory. The names of
@@ -29,12 +34,16 @@ filters, strings, and filters with REPLICAS ALL stay on all nodes.
 
 Contents move in the background, at --cluster-move-rate, and clients notice
 nothing of it. Moves begin when no node has come or gone for half a minute.
-Rebuilds that are open end. Up to copies - 1 nodes can be lost at the same time
-without losing data. All nodes must support it: see cluster upgrade.
+Up to copies - 1 nodes can be lost at the same time without losing data. All
+nodes must support it: see cluster upgrade.
+
+The first time, rebuilds (FILTER.REBUILD) that are open end. If there are some
+nothing is done, and the error names them; --force ends them.
 
 Until copies is set every node holds everything. The number can be changed
 later, but no cluster goes back to that.`
 	cmd.Example = `  bloomery cluster copies 2`
+	cmd.Flags().BoolVar(&force, "force", false, "end the rebuilds that are open")
 	return cmd
 }
 
