@@ -6,7 +6,9 @@ import (
 	"bytes"
 	"errors"
 	"strconv"
+	"strings"
 
+	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/codec"
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/catalog"
@@ -48,12 +50,24 @@ func loadSource(x *engine.Context, c *engine.Call, part, parts int, v *loadCall)
 	case c.Answered():
 		return
 	case err != nil:
-		c.Fail("ERR " + answer.OneLine(err))
+		c.Fail(refusedSource(err))
 		return
 	}
 	for !c.Answered() {
 		loadSourceOnce(x, c, &plan, part, v)
 	}
+}
+
+// refusedSource returns why a summary is refused, as a sentence.
+func refusedSource(err error) string {
+	text, ok := strings.CutPrefix(answer.OneLine(err), "store: source: ")
+	if !ok {
+		return failure(err)
+	}
+	for _, sentinel := range []error{bloomery.ErrIncompatible, bloomery.ErrTooLarge} {
+		text = strings.TrimPrefix(text, sentinel.Error()+": ")
+	}
+	return "ERR the source is refused: " + text
 }
 
 // checkSummary returns what is wrong with the file of a source.
@@ -174,7 +188,7 @@ func putSource(x *engine.Context, entry *catalog.Entry, part int, v *loadCall, d
 		case errors.Is(res.Err, store.ErrRetry):
 			return answer.Fail(answer.TextNotFound)
 		case res.Err != nil:
-			return answer.Fail(failure(res.Err))
+			return answer.Fail(refusedSource(res.Err))
 		case !res.Changed: // another has loaded it, or a later one, meanwhile
 			return answer.Flag(false)
 		}

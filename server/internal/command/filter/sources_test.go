@@ -183,16 +183,16 @@ func TestSourceErrors(t *testing.T) {
 		words []string
 		want  string
 	}{
-		{[]string{"f", "1", summary(t, 2000), "FROM", "s", "VERSION", "2"}, "-ERR "},
+		{[]string{"f", "1", summary(t, 2000), "FROM", "s", "VERSION", "2"}, "-ERR the source is refused: it has "},
 		{[]string{"f", "1", string(other), "FROM", "s", "VERSION", "2"}, "-ERR "},
-		{[]string{"f", "1", string(seed), "FROM", "s", "VERSION", "2"}, "-ERR "},
+		{[]string{"f", "1", string(seed), "FROM", "s", "VERSION", "2"}, "-ERR the source is refused: it is of kind "},
 		{[]string{"f", "1", string(flipped), "FROM", "s", "VERSION", "2"}, "-ERR "},
 		{[]string{"f", "1", good[:len(good)-1], "FROM", "s", "VERSION", "2"}, "-ERR "},
 		{[]string{"f", "1", good[:64], "FROM", "s", "VERSION", "2"}, "-ERR "},
 		{[]string{"f", "1", "", "FROM", "s", "VERSION", "2"}, "-ERR "},
 		{[]string{"new", "1", good[:64], "FROM", "s", "VERSION", "2"}, "-ERR "},
 		{[]string{"new2", "1", string(deletes), "FROM", "s", "VERSION", "2"}, "-ERR "},
-		{[]string{"c", "1", string(deletes), "FROM", "s", "VERSION", "2"}, "-ERR "},
+		{[]string{"c", "1", string(deletes), "FROM", "s", "VERSION", "2"}, "-ERR the source is refused: a filter of kind "},
 		{[]string{"text", "1", good, "FROM", "s", "VERSION", "2"}, "-WRONGTYPE "},
 		{[]string{"f", "1", good, "FROM", "s"}, "-ERR FROM needs VERSION"},
 		{[]string{"f", "1", good, "FROM", "s", "VERSION", "0"}, "-ERR "},
