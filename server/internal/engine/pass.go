@@ -91,7 +91,7 @@ func listOf(lists [][]*question, p *passing, c *Call) ([][]*question, int) {
 		if c.looks > 0 { // it was asked in vain together with others
 			return slices.Equal(l[0].nodes, p.nodes)
 		}
-		return l[0].nodes[0] == p.nodes[0]
+		return slices.Contains(p.nodes, l[0].nodes[0])
 	})
 	if at < 0 {
 		at = len(lists)

@@ -134,8 +134,9 @@ func (e *Engine) goes(s *Session, entry *catalog.Entry, part uint64, call int) s
 		v.used = append(v.used, part)
 	}
 	p.call = call
+	// Whoever is asked anyway is asked for this, too, if it holds it: each machine costs a question.
 	p.way = slices.IndexFunc(v.ways, func(w way) bool {
-		return len(p.nodes) == len(w.nodes) && len(p.nodes) == 0 || len(p.nodes) > 0 && len(w.nodes) > 0 && w.nodes[0] == p.nodes[0]
+		return len(p.nodes)+len(w.nodes) == 0 || len(w.nodes) > 0 && slices.Contains(p.nodes, w.nodes[0])
 	})
 	if p.way < 0 {
 		p.way = len(v.ways)

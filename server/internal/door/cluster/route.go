@@ -26,8 +26,9 @@ import (
 const (
 	askRun = 32
 
-	// hedgeAfter is how long a read waits for a node before the next one is asked as well.
-	hedgeAfter = 50 * time.Millisecond
+	// hedgeAfter is how long a read waits for a node before the next one is asked as well: half of
+	// what a client may notice.
+	hedgeAfter = 25 * time.Millisecond
 	// placeBytes is what places take in a question or an answer, at most.
 	placeBytes = (store.MaxLanes+2)*2*binary.MaxVarintLen64 + 16
 )
