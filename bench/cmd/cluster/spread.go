@@ -156,6 +156,11 @@ func measureSpread(o options, n *nodes, only *regexp.Regexp) (*report.Table, err
 	if err := spreadCosts(o, n, t, only); err != nil {
 		return t, err
 	}
+	if only.MatchString(passingOver) {
+		if err := spreadPassing(o, n, t); err != nil {
+			return t, err
+		}
+	}
 	if only.MatchString("join") {
 		if err := spreadJoin(o, n, t); err != nil {
 			return t, err
@@ -291,6 +296,59 @@ func spreadCosts(o options, n *nodes, t *report.Table, only *regexp.Regexp) erro
 		fmt.Fprintf(os.Stderr, "%s: %.2f; %d refused\n", c.name, middle, refused.Swap(0))
 		t.Row(c.name, fmt.Sprintf("≤ %g", c.target), fmt.Sprintf("**%.2f**: %.2f and %.2f µs", middle, report.Median(far), report.Median(local)), report.Quartiles(ratios, "%.2f"), verdict(middle <= c.target))
 	}
+	return nil
+}
+
+// passingOver is the row of spreadPassing.
+const passingOver = "`BF.MADD` of 1,000: CPU of a node that holds nothing of it over a holder, neither of which keeps the log"
+
+// spreadPassing compares nodes that receive the same adds: one that holds the filter, and one that
+// passes over them.
+func spreadPassing(o options, n *nodes, t *report.Table) error {
+	var holds, others []*process.Process
+	var key string
+	keepsNone := func(p *process.Process) bool { return slices.Index(n.all, p) >= logNodes }
+	for i := 0; !slices.ContainsFunc(holds, keepsNone) || !slices.ContainsFunc(others, keepsNone); i++ {
+		var err error
+		key = "passed" + strconv.Itoa(i)
+		if holds, others, err = n.holders(key); err != nil {
+			return err
+		}
+	}
+	pair := []*process.Process{others[slices.IndexFunc(others, keepsNone)], holds[slices.IndexFunc(holds, keepsNone)]}
+	if err := at(n.all[0].Addr(), "BF.RESERVE "+key+" 0.01 "+strconv.FormatUint(100*o.capacity, 10)); err != nil {
+		return err
+	}
+	adds := side{load{command: "BF.MADD", filter: key, filters: 1, items: 1000, pipeline: 1, clients: 2, keys: 100 * o.capacity}, n.all[0]}
+	var ratios []float64
+	for range o.rounds {
+		var took [2][2]time.Duration // idle, and under load
+		for k := range took {
+			time.Sleep(settling)
+			for i, p := range pair {
+				before, err := p.CPU()
+				if err != nil {
+					return err
+				}
+				took[k][i] = -before
+			}
+			if k == 0 {
+				time.Sleep(o.time)
+			} else if _, err := adds.run(o.time); err != nil {
+				return err
+			}
+			for i, p := range pair {
+				after, err := p.CPU()
+				if err != nil {
+					return err
+				}
+				took[k][i] += after
+			}
+		}
+		ratios = append(ratios, float64(took[1][0]-took[0][0])/float64(max(1, took[1][1]-took[0][1])))
+	}
+	middle := report.Median(ratios)
+	t.Row(passingOver, "≤ 0.8", fmt.Sprintf("**%.2f**", middle), report.Quartiles(ratios, "%.2f"), verdict(middle <= 0.8))
 	return nil
 }
 
