@@ -314,3 +314,56 @@ func TestSlowNodesAreWaitedFor(t *testing.T) {
 		}
 	})
 }
+
+// TestFewNodesAreAsked asks for items of parts that the same two nodes hold, of which either is
+// nearest for some: one of them is asked, once.
+func TestFewNodesAreAsked(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		v := newSpread(t, memlog.Faults{})
+		v.place(t, func(_, node int) bool { return node == 1 || node == 2 })
+		b := v.nodes[0]
+		b.line("FILTER.CREATE f bloom CAPACITY 100000 PARTS 64")
+		var asked atomic.Int32
+		v.peers.SetFault(func(uint32) (f memlog.Fault) {
+			asked.Add(1)
+			return f
+		})
+		b.do(withItems("FILTER.HAS f", 0, 500)...)
+		if n := asked.Load(); n != 1 {
+			t.Errorf("%d questions for one call", n)
+		}
+		asked.Store(0)
+		lines := make([]string, 64)
+		for i := range lines {
+			lines[i] = fmt.Sprint("FILTER.HAS f ", i)
+		}
+		if b.lines(lines...); asked.Load() != 1 {
+			t.Errorf("%d questions for one pipeline", asked.Load())
+		}
+	})
+}
+
+// TestLongItems divides calls of more bytes than nodes pass on at once: answers are in the order asked.
+func TestLongItems(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		v := newSpread(t, memlog.Faults{})
+		b := v.nodes[0]
+		b.line("FILTER.CREATE f bloom CAPACITY 100000 ERROR 0.000001 PARTS 16")
+		add, has, want := []string{"FILTER.ADD", "f"}, []string{"FILTER.HAS", "f"}, make([]string, 60)
+		for i := range want {
+			item := fmt.Sprint(i, strings.Repeat(" and so on", 6400))
+			has = append(has, item)
+			if want[i] = "false"; i%3 == 0 {
+				add, want[i] = append(add, item), "true"
+			}
+		}
+		if got := b.do(add...); strings.Count(got, "true") != len(add)-2 {
+			t.Errorf("FILTER.ADD = %.200s", got)
+		}
+		for i, b := range v.nodes {
+			if got := b.do(has...); got != fmt.Sprint(want) {
+				t.Errorf("node %d: FILTER.HAS = %.200s", i+1, got)
+			}
+		}
+	})
+}
