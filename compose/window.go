@@ -219,22 +219,16 @@ func (w *Window) AddHash(h uint64) bool {
 	k, slot := w.size.Shape.K, w.slot(w.current)
 	if !w.rotate {
 		fresh := w.lines.Find(k, h) == 0
-		w.set(k, slot, h)
+		w.count(slot, w.lines.Set(k, slot, h))
 		return fresh
 	}
 	fresh := !w.ContainsHash(h)
-	w.set(k, slot, h)
+	w.count(slot, kernel.Set(w.apart(slot), k, bloomery.Salted(h, w.salts[slot])))
 	return fresh
 }
 
-// set adds a hash to a slot, and counts it if it was not there.
-func (w *Window) set(k, slot int, h uint64) {
-	fresh := false
-	if w.rotate {
-		fresh = kernel.Set(w.apart(slot), k, bloomery.Salted(h, w.salts[slot]))
-	} else {
-		fresh = w.lines.Set(k, slot, h)
-	}
+// count counts a hash that was added to a slot, if it was not there.
+func (w *Window) count(slot int, fresh bool) {
 	if fresh {
 		w.counts[slot]++
 	}
@@ -249,10 +243,13 @@ func (w *Window) AddHashes(dst []bool, hs []uint64) {
 	}
 	k, slot := w.size.Shape.K, w.slot(w.current)
 	for i, h := range hs {
-		if dst != nil {
+		switch {
+		case dst != nil:
 			dst[i] = w.AddHash(h)
-		} else {
-			w.set(k, slot, h)
+		case w.rotate:
+			w.count(slot, kernel.Set(w.apart(slot), k, bloomery.Salted(h, w.salts[slot])))
+		default:
+			w.count(slot, w.lines.Set(k, slot, h))
 		}
 	}
 }
