@@ -85,6 +85,7 @@ const (
 	madeBytes  = 16 << 10 // something that is made
 	freeBytes  = 12 << 10 // a name that is removed
 	namedBytes = 3 << 10  // a free name that a string gets
+	whenBytes  = 2 << 10  // a deadline that comes with it
 	userBytes  = 16 << 10 // a user or a client that is described
 
 	matchBytes   = 24  // a byte of a name that is compared with a short pattern
@@ -271,6 +272,9 @@ func (x *Sum) Store(name []byte, n int) {
 	e.named = true
 	e.frees++
 }
+
+// Deadline adds what it takes to give a string a deadline.
+func (x *Sum) Deadline() { x.sum += whenBytes }
 
 // Name notes that a command may give a free name to a short string.
 func (x *Sum) Name(name []byte) { x.at(name).named = true }

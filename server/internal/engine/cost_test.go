@@ -123,6 +123,7 @@ func TestLongTransactions(t *testing.T) {
 		{"DEL of many names", items(50_000, "DEL")},
 		{"strings under new names", linesOf(65_536, "SETNX new{i} x")},
 		{"numbers under new names", linesOf(65_536, "INCR new{i}")},
+		{"strings with deadlines", linesOf(40_000, "SETEX new{i} 100 x")},
 		{"FILTER.ADD to two filters", linesOf(60_000, "FILTER.ADD rebuilt x{i}")},
 		{"very many hashes", linesOf(60_000, "FILTER.ADD hashes x{i}")},
 		{"ACL LIST", linesOf(20, "ACL LIST")},

@@ -65,6 +65,9 @@ func costOfSet(x *engine.Costs, c *engine.Call) {
 		longest = max(longest, len(a))
 	}
 	x.Store(c.Args[1], longest)
+	if len(c.Args) > 3 { // SETEX, or SET with options
+		x.Deadline()
+	}
 }
 
 func costOfMSet(x *engine.Costs, c *engine.Call) {
