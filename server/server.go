@@ -221,7 +221,7 @@ func openDoor(c *Config, state *store.State, stop func() error) (*local.Door, er
 	if err != nil {
 		return nil, err
 	}
-	dc.Files, dc.Fsync = disk, local.Fsync(c.Fsync)
+	dc.Files, dc.Fsync, dc.Most = disk, local.Fsync(c.Fsync), c.MaxMemory
 	return local.Open(dc)
 }
 

@@ -154,6 +154,10 @@ func TestClusterBackupCommand(t *testing.T) {
 		"not a data folder":        {t.TempDir(), "--dir", node + "2"},
 		"with --dir":               {to},
 		"1 to 64":                  {to, "--dir", node + "2", "--lanes", "65"},
+		"3 to 100":                 {to, "--dir", node + "2", "--nodes", "2"},
+		"2 to 5, and no more":      {to, "--dir", node + "2", "--nodes", "4", "--copies", "6"},
+		"than --nodes 0":           {to, "--dir", node + "2", "--copies", "2"},
+		"name a folder that is em": {to, "--dir", node, "--nodes", "3"},
 		"give a data folder or a ": {},
 	} {
 		if code, _, errOut := call(t, append([]string{"cluster", "restore"}, args...)...); code != exitUsage || !strings.Contains(errOut, what) {
@@ -165,6 +169,21 @@ func TestClusterBackupCommand(t *testing.T) {
 	}
 	if code, _, errOut := call(t, "serve", "--dir", node); code == exitOK || !strings.Contains(errOut, "cluster") {
 		t.Errorf("a single server on the folder of a cluster: %d, %s", code, errOut)
+	}
+	spread := filepath.Join(dir, "spread")
+	if code, out, errOut := call(t, "cluster", "restore", to, "--dir", spread, "--nodes", "4", "--json"); code != exitOK || !strings.Contains(out, `"nodes":4,"copies":2`) {
+		t.Errorf("restore into nodes: %d, %s%s", code, out, errOut)
+	}
+	for i := range 4 {
+		if code, _, errOut := call(t, "doctor", filepath.Join(spread, strconv.Itoa(i+1))); code != exitOK {
+			t.Errorf("the folder of node %d: %d, %s", i+1, code, errOut)
+		}
+	}
+	if err := os.Rename(spread, spread+"2.unfinished"); err != nil {
+		t.Fatal(err)
+	}
+	if code, _, errOut := call(t, "cluster", "restore", to, "--dir", spread+"2", "--nodes", "3"); code == exitOK || !strings.Contains(errOut, "remove it and run the command again") {
+		t.Errorf("beside what a restore has left: %d, %s", code, errOut)
 	}
 	tar := filepath.Join(dir, "backup.tar")
 	if code, _, errOut := call(t, "backup", to, "-o", tar); code != exitOK {

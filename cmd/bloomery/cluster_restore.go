@@ -17,8 +17,7 @@ import (
 )
 
 func newClusterRestore() *cobra.Command {
-	var dir string
-	var lanes int
+	var r datadir.Restore
 	cmd := &cobra.Command{
 		Use:   "restore FROM --dir DIR",
 		Short: "Start a new cluster with a backup or a single server's data",
@@ -38,20 +37,37 @@ node serves before it has all of it. A cluster that exists already is never
 changed: a node with a restored folder does not start if the cluster of its name
 was started without the data.
 
+With --nodes the contents are spread over so many nodes, of which --copies hold
+each filter: what no machine could hold. DIR, which must not exist, gets a
+folder for each, 1, 2 and so on. Bring each to another machine, one of them to
+the first node of --join, and start all nodes on them. Nothing moves before all
+of them were started.
+
+  bloomery cluster restore backup --dir nodes --nodes 4 --copies 2
+
 Names, contents, strings, deadlines and windows are as they were. Users,
 passwords, settings and certificates are not in FROM: bring those files along.
-The memory of the machine must hold all data. If restore fails or is
-interrupted, DIR is empty again; if it is killed, no server starts on DIR: empty
-the folder and run it again.`,
+restore needs the memory that the data takes, with --nodes that of one node.
+FROM is read once for each node.
+
+If restore fails or is interrupted, nothing is left. If it is killed, no server
+starts on DIR: empty the folder and run it again. With --nodes there is no DIR
+then: remove the folder that ends in .unfinished and run it again.`,
 		Example: `  bloomery cluster restore backup-monday --dir /var/lib/bloomery
+  bloomery cluster restore backup-monday --dir nodes --nodes 6 --copies 2
   bloomery cluster restore old-server-data --dir n1 --lanes 16`,
 		Args: between(1, 1, "a data folder or a backup"),
 	}
 	newShell(cmd, func(ctx context.Context, s *shell, args []string) error {
-		return runClusterRestore(ctx, s, &datadir.Restore{From: args[0], Dir: dir, Lanes: lanes})
+		if r.From = args[0]; r.Nodes != 0 && r.Copies == 0 {
+			r.Copies = 2
+		}
+		return runClusterRestore(ctx, s, &r)
 	}).bindSummary(cmd)
-	cmd.Flags().StringVar(&dir, "dir", "", "`FOLDER` of the first node of the cluster; it must be empty, or not exist")
-	cmd.Flags().IntVar(&lanes, "lanes", 8, "how many streams carry the contents of filters, 1 to 64; it cannot be changed later")
+	cmd.Flags().StringVar(&r.Dir, "dir", "", "`FOLDER` of the first node of the cluster; it must be empty, or not exist")
+	cmd.Flags().IntVar(&r.Nodes, "nodes", 0, "over how many nodes contents are spread, 3 to 100; 0 for a cluster in which every node holds everything")
+	cmd.Flags().IntVar(&r.Copies, "copies", 0, "how many of the --nodes hold each filter, 2 to 5 (default 2)")
+	cmd.Flags().IntVar(&r.Lanes, "lanes", 8, "how many streams carry the contents of filters, 1 to 64; it cannot be changed later")
 	return cmd
 }
 
@@ -62,6 +78,8 @@ type clusterRestoreJSON struct {
 	Names   int    `json:"names"`
 	Bytes   int64  `json:"bytes"`
 	Lanes   int    `json:"lanes"`
+	Nodes   int    `json:"nodes,omitempty"`
+	Copies  int    `json:"copies,omitempty"`
 }
 
 func runClusterRestore(ctx context.Context, s *shell, r *datadir.Restore) error {
@@ -71,7 +89,13 @@ func runClusterRestore(ctx context.Context, s *shell, r *datadir.Restore) error 
 	if r.Lanes < 1 || r.Lanes > 64 {
 		return fmt.Errorf("--lanes %d: want 1 to 64", r.Lanes)
 	}
-	job := &restoring{Restore: r, total: folderSize(r.From)}
+	if r.Nodes != 0 && (r.Nodes < 3 || r.Nodes > 100) {
+		return fmt.Errorf("--nodes %d: want 3 to 100", r.Nodes)
+	}
+	if most := min(5, r.Nodes); r.Copies != 0 && (r.Copies < 2 || r.Copies > most) {
+		return fmt.Errorf("--copies %d: want 2 to 5, and no more than --nodes %d", r.Copies, r.Nodes)
+	}
+	job := &restoring{Restore: r, total: folderSize(r.From) * int64(max(1, r.Nodes))}
 	stop := s.progress("restore", job, false)
 	done, err := r.Run(ctx)
 	stop()
@@ -79,7 +103,13 @@ func runClusterRestore(ctx context.Context, s *shell, r *datadir.Restore) error 
 		return restoreError(r, err)
 	}
 	if s.asJSON {
-		return s.print(clusterRestoreJSON{r.Dir, fmt.Sprintf("%016x", done.Cluster), done.Names, done.Bytes, done.Lanes})
+		return s.print(clusterRestoreJSON{r.Dir, fmt.Sprintf("%016x", done.Cluster), done.Names, done.Bytes, done.Lanes, r.Nodes, r.Copies})
+	}
+	if r.Nodes > 0 {
+		s.say("%s: %s, folders 1 to %d, the start of cluster %016x with %s. A node takes %s at most", r.Dir, plural(uint64(done.Names), "name"), r.Nodes,
+			done.Cluster, plural(uint64(done.Lanes), "lane"), bytesText(uint64(done.Bytes)))
+		s.say("bring each folder to a machine, one of them to the first node of --join, and start all nodes on them")
+		return nil
 	}
 	s.say("%s: %s, %s, the start of cluster %016x with %s", r.Dir, plural(uint64(done.Names), "name"), bytesText(uint64(done.Bytes)),
 		done.Cluster, plural(uint64(done.Lanes), "lane"))
@@ -113,6 +143,9 @@ func folderSize(name string) (total int64) {
 // restoreError says what to do about an error.
 func restoreError(r *datadir.Restore, err error) error {
 	switch {
+	case errors.Is(err, datadir.ErrUnfinished):
+		left := filepath.Clean(r.Dir) + ".unfinished"
+		return hinted{worded{err, left + ": what a restore has left that was killed, or still runs"}, "if none runs, remove it and run the command again"}
 	case errors.Is(err, datadir.ErrNotEmpty):
 		return hinted{worded{err, strings.TrimPrefix(err.Error(), "cluster: ")}, "restore only starts a new cluster: name a folder that is empty or does not exist"}
 	case errors.Is(err, datadir.ErrLocked):

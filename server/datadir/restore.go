@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"sync/atomic"
 	"time"
 
@@ -28,11 +29,14 @@ type Restore struct {
 	// written, which is the same, or a tar file of one.
 	From string
 	// Dir is the folder of the first server of Join of a server.Cluster. It must be empty, or not
-	// be there.
+	// be there. With Nodes it must not be there, and gets a folder for each node: 1, 2 and so on.
 	Dir string
 	// Lanes is how many streams carry the contents of filters, 1 to 64. The default
 	// is 8.
 	Lanes int
+	// Nodes is over how many servers contents are spread, 3 to 100, and Copies how many of them
+	// hold each, 2 to 5. Without them every server holds everything.
+	Nodes, Copies int
 
 	done atomic.Int64
 }
@@ -41,43 +45,109 @@ type Restore struct {
 type Restored struct {
 	Cluster uint64 // the id of the new cluster
 	Names   int
-	Bytes   int64 // of the contents, in memory
+	Bytes   int64 // of the contents, in memory, at the server that has most
 	Lanes   int
 }
 
-// Done returns how many bytes of From were read.
+// Done returns how many bytes of From were read. With Nodes all of it is read for each.
 func (r *Restore) Done() int64 { return r.done.Load() }
 
-// Run reads all data into memory and writes it to Dir. It changes nothing in From,
+// Run writes the data to Dir. It has in memory what a server holds: all data, or with Nodes one
+// share after the other. It changes nothing in From,
 // which no server may use meanwhile. If it fails, or ctx ends, Dir is empty again; if
-// it is killed, no server starts on Dir. The error may wrap bloomery.ErrCorrupt,
-// ErrLocked, ErrNoData or ErrNotEmpty.
+// it is killed, no server starts on Dir, or with Nodes there is no Dir. The error may wrap bloomery.ErrCorrupt,
+// ErrLocked, ErrNoData, ErrNotEmpty or ErrUnfinished.
 func (r *Restore) Run(ctx context.Context) (done Restored, err error) {
 	if err := checkEmpty(r.Dir); err != nil {
 		return done, err
+	}
+	cluster, err := cluster.NewFounding(r.Lanes, r.Nodes, r.Copies)
+	if err != nil {
+		return done, fmt.Errorf("datadir: restore: %w", err)
 	}
 	from, closer, err := openSource(r.From)
 	if err != nil {
 		return done, err
 	}
 	defer func() { err = errors.Join(err, closer.Close()) }()
+	done.Cluster, done.Lanes = cluster.Cluster(), cluster.Lanes()
+	one := founding{r, cluster, from, &done}
+	if r.Nodes == 0 {
+		err = one.node(ctx, r.Dir, 0)
+	} else {
+		err = one.nodes(ctx)
+	}
+	if err != nil {
+		return Restored{}, fmt.Errorf("datadir: restore: %w", err)
+	}
+	return done, nil
+}
+
+// founding is a restore that runs.
+type founding struct {
+	*Restore
+	cluster *cluster.Founding
+	from    folder.Folder
+	made    *Restored
+}
+
+// unfinished ends the name of the folder that nodes are made in: it gets its own when all of them are.
+const unfinished = ".unfinished"
+
+// ErrUnfinished means that a restore was killed, and has left a folder.
+var ErrUnfinished = errors.New("datadir: a restore that did not end has left a folder")
+
+// nodes makes the folders of all nodes, and then gives them their place in one step.
+func (f founding) nodes(ctx context.Context) error {
+	dir := filepath.Clean(f.Dir)
+	if _, err := os.Lstat(dir); err == nil {
+		return fmt.Errorf("%w: %s is there", ErrNotEmpty, dir)
+	}
+	making := dir + unfinished
+	made, err := makeFolder(making)
+	if err == nil && !made {
+		err = fmt.Errorf("%w: %s", ErrUnfinished, making)
+	}
+	if err != nil {
+		return err
+	}
+	for n := 1; n <= f.Nodes && err == nil; n++ {
+		err = f.node(ctx, filepath.Join(making, strconv.Itoa(n)), uint32(n))
+	}
+	if err == nil {
+		err = folder.Disk(making).Sync()
+	}
+	if err == nil {
+		err = os.Rename(making, dir)
+	}
+	if err != nil {
+		return errors.Join(err, os.RemoveAll(making))
+	}
+	return folder.Disk(filepath.Dir(dir)).Sync()
+}
+
+// node makes the folder of a node, or of the only one, which has no number yet.
+func (f founding) node(ctx context.Context, dir string, number uint32) error {
 	state := store.New()
 	defer state.Discard()
-	if err := local.Load(counting{from, &r.done}, state, ctx.Err); err != nil {
-		return done, fmt.Errorf("datadir: restore: %w", err)
+	if number != 0 {
+		f.cluster.Divide(state, number)
 	}
-	made, err := makeFolder(r.Dir)
-	if err != nil {
-		return done, fmt.Errorf("datadir: restore: %w", err)
+	if err := local.Load(counting{f.from, &f.done}, state, ctx.Err); err != nil {
+		return err
 	}
-	f, err := cluster.Found(stoppable{folder.Disk(r.Dir), ctx}, state, r.Lanes, time.Now)
+	made, err := makeFolder(dir)
 	if err != nil {
+		return err
+	}
+	if err := f.cluster.Found(stoppable{folder.Disk(dir), ctx}, state, number, time.Now); err != nil {
 		if made {
-			_ = os.Remove(r.Dir) // if it is empty
+			_ = os.Remove(dir) // if it is empty
 		}
-		return done, fmt.Errorf("datadir: restore: %w", err)
+		return err
 	}
-	return Restored{Cluster: f.Cluster, Names: f.Names, Bytes: state.Bytes(), Lanes: f.Lanes}, nil
+	f.made.Names, f.made.Bytes = state.Names.Len(), max(f.made.Bytes, state.Bytes())
+	return nil
 }
 
 // checkEmpty refuses a folder with anything in it but what systems put there.

@@ -2,10 +2,12 @@ package engine_test
 
 import (
 	"bytes"
+	"fmt"
 	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/bloomery/bloomery/server/internal/command"
 	"github.com/bloomery/bloomery/server/internal/door/cluster"
@@ -84,10 +86,15 @@ func TestCopyOfEveryCommand(t *testing.T) {
 		if got, want := data(state), data(b.state); !bytes.Equal(got, want) {
 			t.Errorf("the copy has %d names, its node %d, and they differ", state.Names.Len(), b.state.Names.Len())
 		}
+		divides(t, copied, state)
 
 		// The same data begins a cluster.
 		first := &folder.Memory{}
-		if _, err := cluster.Found(first, state, 2, b.clock); err != nil {
+		f, err := cluster.NewFounding(2, 0, 0)
+		if err == nil {
+			err = f.Found(first, state, 0, b.clock)
+		}
+		if err != nil {
 			t.Fatal(err)
 		}
 		other, _ := keptNode(t, memlog.New(1, memlog.Faults{}), first)
@@ -98,6 +105,74 @@ func TestCopyOfEveryCommand(t *testing.T) {
 			t.Errorf("BF.ADD in the cluster that was restored = %s", got)
 		}
 	})
+}
+
+// divides asks that the nodes over which a copy is spread have together what a state has, and in its place
+// nothing but what stands for it.
+func divides(t *testing.T, copied folder.Folder, want *store.State) {
+	t.Helper()
+	const nodes, copies = 4, 2
+	f, err := cluster.NewFounding(2, nodes, copies)
+	if err != nil {
+		t.Fatal(err)
+	}
+	held := map[string]int{}
+	for node := range uint32(nodes) {
+		state := store.New()
+		f.Divide(state, node+1)
+		if err := local.Load(copied, state, func() error { return nil }); err != nil {
+			t.Fatal(err)
+		}
+		if err := f.Found(&folder.Memory{}, state, node+1, time.Now); err != nil {
+			t.Fatal(err)
+		}
+		if state.Names.Len() != want.Names.Len() {
+			t.Errorf("node %d has %d names, want %d", node+1, state.Names.Len(), want.Names.Len())
+		}
+		for _, e := range want.Names.All() {
+			other := state.Names.ByID(e.ID)
+			if other == nil || other.Name() != e.Name() || other.When() != e.When() || other.Kind != e.Kind || store.Text(other) != store.Text(e) {
+				t.Errorf("node %d has no %q, or another one", node+1, e.Name())
+				continue
+			}
+			for i, p := range store.Parts(e) {
+				if q := store.PartAt(other, uint32(i)); state.Answers(q) {
+					held[fmt.Sprint(e.Name(), " ", i)]++
+					if !bytes.Equal(contentsOf(t, q), contentsOf(t, p)) {
+						t.Errorf("node %d has another part %d of %q", node+1, i, e.Name())
+					}
+				}
+			}
+		}
+		state.Discard()
+	}
+	for _, e := range want.Names.All() {
+		for i := range store.Parts(e) {
+			if n := held[fmt.Sprint(e.Name(), " ", i)]; n != copies && !(store.Everywhere(e) && n == nodes) {
+				t.Errorf("%d nodes hold part %d of %q", n, i, e.Name())
+			}
+		}
+	}
+}
+
+// contentsOf returns the contents of a part.
+func contentsOf(t *testing.T, p *store.Part) []byte {
+	t.Helper()
+	p.Lock()
+	defer p.Unlock()
+	frozen, err := p.Freeze()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = frozen.Close() }()
+	all, buf := make([]byte, frozen.Size()), make([]byte, 64<<10)
+	for {
+		data, off := frozen.Next(buf)
+		if len(data) == 0 {
+			return all
+		}
+		copy(all[off:], data)
+	}
 }
 
 // keptNode is newNode with a folder.

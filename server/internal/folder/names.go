@@ -12,6 +12,10 @@ const (
 	ManifestTemp = "MANIFEST.tmp"
 )
 
+// CopyStart is where the log of a copy of a cluster begins. It is not 0, so that its files without the
+// manifest are never taken for a whole log, and no log of a server begins there: records are longer.
+const CopyStart = 1
+
 // LogName returns the name of the log file that begins at a position.
 func LogName(position uint64) string { return fmt.Sprintf("%020d.log", position) }
 

@@ -145,7 +145,7 @@ func (l *Loaded) Fill(m *Manifest, state *store.State) (lost map[uint64]bool, er
 		}
 		for j, p := range parts {
 			p.SetVersion(m.Items[i+j].Version)
-			p.SetShard(m.shard(i, j))
+			p.SetShard(m.shard(i, j, state.Divided()))
 		}
 		state.Restore(it.Name, it.ID, it.Kind, it.Deadline, parts, text)
 		i += n
@@ -154,12 +154,25 @@ func (l *Loaded) Fill(m *Manifest, state *store.State) (lost map[uint64]bool, er
 }
 
 // shard returns the shard of a part of the filter whose first item is this. Before version 3
-// it follows from the id.
-func (m *Manifest) shard(first, index int) int {
-	if m.Version < Version3 {
-		return placement.Shard(placement.BaseOf(m.Items[first].ID), uint32(index))
+// it follows from the id, or from the name if that is to decide.
+func (m *Manifest) shard(first, index int, named bool) int {
+	it := &m.Items[first]
+	switch {
+	case m.Version >= Version3:
+		return m.Items[first+index].Shard
+	case named && it.Deadline != catalog.Staged:
+		return placement.Shard(placement.Base(it.Name), uint32(index))
 	}
-	return m.Items[first+index].Shard
+	return placement.Shard(placement.BaseOf(it.ID), uint32(index))
+}
+
+// shardAt returns the shard of the part of an item, for a state that is divided.
+func (m *Manifest) shardAt(i int) int {
+	first := i
+	for first > 0 && m.Items[first].Kind == catalog.FilterPart {
+		first--
+	}
+	return m.shard(first, i-first, true)
 }
 
 // anyLost reports whether one of n values is lost.
@@ -268,6 +281,7 @@ type assembly struct {
 	id    uint64 // 0 for none, or for what nobody needs
 	index int    // of the item
 	item  *Item
+	shard int
 	size  uint64
 	text  []byte
 	from  store.Loader
@@ -315,7 +329,7 @@ func (a *assembly) begin(id, size uint64, first []byte, m *Manifest, number uint
 	}
 	from, err := a.state.NewLoader(it.Kind, first, int64(size))
 	if err == nil {
-		a.id, a.index, a.item, a.size, a.from = id, i, it, size, from
+		a.id, a.index, a.item, a.size, a.from, a.shard = id, i, it, size, from, m.shardAt(i)
 	}
 	return err
 }
@@ -326,7 +340,7 @@ func (a *assembly) finish() error {
 		return nil
 	}
 	it, text, from := a.item, a.text, a.from
-	i, size, values := a.index, a.size, a.values
+	i, size, values, shard := a.index, a.size, a.values, a.shard
 	*a = assembly{Loaded: a.Loaded}
 	if values[i] != nil {
 		if from != nil {
@@ -345,6 +359,9 @@ func (a *assembly) finish() error {
 	if err != nil {
 		from.Release()
 		return fmt.Errorf("id %d: %w", it.ID, err)
+	}
+	if a.state.Divided() {
+		p = a.state.Part(p, shard)
 	}
 	values[i] = p
 	return nil

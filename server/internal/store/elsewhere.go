@@ -96,7 +96,7 @@ func (s *State) base(name []byte) int {
 // placed reports whether names decide where contents lie: from a level of the cluster on.
 func (s *State) placed() bool {
 	r := s.Roster()
-	return r != nil && r.Level >= LevelShards
+	return r != nil && r.Level >= LevelShards || s.Divided()
 }
 
 // Place makes o one that may be sent in this cluster: with the shard of the name that the

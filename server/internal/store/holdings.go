@@ -177,6 +177,31 @@ func (s *State) resume(number uint32, held []Held) error {
 	return nil
 }
 
+// Divide has a state, which is empty, take of what it is filled with the contents alone that a
+// table gives to a node, and what stands in the place of the others. Names decide in which
+// shard a filter lies.
+func (s *State) Divide(node uint32, table *Shards) {
+	h := NewHoldings(node, Everything(node, table))
+	h.Follow(table)
+	s.node = node
+	s.holdings.Store(h)
+}
+
+// Divided reports whether Divide was called, and the state has no roster yet.
+func (s *State) Divided() bool { return s.holdings.Load() != nil && s.Roster() == nil }
+
+// Part returns p, which was read for a state that is divided, or what stands in its place if
+// the node is not to have it. What is to take the place of a filter stays: it is gone soon, or
+// has the name.
+func (s *State) Part(p *Part, shard int) *Part {
+	if p.wide || s.keeps(shard) || is[*draft](p.contents) {
+		return p
+	}
+	q := p.away()
+	p.Discard()
+	return q
+}
+
 // follow has the contents of this node be those that the table says.
 func (s *State) follow(before, now *Roster) {
 	if s.node == 0 || !now.Spread() || before != nil && before.Shards == now.Shards {

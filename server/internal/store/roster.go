@@ -46,7 +46,7 @@ type Member struct {
 	Name    string
 	Addr    string
 	Level   uint64
-	Joined  int64  // nonce of Join
+	Joined  int64  // nonce of Join; of a node that has not come yet, which has no level, that of its folder
 	Session uint64 // the last one, 0 if there was none
 	Nonce   int64  // of the last Session
 	Left    bool   // for ever
@@ -90,6 +90,17 @@ func (r *Roster) Nodes() (n uint64) {
 		}
 	}
 	return n
+}
+
+// Vacant returns a node that has its number from the folder it will start with, and has not come yet: nobody
+// knows how much it is to hold. It returns 0 if there is none.
+func (r *Roster) Vacant() uint32 {
+	for i := range r.Members {
+		if m := &r.Members[i]; m.Level == 0 && !m.Left && !m.Behind {
+			return m.Number
+		}
+	}
+	return 0
 }
 
 // clone returns a copy whose members may be changed.
@@ -206,8 +217,11 @@ func (o *Join) apply(s *State, _ *Record, res *Result) {
 
 func (r *Roster) join(o *Join, res *Result) {
 	for i := range r.Members {
-		if r.Members[i].Joined == o.Nonce {
-			res.N = int64(r.Members[i].Number)
+		if m := &r.Members[i]; m.Joined == o.Nonce {
+			res.N = int64(m.Number)
+			if m.Level == 0 && o.Level >= r.Level {
+				m.Name, m.Addr, m.Level, res.Changed = string(o.Name), string(o.Addr), o.Level, true
+			}
 			return
 		}
 	}

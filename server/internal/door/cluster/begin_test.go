@@ -21,7 +21,7 @@ import (
 func TestLaneStates(t *testing.T) {
 	made := func() *snapshot.Manifest {
 		m := &snapshot.Manifest{}
-		if err := (founder{Founded{Cluster: 5, Lanes: 2}, store.New()}).Cut(m, func() {}); err != nil {
+		if err := (founder{&store.Roster{ID: 5, Lanes: 2, Holders: make([][]uint32, 4)}, 0, store.New()}).Cut(m, func() {}); err != nil {
 			t.Fatal(err)
 		}
 		for i := range m.Lanes { // lanes share their bytes

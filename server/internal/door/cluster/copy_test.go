@@ -244,11 +244,19 @@ func founded(t *testing.T) ([]*machine, []byte) {
 	defer state.Discard()
 	list := machines(t, 3)
 	list[1].follows, list[2].follows = true, true
-	f, err := Found(list[0].files, state, 3, time.Now)
-	if err != nil || f.Cluster == 0 || f.Names != state.Names.Len() || f.Lanes != 3 {
-		t.Fatalf("Found = %+v, %v", f, err)
+	if err := foundOne(list[0].files, state); err != nil {
+		t.Fatal(err)
 	}
 	return list, snapshotOf(state)
+}
+
+// foundOne makes a folder the beginning of a cluster of three lanes, in which every node has everything.
+func foundOne(files folder.Files, state *store.State) error {
+	f, err := NewFounding(3, 0, 0)
+	if err != nil {
+		return err
+	}
+	return f.Found(files, state, 0, time.Now)
 }
 
 // startAll starts nodes at once, as a new cluster needs it.
@@ -364,11 +372,8 @@ func TestFoundRefused(t *testing.T) {
 		first.log = log
 		first.start()
 		first.kill()
-		if _, err := Found(first.files, store.New(), 3, time.Now); !errors.Is(err, ErrNotEmpty) {
+		if err := foundOne(first.files, store.New()); !errors.Is(err, ErrNotEmpty) {
 			t.Errorf("into a folder with data: %v", err)
-		}
-		if _, err := Found(&folder.Memory{}, store.New(), 65, time.Now); err == nil {
-			t.Error("65 lanes")
 		}
 		if err := local.Check(first.files); err != nil {
 			t.Errorf("what was refused has changed: %v", err)
@@ -415,13 +420,13 @@ func TestFoundCut(t *testing.T) {
 		whole := false
 		for left := 0; !whole; left++ {
 			files := &failing{&folder.Memory{}, left}
-			_, err := Found(files, list[0].state, 3, time.Now)
+			err := foundOne(files, list[0].state)
 			whole = err == nil
 			names, _ := files.List()
 			files.left = 1 << 20
 			d, opened := Open(Config{State: store.New(), Log: memlog.New(1, memlog.Faults{}).Node(ErrFull), Files: files})
 			empty := len(names) == 0 || len(names) == 1 && names[0] == folder.ManifestTemp
-			all := opened == nil && isFound(d.keep.found) && local.Check(files) == nil
+			all := opened == nil && isFound(files, d.keep.found) && local.Check(files) == nil
 			switch {
 			case whole && !all:
 				t.Errorf("after %d steps: %v", left, opened)

@@ -49,7 +49,7 @@ func (d *Door) decideMoves(ctx context.Context) {
 	if seen := describe(r, live); seen != m.seen {
 		m.seen, m.since, m.target = seen, d.tick(), nil
 	}
-	if r.Shards.Paused || d.tick()-m.since < calmFor {
+	if r.Shards.Paused || d.tick()-m.since < calmFor || r.Vacant() != 0 {
 		return
 	}
 	if m.target == nil {

@@ -7,10 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/folder"
+	"github.com/bloomery/bloomery/server/internal/placement"
 	"github.com/bloomery/bloomery/server/internal/snapshot"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
@@ -18,6 +20,10 @@ import (
 // Found writes a snapshot that belongs to no node yet. The node that is started on it
 // sends OpFound as the first record of all, and loads it. Nodes that find this record
 // in front fetch the data from another one: it is in no message.
+//
+// Where contents are spread from the beginning, there is a folder for each of several nodes,
+// with its number and what it holds. The roster has all of them; each sends Join
+// with the nonce that is there, which adds its name and address.
 
 // Errors of a cluster that begins with data.
 var (
@@ -35,26 +41,71 @@ var (
 	errFounded = errors.New("cluster: the cluster has just started with data that this node has to fetch: start this node again")
 )
 
-// Founded is what Found has made.
-type Founded struct {
-	Cluster uint64 // the id of the cluster
-	Names   int
-	Lanes   int
-}
+// Founding is a cluster that is to begin with data.
+type Founding struct{ roster *store.Roster }
 
-// Found makes a folder, which must be empty, the beginning of a new cluster whose data
-// is state. lanes is how many data lanes the cluster gets, 0 for 8. If it fails the
-// folder is empty again, unless that fails too: then Open refuses it.
-func Found(files folder.Files, state *store.State, lanes int, clock func() time.Time) (f Founded, err error) {
+// Bounds of a cluster whose contents are spread from the beginning.
+const (
+	MinNodes = 3
+	MaxNodes = 100
+)
+
+// NewFounding returns a cluster with so many data lanes, 0 for 8, that begins with one node, which has
+// everything; or if nodes is not 0, with so many, of which copies hold each shard.
+func NewFounding(lanes, nodes, copies int) (*Founding, error) {
 	if lanes == 0 {
 		lanes = defaultLanes
 	}
-	if lanes < 1 || lanes > store.MaxLanes {
-		return f, fmt.Errorf("cluster: found: %d lanes: there can be 1 to %d", lanes, store.MaxLanes)
+	switch {
+	case lanes < 1 || lanes > store.MaxLanes:
+		return nil, fmt.Errorf("cluster: found: %d lanes: there can be 1 to %d", lanes, store.MaxLanes)
+	case nodes != 0 && (nodes < MinNodes || nodes > MaxNodes):
+		return nil, fmt.Errorf("cluster: found: %d nodes: there can be %d to %d", nodes, MinNodes, MaxNodes)
+	case nodes != 0 && (copies < placement.MinCopies || copies > min(placement.MaxCopies, nodes)):
+		return nil, fmt.Errorf("cluster: found: %d copies: there can be %d to %d", copies, placement.MinCopies, min(placement.MaxCopies, nodes))
 	}
+	r := &store.Roster{ID: random() | 1, Lanes: lanes, Level: foundLevel, Holders: make([][]uint32, lanes+2)}
+	if nodes > 0 {
+		seat(r, nodes, copies)
+	}
+	return &Founding{r}, nil
+}
+
+// seat gives a roster its members, and each of them its shards. Weights are equal until nodes say theirs.
+func seat(r *store.Roster, nodes, copies int) {
+	const first = 1 // change of the table
+	r.Level = Level
+	list := make([]placement.Node, nodes)
+	for i := range list {
+		list[i] = placement.Node{Number: uint32(i + 1), Weight: 1}
+		r.Members = append(r.Members, store.Member{Number: list[i].Number, Joined: int64(random()), Weight: list[i].Weight})
+	}
+	r.Shards = &store.Shards{Copies: copies, Changes: first, Places: make([]store.Place, placement.Shards)}
+	for shard, holders := range placement.Target(r.ID, list, copies) {
+		p := &r.Shards.Places[shard]
+		p.Version = first
+		for _, node := range slices.Sorted(slices.Values(holders)) {
+			p.Copies = append(p.Copies, store.Copy{Node: node, Phase: store.Holds, Since: first})
+		}
+	}
+}
+
+// Cluster returns the id of the cluster, and Lanes how many lanes it has.
+func (f *Founding) Cluster() uint64 { return f.roster.ID }
+
+// Lanes returns how many data lanes the cluster has.
+func (f *Founding) Lanes() int { return f.roster.Lanes }
+
+// Divide has a state, which is empty, take of what it is filled with what a node is to hold.
+func (f *Founding) Divide(state *store.State, node uint32) { state.Divide(node, f.roster.Shards) }
+
+// Found makes a folder, which must be empty, the beginning of the cluster: that of a node by its
+// number, 0 if there is only one. Its data is state. If it fails the
+// folder is empty again, unless that fails too: then Open refuses it.
+func (f *Founding) Found(files folder.Files, state *store.State, node uint32, clock func() time.Time) (err error) {
 	lock, err := files.Lock()
 	if err != nil {
-		return f, fmt.Errorf("cluster: found: %w", err)
+		return fmt.Errorf("cluster: found: %w", err)
 	}
 	defer func() { err = errors.Join(err, lock.Close()) }()
 	names, err := files.List()
@@ -62,30 +113,32 @@ func Found(files folder.Files, state *store.State, lanes int, clock func() time.
 		err = fmt.Errorf("%w: there is %s", ErrNotEmpty, names[0])
 	}
 	if err != nil {
-		return f, fmt.Errorf("cluster: found: %w", err)
+		return fmt.Errorf("cluster: found: %w", err)
 	}
-	f = Founded{Cluster: random() | 1, Names: state.Names.Len(), Lanes: lanes}
-	if err = found(files, state, f, clock); err != nil {
-		return f, fmt.Errorf("cluster: found: %w", errors.Join(err, empty(files)))
+	if node != 0 {
+		state.SetRoster(f.roster)
 	}
-	return f, nil
+	if err = found(files, founder{f.roster, node, state}, clock); err != nil {
+		return fmt.Errorf("cluster: found: %w", errors.Join(err, empty(files)))
+	}
+	return nil
 }
 
 // found writes what stands for an unfinished folder, and then the snapshot.
-func found(files folder.Files, state *store.State, f Founded, clock func() time.Time) error {
+func found(files folder.Files, f founder, clock func() time.Time) error {
 	first := snapshot.Empty()
-	first.Version, first.Cluster = snapshot.Version2, f.Cluster
+	first.Version, first.Cluster = snapshot.Version2, f.roster.ID
 	if err := first.Install(files); err != nil {
 		return err
 	}
 	began := clock()
 	saver := snapshot.NewSaver(snapshot.Config{
-		Files: files, State: state, Clock: clock, Tick: func() time.Duration { return clock().Sub(began) }, Log: slog.New(slog.DiscardHandler),
+		Files: files, State: f.state, Clock: clock, Tick: func() time.Duration { return clock().Sub(began) }, Log: slog.New(slog.DiscardHandler),
 	})
 	if err := saver.Claim(); err != nil {
 		return err
 	}
-	return saver.Take(founder{f, state})
+	return saver.Take(f)
 }
 
 // empty removes all files. The manifest, which says that the folder is not finished, is
@@ -103,25 +156,28 @@ func empty(files folder.Files) error {
 	return err
 }
 
-// foundLevel is the level of a cluster that begins with data: what its snapshot is written for.
+// foundLevel is the level of a cluster that begins with the data of one node: what its snapshot is written for.
 const foundLevel = 2
 
 // founder is a state that no door changes, as a snapshot sees it: all lanes are at
 // their beginning.
 type founder struct {
-	Founded
-	state *store.State
+	roster *store.Roster
+	node   uint32 // 0 for none
+	state  *store.State
 }
 
 // Cut implements snapshot.Source.
 func (s founder) Cut(m *snapshot.Manifest, copy func()) error {
-	roster := &store.Roster{ID: s.Cluster, Lanes: s.Lanes, Level: foundLevel, Holders: make([][]uint32, s.Lanes+2)}
 	nobody := senders{}.append(nil)
-	m.Version, m.Cluster, m.Lanes = snapshot.Version2, s.Cluster, make([]snapshot.Lane, s.Lanes+2)
+	m.Version, m.Cluster, m.Lanes = snapshot.Version2, s.roster.ID, make([]snapshot.Lane, s.roster.Lanes+2)
+	if s.node != 0 {
+		m.Version, m.Node, m.Held = snapshot.Version3, s.node, store.Everything(s.node, s.roster.Shards)
+	}
 	for i := range m.Lanes {
 		m.Lanes[i].State = nobody
 	}
-	m.Lanes[0].State = appendCatalogue(nil, roster, nobody)
+	m.Lanes[0].State = appendCatalogue(nil, s.roster, nobody)
 	s.state.Names.Lock()
 	defer s.state.Names.Unlock()
 	copy()
@@ -132,7 +188,7 @@ func (s founder) Cut(m *snapshot.Manifest, copy func()) error {
 func (s founder) Freeze(e *catalog.Entry, index int, p *store.Part, fn func(lane int, position uint64)) {
 	p.Lock()
 	defer p.Unlock()
-	fn(laneNumber(s.Lanes, e.ID, uint32(index), store.Everywhere(e)), 0)
+	fn(laneNumber(s.roster.Lanes, e.ID, uint32(index), store.Everywhere(e)), 0)
 }
 
 // Settle implements snapshot.Source.
@@ -141,10 +197,10 @@ func (founder) Settle(*snapshot.Manifest) error { return nil }
 // Taken implements snapshot.Source.
 func (founder) Taken(*snapshot.Manifest, []string) {}
 
-// isFound reports whether m is what Found has written: a snapshot of no node, before
-// all messages.
-func isFound(m *snapshot.Manifest) bool {
-	if !isSnapshot(m) || m.Node != 0 {
+// isFound reports whether the manifest of a folder is what Found has written, and nobody has begun a
+// session with it: a snapshot before all messages.
+func isFound(files folder.Folder, m *snapshot.Manifest) bool {
+	if !isSnapshot(m) {
 		return false
 	}
 	for i := range m.Lanes {
@@ -152,14 +208,15 @@ func isFound(m *snapshot.Manifest) bool {
 			return false
 		}
 	}
-	return true
+	begun, err := readSessions(files)
+	return begun == nil && err == nil
 }
 
 // Kept reports whether a folder has data of a cluster whose log exists: a log that is
 // missing is then an alarm. A folder that cannot be read counts.
 func Kept(files folder.Folder) bool {
 	m, err := snapshot.Read(files)
-	return err != nil || m != nil && !isFound(m)
+	return err != nil || m != nil && !isFound(files, m)
 }
 
 // beginning is the record that began the cluster.
@@ -233,13 +290,17 @@ func parseBeginning(msg []byte) (beginning, error) {
 // found sends the first record of a cluster whose data is in the folder of this node,
 // unless it is there already.
 func (d *Door) found(ctx context.Context) error {
-	id := d.keep.found.Cluster
+	id, seated := d.keep.found.Cluster, d.keep.found.Node != 0
+	first := d.readFirst
+	if seated { // another node may begin the cluster
+		first = d.firstRecord
+	}
 	for {
-		b, err := d.readFirst(ctx)
+		b, err := first(ctx)
 		switch {
 		case err != nil:
 			return err
-		case b.op == store.OpFound && b.id == id:
+		case b.op == store.OpFound && b.id == id, b.purged && seated: // others may have gone on without this one
 			return nil
 		case b.purged || b.op != 0:
 			return ErrNotNew

@@ -14,9 +14,6 @@ import (
 )
 
 const (
-	// journalStart is the first position of a journal. It is not 0, so that its files
-	// without the manifest are never taken for a whole log.
-	journalStart = 1
 	// journalFrame is how much is gathered before it is written, journalFile where a
 	// file ends: a recovery reads one at a time into memory.
 	journalFrame = 256 << 10
@@ -45,7 +42,7 @@ type journal struct {
 
 // newJournal begins a journal whose files nobody else has: prefix is of it alone.
 func newJournal(files folder.Files, prefix string) *journal {
-	j := &journal{files: files, prefix: prefix, buf: make([]byte, folder.FrameHeader), end: journalStart}
+	j := &journal{files: files, prefix: prefix, buf: make([]byte, folder.FrameHeader), end: folder.CopyStart}
 	j.err = j.begin()
 	return j
 }

@@ -102,6 +102,8 @@ func (d *Door) Rebalance(begin bool) (moves []status.Moves, err error) {
 		return nil, errEverything
 	case begin && r.Shards.Paused:
 		return nil, errPaused
+	case begin && r.Vacant() != 0:
+		return nil, fmt.Errorf("cluster: nothing moves before node %[1]d, which has a folder of the restore, has started: start it, or remove it with cluster leave %[1]d", r.Vacant())
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), changeIn)
 	defer cancel()

@@ -148,12 +148,13 @@ func (d *Door) reaches(ctx context.Context) (bool, error) {
 		b, err := d.firstRecord(ctx)
 		return !b.purged && b.op != store.OpFound, err
 	}
-	if isFound(m) {
+	begins := isFound(d.config.Files, m)
+	if begins {
 		if err := d.found(ctx); err != nil {
 			return false, err
 		}
 	}
-	if err := d.config.Log.Lanes(len(m.Lanes)-2, isFound(m)); err != nil {
+	if err := d.config.Log.Lanes(len(m.Lanes)-2, begins); err != nil {
 		return false, err
 	}
 	d.keep.opened = true

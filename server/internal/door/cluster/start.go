@@ -297,6 +297,9 @@ func (d *Door) join(ctx context.Context) error {
 			d.retire()
 			return ErrRemoved
 		}
+		if err := d.takeSeat(ctx, m); err != nil {
+			return err
+		}
 		return d.claimNumber(ctx)
 	}
 	nonce, number := int64(random()), uint32(0)
@@ -318,6 +321,16 @@ func (d *Door) join(ctx context.Context) error {
 	}
 	d.number.Store(number)
 	d.state.SetNode(number)
+	return nil
+}
+
+// takeSeat has a node that was given a number before it was there say who it is.
+func (d *Door) takeSeat(ctx context.Context, m *store.Member) error {
+	ask := store.Record{Body: &store.Join{Name: []byte(d.config.Name), Addr: []byte(d.config.Addr), Level: d.level, Nonce: m.Joined}}
+	err := d.request(ctx, func() store.Record { return ask }, func(r *store.Roster) bool { return r.Member(m.Number).Level != 0 })
+	if err != nil {
+		return fmt.Errorf("join: %w", err)
+	}
 	return nil
 }
 

@@ -73,6 +73,9 @@ type Config struct {
 	Stop func() error
 	// Log is where the door says what it does; nil for nowhere.
 	Log *slog.Logger
+	// Most is how many bytes of contents are opened if they were those of a cluster, which may hold more than
+	// a machine; 0 for any number. What a server has had itself is always opened.
+	Most int64
 
 	// LogFile is where a log file ends and the next one begins, and Small up to where
 	// parts are packed into one file, in bytes. 0 means 64 MiB and 1 MiB.

@@ -22,6 +22,9 @@ import (
 func (d *Door) recover() error {
 	began := d.config.Clock()
 	files := d.config.Files
+	if err := d.fits(); err != nil {
+		return err
+	}
 	f, err := fill(files, d.state, d.config.Stop, d.config.drop)
 	if err != nil {
 		return err
@@ -60,6 +63,29 @@ func (d *Door) recover() error {
 	if len(names) > 0 {
 		d.config.Log.Info("data recovered", "names", d.state.Names.Len(), "bytes", d.state.Bytes(), "replayed", r.applied,
 			"seconds", d.config.Clock().Sub(began).Round(time.Millisecond).Seconds())
+	}
+	return nil
+}
+
+// ErrLarger means that a copy of a cluster has more contents than the server may hold.
+var ErrLarger = errors.New("local: the copy of a cluster does not fit into this server")
+
+// fits refuses a copy of a cluster that is larger than it may be, before anything is read or changed.
+func (d *Door) fits() error {
+	names, err := d.config.Files.List()
+	if err != nil || d.config.Most == 0 || !slices.Contains(names, folder.LogName(folder.CopyStart)) {
+		return err
+	}
+	m, err := snapshot.Read(d.config.Files)
+	if err != nil || m == nil {
+		return err
+	}
+	sum := int64(0)
+	for _, size := range m.Files() {
+		sum += int64(size)
+	}
+	if sum > d.config.Most {
+		return fmt.Errorf("%w: its contents take %d bytes, and max-memory is %d: raise that, or spread them over several nodes with bloomery cluster restore --nodes", ErrLarger, sum, d.config.Most)
 	}
 	return nil
 }
@@ -122,7 +148,7 @@ func fill(files folder.Folder, state *store.State, stop func() error, drop bool)
 	return f, nil
 }
 
-// Load fills a state, which must be empty, with what a folder holds. It changes nothing
+// Load fills a state, which must be empty, and may be divided, with what a folder holds. It changes nothing
 // there: the torn end of a log is left out. stop is asked again and again; an error ends
 // the reading. A folder without data is ErrNoData.
 func Load(files folder.Folder, state *store.State, stop func() error) error {
@@ -434,7 +460,8 @@ func (r *replayer) apply(position uint64) error {
 	r.part.Unlock()
 	if err := r.result.Err; errors.Is(err, store.ErrMemory) {
 		return fmt.Errorf("record at position %d for id %d: %w", position, rec.ID, err)
-	} else if err != nil {
+	} else if err != nil && !errors.Is(err, store.ErrElsewhere) { // the state is that of one of several nodes
+
 		return fmt.Errorf("%w: record at position %d for id %d: %w", bloomery.ErrCorrupt, position, rec.ID, err)
 	}
 	return nil
