@@ -165,17 +165,14 @@ func (d *Door) keepGathered(g *gathered, over <-chan struct{}) {
 	ticker := time.NewTicker(copyFor / 4)
 	defer ticker.Stop()
 	for {
-		ctx, cancel := context.WithTimeout(context.Background(), fetchWait)
 		select {
 		case <-ticker.C:
-			_, _ = d.ask(ctx, g.node, question(askRead, g.number, 0, 0, 0), 0) // if it is gone, whoever reads it is told
-			cancel()
+			_, _ = d.ask(context.Background(), g.node, question(askRead, g.number, 0, 0, 0), 0) // if it is gone, whoever reads it is told
 			continue
 		case <-over:
-			_, _ = d.ask(ctx, g.node, question(askRelease, g.number), 0) // it ends by itself too
+			_, _ = d.ask(context.Background(), g.node, question(askRelease, g.number), 0) // it ends by itself too
 		case <-d.closed:
 		}
-		cancel()
 		return
 	}
 }

@@ -254,6 +254,30 @@ func TestCopyAsksOthersAgain(t *testing.T) {
 	}
 }
 
+// TestCopyIsReadSlowly asks that other nodes keep their files for a client that reads those of this node for minutes.
+func TestCopyIsReadSlowly(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		nodes, _, _ := spreadNodes(t, memlog.New(1, memlog.Faults{}), Config{})
+		number, list, err := nodes[2].OpenCopy(false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		manifest := uint64(len(list) - 1)
+		for range 20 {
+			time.Sleep(copyFor / 4)
+			if _, err := nodes[2].ReadCopy(number, manifest, 0, 1); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for i := range list {
+			if _, err := nodes[2].ReadCopy(number, uint64(i), 0, uint64(min(1, list[i].Size))); err != nil {
+				t.Errorf("%s: %v", list[i].Name, err)
+			}
+		}
+		nodes[2].CloseCopy(number)
+	})
+}
+
 // TestReadHoldFails asks that a node that ends its connection gives no bytes.
 func TestReadHoldFails(t *testing.T) {
 	bubble(t, func(t *testing.T) {
