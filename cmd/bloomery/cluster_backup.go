@@ -206,7 +206,7 @@ func (b *clusterCopy) open(ctx context.Context, stale bool) error {
 	case err != nil:
 		return about(b.flags.addr, networkCause(err))
 	case reply.Type == '-':
-		return copyRefused(b.flags.addr, string(reply.Text))
+		return copyRefused(b.flags.addr, string(reply.Text), stale)
 	}
 	if b.number, b.files, err = parseCopy(&reply); err != nil {
 		return about(b.flags.addr, err)
@@ -217,13 +217,16 @@ func (b *clusterCopy) open(ctx context.Context, stale bool) error {
 	return nil
 }
 
-// copyRefused is the error for a node that makes no copy.
-func copyRefused(addr, text string) error {
+// copyRefused is the error for a node that makes no copy. What is stale needs no majority, but a holder of
+// each shard.
+func copyRefused(addr, text string, stale bool) error {
 	err := fmt.Errorf("%s: the server replied: %s", addr, text)
 	switch {
 	case strings.Contains(text, "cluster support disabled"):
 		return hinted{fmt.Errorf("%s: this server is not in a cluster", addr), "bloomery backup DIR -o FILE copies the data folder of a single server"}
-	case strings.HasPrefix(text, "CLUSTERDOWN"):
+	case strings.Contains(text, "has no live holder"):
+		return hinted{err, "every shard needs a node that is up and holds it: bloomery cluster status says which do"}
+	case strings.HasPrefix(text, "CLUSTERDOWN") && !stale:
 		return hinted{err, "--stale does without a majority; where contents are spread, a node that is up has to hold every shard"}
 	}
 	return err

@@ -194,6 +194,26 @@ func TestClusterBackupCommand(t *testing.T) {
 	}
 }
 
+// TestClusterBackupHints asks that --stale is named where it helps, and only there.
+func TestClusterBackupHints(t *testing.T) {
+	for _, c := range []struct {
+		text  string
+		stale bool
+		helps bool
+	}{
+		{"CLUSTERDOWN no majority", false, true},
+		{"CLUSTERDOWN no majority", true, false},
+		{"CLUSTERDOWN shard 7 has no live holder", false, false},
+		{"ERR cluster: copy: shard 7 has no live holder: start one of the nodes that hold it", true, false},
+	} {
+		err := copyRefused("a:1", c.text, c.stale)
+		h, _ := errors.AsType[hinted](err)
+		if strings.Contains(h.hint, "--stale") != c.helps {
+			t.Errorf("%s, stale %t: %q", c.text, c.stale, h.hint)
+		}
+	}
+}
+
 // TestClusterBackupFails asks that nothing is left of a backup that fails, and what is
 // said of it.
 func TestClusterBackupFails(t *testing.T) {

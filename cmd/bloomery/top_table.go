@@ -152,6 +152,9 @@ func (v *topView) head() []string {
 			verdicts += fmt.Sprintf(", %.0f %s", n, word)
 		}
 	}
+	if v.number("cluster_copies") > 0 {
+		verdicts += fmt.Sprintf(", those of which node %s holds parts: contents are spread, --addr asks another node", v.info["cluster_node"])
+	}
 	return []string{
 		fmt.Sprintf("bloomery %s at %s, up %s, %s, %s ops/s", v.info["bloomery_version"], v.addr, up,
 			plural(uint64(v.number("connected_clients")), "client"), grouped(uint64(v.number("instantaneous_ops_per_sec")))),

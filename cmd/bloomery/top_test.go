@@ -385,6 +385,10 @@ func TestTopText(t *testing.T) {
 	if got := f.excess(); got != 0 {
 		t.Errorf("a filter without a rate asked for has %g times of it", got)
 	}
+	v.info = map[string]string{"cluster_copies": "2", "cluster_node": "5"}
+	if got := v.head()[2]; !strings.HasPrefix(got, "2 filters shown, those of which node 5 holds parts") {
+		t.Errorf("the head where contents are spread = %q", got)
+	}
 	rows := [][]string{topColumns, v.row(&f)}
 	rows[1][0] = strings.Repeat("n", 100)
 	table := v.table(new(shell), rows, 90)

@@ -91,10 +91,10 @@ func (d *Door) claimCopy() error {
 	k := &d.keep
 	for {
 		k.mu.Lock()
-		room := d.roomForHold()
+		room, after := d.roomForHold(), d.nextRoom()
 		k.mu.Unlock()
 		if !room {
-			return errHolds
+			return fmt.Errorf("%w: if one of them was killed, there is room in %d s", errHolds, int(after.Seconds())+1)
 		}
 		if k.copying.CompareAndSwap(false, true) {
 			err := k.save.Claim()

@@ -206,14 +206,25 @@ func (d *Door) roomForHold() bool {
 	if len(k.holds) < maxHolds {
 		return true
 	}
-	quiet := slices.MinFunc(slices.Collect(maps.Keys(k.holds)), func(a, b uint64) int {
-		return cmp.Compare(k.holds[a].used, k.holds[b].used)
-	})
-	if d.tick()-k.holds[quiet].used < quietFor {
+	if d.nextRoom() > 0 {
 		return false
 	}
-	d.dropHold(quiet)
+	d.dropHold(d.quietest())
 	return true
+}
+
+// quietest returns the hold that nobody has asked for longest; there is one.
+func (d *Door) quietest() uint64 {
+	holds := d.keep.holds
+	return slices.MinFunc(slices.Collect(maps.Keys(holds)), func(a, b uint64) int { return cmp.Compare(holds[a].used, holds[b].used) })
+}
+
+// nextRoom returns after how long one hold ends if nobody asks for it.
+func (d *Door) nextRoom() time.Duration {
+	if len(d.keep.holds) < maxHolds {
+		return 0
+	}
+	return max(0, quietFor-(d.tick()-d.keep.holds[d.quietest()].used))
 }
 
 // closeHold lets go of the files.
