@@ -280,7 +280,7 @@ bench-server: ## measure the server against Redis, and commit BASE if given, wri
 bench-cluster: ## measure three nodes of a cluster beside one server, writes docs/evidence/benchmarks-cluster.md (10 minutes)
 	cd bench && go run ./cmd/cluster -out ../docs/evidence/benchmarks-cluster.md
 
-bench-spread: ## measure six nodes whose contents are spread, prints tables (15 minutes)
+bench-spread: ## measure six nodes whose contents are spread, fill, lose, back up and restore them, prints tables (40 minutes)
 	cd bench && go run ./cmd/cluster -spread -rounds 9 -time 1s -capacity 2000000
 	cd bench && go run ./cmd/cluster -large
 

@@ -3,8 +3,6 @@ package main
 import (
 	"fmt"
 	"math/rand/v2"
-	"os"
-	"os/exec"
 	"regexp"
 	"strconv"
 	"time"
@@ -18,7 +16,8 @@ const (
 	largeMemory = "64MiB"
 )
 
-// measureLarge fills such a filter, asks for it everywhere, loses a node, removes it, and adds one.
+// measureLarge fills such a filter, asks for it everywhere, loses a node, removes it, adds one, copies the cluster under
+// load, and makes another one of the copy.
 func measureLarge(o options, n *nodes, _ *regexp.Regexp) (*report.Table, error) {
 	t := &report.Table{Head: []string{fmt.Sprintf("six nodes of %s, a filter of %d keys at 1%%", largeMemory, largeKeys), "target", "value", "", ""}}
 	n.more = append(n.more, "--max-memory", largeMemory)
@@ -29,9 +28,11 @@ func measureLarge(o options, n *nodes, _ *regexp.Regexp) (*report.Table, error) 
 	if err := at(n.all[0].Addr(), fmt.Sprintf("FILTER.CREATE large bloom CAPACITY %d ERROR 0.01 PARTS 128", largeKeys)); err != nil {
 		return t, err
 	}
-	if err := fill(n.all[0].Addr(), "FILTER.ADD", "large", o.keys, 1); err != nil {
+	added, err := n.fillLarge(min(o.keys, largeKeys), o.fill)
+	if err != nil {
 		return t, err
 	}
+	o.keys = added // what is asked for
 	took := time.Since(began)
 	t.Row(fmt.Sprintf("%d keys added", o.keys), "–", fmt.Sprintf("%.0f s", took.Seconds()), fmt.Sprintf("%.0f keys/s", float64(o.keys)/took.Seconds()), "")
 	if err := n.ask(o, t, "filled", spreadNodes); err != nil {
@@ -48,10 +49,8 @@ func measureLarge(o options, n *nodes, _ *regexp.Regexp) (*report.Table, error) 
 	if err := n.ask(o, t, "one node killed", lost); err != nil {
 		return t, err
 	}
-	leave := exec.Command(n.program, "cluster", "leave", strconv.FormatUint(number, 10), "--yes", "--addr", n.all[0].Addr())
-	leave.Stderr = os.Stderr
-	if err := leave.Run(); err != nil {
-		return t, fmt.Errorf("cluster leave: %w", err)
+	if _, err := n.command("cluster", "leave", strconv.FormatUint(number, 10), "--yes", "--addr", n.all[0].Addr()); err != nil {
+		return t, err
 	}
 	if err := n.settle(); err != nil {
 		return t, err
@@ -72,7 +71,10 @@ func measureLarge(o options, n *nodes, _ *regexp.Regexp) (*report.Table, error) 
 	if err := n.settle(); err != nil {
 		return t, err
 	}
-	return t, n.ask(o, t, fmt.Sprintf("another one added, which has its share after %.0f s", time.Since(began).Seconds()), lost+1)
+	if err := n.ask(o, t, fmt.Sprintf("another one added, which has its share after %.0f s", time.Since(began).Seconds()), lost+1); err != nil {
+		return t, err
+	}
+	return t, n.backupLarge(o, t, added)
 }
 
 // ask asks nodes for keys that were added, and for others, and adds what they say to the table.

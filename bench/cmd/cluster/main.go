@@ -37,6 +37,7 @@ type options struct {
 	torture  string
 	spread   bool
 	large    bool
+	fill     time.Duration
 }
 
 func main() {
@@ -53,6 +54,7 @@ func main() {
 	flag.StringVar(&o.torture, "torture", "docs/evidence/torture.md", "report of make torture, a `file` of the repository")
 	flag.BoolVar(&o.spread, "spread", false, "measure six nodes whose contents are spread instead, and print a table")
 	flag.BoolVar(&o.large, "large", false, "fill a filter that is larger than a node with -keys of its keys instead, and print a table")
+	flag.DurationVar(&o.fill, "fill", 15*time.Minute, "how long keys are added with -large, unless all are before")
 	flag.Parse()
 	if err := run(o); err != nil {
 		fmt.Fprintln(os.Stderr, "cluster:", err)

@@ -22,7 +22,7 @@ import (
 // over and every node serves that should.
 type fault struct {
 	name  string
-	needs string // "wires", "disks", "copies" or nothing
+	needs string // "wires", "disks", "copies", several of them, or nothing
 	about string
 	make  func(ctx context.Context, t *trial) error
 }
@@ -76,6 +76,7 @@ var faults = []fault{
 	{"crash-loop", "", "a node is killed while it starts, several times", crashLoop},
 	{"old-data", "", "a node gets its data of some time ago back, not its log, as from a copy", oldData},
 	{"move-kill", "copies", "kill -9 of a node while contents move", moveKill},
+	{"move-cut", "copies, disks", "power cut of two nodes at once while contents move", moveCut},
 	{"move-pause", "copies", "a node stops for 1 to 20 s (SIGSTOP) while contents move, and moves are paused and resumed", movePause},
 	{"move-join", "copies", "a node joins, gets its share, and leaves again; a node is killed during both", moveJoin},
 	{"wipe", "", "a node loses its data, not its log: it returns under a new number", wipe},
@@ -96,8 +97,10 @@ func choose(names string, c *cluster) (list []fault, skipped []string, err error
 		if at < 0 {
 			return nil, nil, fmt.Errorf("no fault is called %q", name)
 		}
-		switch f := faults[at]; {
-		case f.needs == "wires" && c.wires == nil, f.needs == "disks" && !c.disks, f.needs == "copies" && c.copies == 0:
+		f := faults[at]
+		needs := func(what string) bool { return strings.Contains(f.needs, what) }
+		switch {
+		case needs("wires") && c.wires == nil, needs("disks") && !c.disks, needs("copies") && c.copies == 0:
 			skipped = append(skipped, name)
 		default:
 			list = append(list, f)

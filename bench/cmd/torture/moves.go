@@ -130,6 +130,17 @@ func moveKill(ctx context.Context, t *trial) error {
 	return t.moved(ctx)
 }
 
+// moveCut cuts the power of two nodes: what one of them has just learned from the other must be on disk.
+func moveCut(ctx context.Context, t *trial) error {
+	if err := t.turn(ctx); err != nil {
+		return err
+	}
+	if err := t.cutPower(ctx, 2); err != nil {
+		return err
+	}
+	return t.moved(ctx)
+}
+
 // killMoving kills a node, and starts it again when others go on.
 func (t *trial) killMoving(ctx context.Context, n *node) error {
 	count, err := moving(ctx, n)
