@@ -1,0 +1,128 @@
+package effort_test
+
+import (
+	"math"
+	"testing"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/bloom"
+	"github.com/bloomery/bloomery/counting"
+	"github.com/bloomery/bloomery/cuckoo"
+	"github.com/bloomery/bloomery/internal/redisbloom"
+	"github.com/bloomery/bloomery/quotient"
+	"github.com/bloomery/bloomery/server/internal/effort"
+)
+
+// fields returns the figures of a size that are compared.
+func fields(s effort.Size) []uint64 {
+	return []uint64{s.Bytes, s.Item, s.Change, s.Search, s.Look, s.Arrays, s.Grown, s.Rows}
+}
+
+// TestMoreItemsAreMoreWork asks that nothing is said to touch less with more items.
+func TestMoreItemsAreMoreWork(t *testing.T) {
+	params := redisbloom.CuckooParams{Capacity: 1000, BucketSize: 2, MaxIterations: 20, Expansion: 1}
+	small := redisbloom.BloomParams{ErrorRate: 0.01, Capacity: 100, Expansion: 2}
+	kinds := map[string]func(effort.Adding) effort.Size{
+		"bf":      func(a effort.Adding) effort.Size { return effort.NewBloom(small.Layers(a.Items), a) },
+		"cf":      func(a effort.Adding) effort.Size { return effort.Cuckoo(params.Shape(), a) },
+		"cms":     func(effort.Adding) effort.Size { return effort.CountMin(1<<20, 5) },
+		"topk":    func(effort.Adding) effort.Size { return effort.TopK(1<<20, 50, 7) },
+		"tdigest": func(a effort.Adding) effort.Size { return effort.TDigest(1<<20, a) },
+	}
+	for _, name := range []string{"bloom", "standard", "scalable", "window", "quorum", "cuckoo", "quotient", "growing"} {
+		made := effort.New{Kind: name, Bytes: 1 << 20, Parts: 4}
+		kinds["new "+name] = made.Size
+	}
+	for name, f := range map[string]bloomery.Hashed{
+		"bloom": bloom.New(1000, 0.01), "scalable": bloom.NewScalable(1000, 0.01), "counting": counting.New(1000, 0.01),
+		"cuckoo": cuckoo.New(1000, 0.01), "quotient": quotient.New(1000, 0.01), "growing": quotient.NewGrowing(1000, 0.01),
+	} {
+		kinds[name] = func(a effort.Adding) effort.Size { return effort.Filter(f, 1<<20, 1, uint64(a.Items), a) }
+	}
+	for name, size := range kinds {
+		before := size(effort.Adding{Filters: 64})
+		if before.Bytes == 0 && name != "bf" || before.Item == 0 && name != "bf" {
+			t.Errorf("%s without items: %+v", name, before)
+		}
+		for _, n := range []int{1, 100, 10_000, 1_000_000} {
+			s := size(effort.Adding{Items: n, Hashes: n, Deletes: n, Filters: 64})
+			for i, v := range fields(s) {
+				if v < fields(before)[i] {
+					t.Errorf("%s with %d items: %+v, with fewer %+v", name, n, s, before)
+					break
+				}
+			}
+			before = s
+		}
+	}
+}
+
+// TestParts adds the sizes of parts.
+func TestParts(t *testing.T) {
+	var s effort.Size
+	s.With(effort.Size{Bytes: 10, Item: 7, Change: 1, Search: 3, Look: 5, Arrays: 2, Grown: 4, Rows: 6})
+	s.With(effort.Size{Bytes: 20, Item: 6, Change: 2, Search: 2, Look: 4, Arrays: 1, Grown: 5, Rows: 6})
+	if want := (effort.Size{Bytes: 30, Item: 7, Change: 2, Search: 3, Look: 5, Arrays: 3, Grown: 9, Rows: 6}); s != want {
+		t.Errorf("both parts: %+v, want %+v", s, want)
+	}
+	if s.InParts(1, 16); s.Look != 5 || s.Parts != 1 {
+		t.Errorf("as one part: %+v", s)
+	}
+	if s.InParts(100, 16); s.Look != 16*5+100<<12 || s.Parts != 100 {
+		t.Errorf("as 100 parts: %+v", s)
+	}
+	largest := effort.Size{Bytes: math.MaxUint64, Grown: math.MaxUint64}
+	s.With(largest)
+	if s.With(largest); s.Bytes > math.MaxInt64 || s.Grown > math.MaxInt64 || s.Bytes < math.MaxInt64/4 {
+		t.Errorf("sums pass the largest number: %+v", s)
+	}
+}
+
+// TestEnough asks when a size is beyond what is of interest.
+func TestEnough(t *testing.T) {
+	s := effort.Size{Item: 10, Grown: 50}
+	for a, want := range map[effort.Adding]bool{
+		{}:                      false,
+		{Most: 49}:              true,
+		{Most: 50}:              false,
+		{Most: 1000, Items: 99}: false,
+		{Most: 999, Items: 100}: true,
+	} {
+		if got := a.Enough(&s); got != want {
+			t.Errorf("%+v: %v, want %v", a, got, want)
+		}
+	}
+}
+
+// TestNearAndFar asks that an item costs more in an array that does not stay in the caches.
+func TestNearAndFar(t *testing.T) {
+	if near, far := effort.CountMin(1<<20, 5), effort.CountMin(1<<20+1, 5); near.Item >= far.Item || far.Rows != 5 {
+		t.Errorf("an item takes %d nearby, and %d far away", near.Item, far.Item)
+	}
+}
+
+// TestWhatTakesLong asks that what makes an item slow counts: many slots of a TOPK, hashes
+// that were chosen, segments that are copied, buckets that are full.
+func TestWhatTakesLong(t *testing.T) {
+	const items = 10_000
+	chosen := effort.Adding{Items: items, Hashes: items}
+	filter := func(f bloomery.Hashed, a effort.Adding) effort.Size { return effort.Filter(f, 1<<20, 1, 0, a) }
+	slow := quotient.New(items, 0.01)
+	narrow := redisbloom.CuckooParams{Capacity: 1 << 20, BucketSize: 2, MaxIterations: 20, Expansion: 1}
+	wide := narrow
+	wide.MaxIterations = 1000
+	for name, v := range map[string][2]uint64{ // the second is larger, by far
+		"slots of a TOPK":      {effort.TopK(1<<10, 10, 7).Item, effort.TopK(1<<10, 1e6, 7).Item},
+		"chosen hashes":        {filter(slow, effort.Adding{Items: items}).Change, filter(slow, chosen).Change},
+		"segments":             {filter(slow, effort.Adding{}).Change, filter(quotient.NewGrowing(items, 0.01), effort.Adding{}).Change},
+		"searches for room":    {filter(cuckoo.New(1e6, 0.01), effort.Adding{Items: 1}).Search, filter(cuckoo.New(1e6, 0.01), chosen).Search},
+		"moves of a CF":        {effort.Cuckoo(narrow.Shape(), chosen).Item, effort.Cuckoo(wide.Shape(), chosen).Item},
+		"compactions of a CF":  {effort.Cuckoo(narrow.Shape(), chosen).Grown, effort.Cuckoo(narrow.Shape(), effort.Adding{Items: items, Deletes: items, Filters: 64}).Grown},
+		"what is looked at":    {0, effort.NewBloom(redisbloom.BloomParams{ErrorRate: 0.01, Capacity: 1 << 20, Expansion: 2}.Layers(1), chosen).Look},
+		"layers of a new kind": {effort.New{Kind: "bloom", Bytes: 1 << 20, Parts: 1}.Size(chosen).Item, effort.New{Kind: "window", Bytes: 1 << 20, Parts: 1}.Size(chosen).Item},
+	} {
+		if v[1] < 2*v[0] || v[1] == 0 {
+			t.Errorf("%s: %d, and without %d", name, v[1], v[0])
+		}
+	}
+}
