@@ -89,7 +89,7 @@ func FuzzPartsAnswer(f *testing.F) {
 // TestFarErrors asks that the errors which rebuilds tell apart are the same at the machine that has asked.
 func TestFarErrors(t *testing.T) {
 	for _, err := range append([]error{errors.New("another")}, farErrors...) {
-		got, rest, ok := readError(appendError(nil, err))
+		rest, ok, got := readError(appendError(nil, err))
 		if !ok || len(rest) > 0 || (got == nil) != (err == nil) {
 			t.Fatalf("%v came back as %v", err, got)
 		}

@@ -64,23 +64,23 @@ func appendError(b []byte, err error) []byte {
 }
 
 // readError reads what appendError wrote.
-func readError(b []byte) (err error, rest []byte, ok bool) {
+func readError(b []byte) (rest []byte, ok bool, err error) {
 	if len(b) == 0 || int(b[0]) > len(farErrors) {
-		return nil, nil, false
+		return nil, false, nil
 	}
 	code := int(b[0])
 	if code == 0 {
-		return nil, b[1:], true
+		return b[1:], true, nil
 	}
 	n, rest, ok := length(b[1:])
 	if !ok {
-		return nil, nil, false
+		return nil, false, nil
 	}
 	text := string(rest[:n])
 	if err = errors.New(text); code < len(farErrors) {
 		err = &farError{farErrors[code], text}
 	}
-	return err, rest[n:], true
+	return rest[n:], true, err
 }
 
 // farError is an error of another machine, which has its words.
@@ -98,7 +98,7 @@ func (e *Engine) doAnywhere(s *Session, ops []*door.Op) {
 		e.doAndWait(s, ops)
 		return
 	}
-	v := &faraway{e: e, s: s}
+	v := &faraway{e: e}
 	for looks := 0; len(ops) > 0; looks++ {
 		near, far := v.sort(ops, looks)
 		e.leave(s)
@@ -119,7 +119,6 @@ func (e *Engine) doAnywhere(s *Session, ops []*door.Op) {
 // faraway is how machines are found that hold parts.
 type faraway struct {
 	e     *Engine
-	s     *Session
 	mu    sync.Mutex // guards what follows
 	avoid []uint32   // that have not answered
 }
@@ -263,10 +262,10 @@ func (v *faraway) outcomes(b []byte, ops []*door.Op) error {
 		if len(b) == 0 || b[0] != wasRun {
 			return fmt.Errorf("%w: an answer that cannot be read", door.ErrUnknown)
 		}
-		failed, rest, ok := readError(b[1:])
+		rest, ok, failed := readError(b[1:])
 		var err error
 		if ok {
-			err, rest, ok = readError(rest)
+			rest, ok, err = readError(rest)
 		}
 		if !ok {
 			return fmt.Errorf("%w: an answer that cannot be read", door.ErrUnknown)
@@ -340,7 +339,7 @@ func (e *Engine) helpApply(s *Session, args [][]byte) (b []byte) {
 func (x Contents) Progress(id uint64) (sum store.Progress, ok bool, failed answer.Reply) {
 	e := x.e
 	e.leave(x.s)
-	v := &faraway{e: e, s: x.s}
+	v := &faraway{e: e}
 	var rest []*door.Op // which only name parts
 	entry := e.state.Names.ByID(id)
 	if entry == nil {
@@ -516,7 +515,7 @@ func (e *Engine) builtAt(node uint32, lanes []int, id, attempt uint64, parts int
 		if a.Body[0] != wasRun {
 			continue // it is being built
 		}
-		err, rest, ok := readError(a.Body[1:])
+		rest, ok, err := readError(a.Body[1:])
 		if err != nil || !ok {
 			return nil, err
 		}

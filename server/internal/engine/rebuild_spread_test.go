@@ -75,6 +75,7 @@ func TestBuildAtEveryNode(t *testing.T) {
 		defer v.end()
 		k, full := v.nodes[0], v.nodes[2]
 		line := func(text string) string { return k.do(strings.Fields(text)...) }
+		time.Sleep(time.Second) // it has the filter
 		before := full.engine.Budget.Used()
 		line("FILTER.REBUILD s BEGIN fuse16 CAPACITY 100000")
 		feed := []string{"FILTER.REBUILD", "s", "FEED"}
