@@ -35,21 +35,8 @@ func join(parts [][]byte) ([]byte, error) {
 	if len(parts) == 1 {
 		return parts[0], nil
 	}
-	first, err := envelope.ParseHeader(parts[0])
-	if err != nil {
-		return nil, err
-	}
-	out := make([]byte, envelope.HeaderSize+lines(8*len(parts)))
-	for i, p := range parts {
-		binary.LittleEndian.PutUint64(out[envelope.HeaderSize+8*i:], uint64(len(p)))
-		out = append(append(out, p...), make([]byte, lines(len(p))-len(p))...)
-	}
-	h := envelope.Header{Kind: envelope.KindStriped, Hash: first.Hash, Check: first.Check, Extra: uint32(len(parts))}
-	return envelope.Seal(out, 0, h), nil
+	return envelope.Stripes(parts)
 }
-
-// lines rounds up to whole cache lines: docs/format.md has the layout of stripes.
-func lines(n int) int { return (n + 63) &^ 63 }
 
 // split undoes join.
 func split(data []byte) ([][]byte, error) {
@@ -65,16 +52,16 @@ func split(data []byte) ([][]byte, error) {
 		return nil, err
 	}
 	n := int(h.Extra)
-	if n < 1 || n > maxParts || bits.OnesCount(uint(n)) != 1 || len(sealed.Payload) < lines(8*n) {
+	if n < 1 || n > maxParts || bits.OnesCount(uint(n)) != 1 || len(sealed.Payload) < envelope.Lines(8*n) {
 		return nil, fmt.Errorf("%w: %d stripes", bloomery.ErrCorrupt, n)
 	}
-	parts, rest := make([][]byte, n), sealed.Payload[lines(8*n):]
+	parts, rest := make([][]byte, n), sealed.Payload[envelope.Lines(8*n):]
 	for i := range parts {
 		size := binary.LittleEndian.Uint64(sealed.Payload[8*i:])
-		if size > uint64(len(rest)) || lines(int(size)) > len(rest) {
+		if size > uint64(len(rest)) || envelope.Lines(int(size)) > len(rest) {
 			return nil, fmt.Errorf("%w: stripe %d of %d bytes", bloomery.ErrCorrupt, i, size)
 		}
-		parts[i], rest = rest[:size:size], rest[lines(int(size)):]
+		parts[i], rest = rest[:size:size], rest[envelope.Lines(int(size)):]
 	}
 	return parts, nil
 }

@@ -61,7 +61,21 @@ func TestHTTPNews(t *testing.T) {
 	b.expect(400, "invalid", "GET", news+"?max=1", "")
 	b.expect(404, "not_found", "GET", "/api/v1/filters/none/file", "")
 	c.expect("+OK\r\n", "FILTER.CREATE", "wide", "bloom", "PARTS", "2")
-	b.expect(409, "unsupported", "GET", "/api/v1/filters/wide/file", "")
+	c.expect("*2\r\n:1\r\n:1\r\n", "FILTER.ADD", "wide", "alice", "bob")
+	tag, data = read(b, "/api/v1/filters/wide/file", 200)
+	wide, err := codec.Decompress(nil, []byte(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	stripes, err := codec.Open(wide)
+	if err != nil || !stripes.Contains([]byte("alice")) || !stripes.Contains([]byte("bob")) || stripes.Contains([]byte("carol")) {
+		t.Errorf("the file of two parts: %v", err)
+	}
+	read(b.with("If-None-Match", tag), "/api/v1/filters/wide/file", 304)
+	c.expect("*1\r\n:1\r\n", "FILTER.ADD", "wide", "carol")
+	if later, _ := read(b.with("If-None-Match", tag), "/api/v1/filters/wide/file", 200); later == tag {
+		t.Error("something is new, and the tag is the old one")
+	}
 }
 
 // TestHTTPOrigins asks that pages of other sites may read copies of filters if their origin is

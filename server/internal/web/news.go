@@ -5,10 +5,13 @@ package web
 import (
 	"io"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/bloomery/bloomery/codec"
+	"github.com/bloomery/bloomery/internal/envelope"
 	"github.com/bloomery/bloomery/internal/news"
 	"github.com/bloomery/bloomery/server/internal/answer"
 )
@@ -101,7 +104,7 @@ func (c *call) news() error {
 	return c.json(http.StatusOK, object{"token": v.token, "more": v.more, "pieces": pieces, "check": v.check})
 }
 
-// file sends a filter of one part. FILTER.NEWS answers a part in full, however few bytes are asked for.
+// file sends a filter, its parts as stripes.
 func (c *call) file() error {
 	name, err := c.filterName()
 	if err != nil {
@@ -117,22 +120,97 @@ func (c *call) file() error {
 		}
 		c.reuse()
 	}
-	v, err := c.ask(name, "", 64)
+	parts, token, err := c.parts(name)
 	if err != nil {
 		return err
 	}
-	if v.more || len(v.pieces) != 1 {
-		return problem{http.StatusConflict, "unsupported", "a filter of several parts has no file: ask for its news"}
-	}
-	if c.tagged(&v, "") {
+	if c.tagged(&changes{token: token}, "") {
 		return nil
 	}
-	data, head := v.pieces[0].Elems[2].Text, c.w.Header()
+	data := parts[0]
+	if len(parts) > 1 {
+		if data, err = c.stripes(parts); err != nil {
+			return err
+		}
+	}
+	head := c.w.Header()
 	head.Set("Content-Type", "application/octet-stream")
 	head.Set("Content-Length", strconv.Itoa(len(data)))
 	c.w.WriteHeader(http.StatusOK)
 	c.send(data)
 	return nil
+}
+
+// parts returns the parts of a filter, each in the transport form, and the token of who has
+// them. What has changed in one while others were asked for is left to the next question.
+func (c *call) parts(name string) (parts []string, token string, err error) {
+	var have news.Token
+	rounds := 0
+	for since := ""; parts == nil || slices.Contains(have.Numbers, news.Unknown); {
+		v, err := c.ask(name, since, mostNews)
+		if err != nil {
+			return nil, "", err
+		}
+		now, err := news.ParseToken(v.token)
+		switch {
+		case err != nil:
+			return nil, "", err
+		case parts == nil:
+			parts, have = make([]string, len(now.Numbers)), news.New(now.Epoch, len(now.Numbers))
+		case now.Epoch != have.Epoch || len(now.Numbers) != len(parts) || rounds > len(parts): // each has a part at least, unless very much has changed
+			return nil, "", problem{http.StatusServiceUnavailable, "busy", "the filter has changed too much meanwhile: ask again"}
+		}
+		rounds++
+		for _, p := range v.pieces {
+			at, form := p.Elems[0].N, p.Elems[1].Text
+			if form != news.Whole && form != news.Dump {
+				continue
+			}
+			parts[at], have.Numbers[at] = p.Elems[2].Text, now.Numbers[at]
+			if err := c.keep(uint64(len(parts[at]))); err != nil {
+				return nil, "", err
+			}
+		}
+		since = v.token
+	}
+	return parts, have.String(), nil
+}
+
+// keep counts memory until the request is answered.
+func (c *call) keep(n uint64) error {
+	c.held += int(n)
+	if !c.h.Engine.Hold(c.session, int(n)) {
+		return problemOf(answer.TextOOM)
+	}
+	return nil
+}
+
+// stripes returns one transport form of all parts.
+func (c *call) stripes(parts []string) (string, error) {
+	plain := make([][]byte, len(parts))
+	for i, p := range parts {
+		r := codec.NewReader(strings.NewReader(p))
+		head := make([]byte, envelope.HeaderSize)
+		if _, err := io.ReadFull(r, head); err != nil {
+			return "", err
+		}
+		h, err := envelope.ParseHeader(head)
+		if err != nil {
+			return "", err
+		}
+		if err := c.keep(3 * h.EncodedSize()); err != nil { // with what they are together, and that compressed
+			return "", err
+		}
+		if plain[i], err = codec.Decompress(nil, []byte(p)); err != nil {
+			return "", err
+		}
+	}
+	data, err := envelope.Stripes(plain)
+	if err != nil {
+		return "", err
+	}
+	packed, err := codec.Compress(nil, data)
+	return string(packed), err
 }
 
 const (
