@@ -90,15 +90,19 @@ func (n *nodes) ask(o options, t *report.Table, when string, count int) error {
 		for i := range there {
 			there[i], absent[i] = rng.Uint64N(o.keys), largeKeys+rng.Uint64N(largeKeys)
 		}
-		missing, err := c.missing("FILTER.HAS", "large", there)
-		for end := time.Now().Add(patience); isDown(err) && time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
-			refused++
-			missing, err = c.missing("FILTER.HAS", "large", there)
+		missing := func(numbers []uint64) (n int, err error) {
+			for end := time.Now().Add(patience); ; time.Sleep(100 * time.Millisecond) {
+				if n, err = c.missing("FILTER.HAS", "large", numbers); !isDown(err) || time.Now().After(end) {
+					return n, err
+				}
+				refused++
+			}
 		}
+		lost, err := missing(there)
 		if err == nil {
-			lacks += missing
-			missing, err = c.missing("FILTER.HAS", "large", absent)
-			wrong += len(absent) - missing
+			lacks += lost
+			lost, err = missing(absent)
+			wrong += len(absent) - lost
 		}
 		c.close()
 		if err != nil {
