@@ -28,6 +28,11 @@ func measureLarge(o options, n *nodes, _ *regexp.Regexp) (*report.Table, error) 
 	if err := at(n.all[0].Addr(), fmt.Sprintf("FILTER.CREATE large bloom CAPACITY %d ERROR 0.01 PARTS 128", largeKeys)); err != nil {
 		return t, err
 	}
+	for _, p := range n.all { // all of them know it
+		if err := awaitAnswer(p.Addr(), patience, "FILTER.INFO", "large"); err != nil {
+			return t, err
+		}
+	}
 	added, err := n.fillLarge(min(o.keys, largeKeys), o.fill)
 	if err != nil {
 		return t, err
