@@ -24,7 +24,7 @@ func newClusterCopies() *cobra.Command {
 		if _, err := n.ask(command...); err != nil {
 			return err
 		}
-		return s.said(fmt.Sprintf("%s nodes are to hold the contents of each filter; cluster status shows how far they are", args[0]))
+		return s.said(fmt.Sprintf("%s nodes are to hold the contents of each filter. Contents move from half a minute after the last node has come or gone; cluster status shows how far they are", args[0]))
 	})
 	cmd.Use, cmd.Short = "copies NUMBER [--force] [--addr HOST:PORT]", "Set how many nodes hold the contents of each filter"
 	cmd.Long = `copies sets how many nodes hold the contents of each filter: 2 to 5, and no more

@@ -17,6 +17,8 @@ type Router interface {
 	// Takers returns the other machines, in the order of their numbers, that are to have what a record
 	// makes, if that is much of what they have left.
 	Takers(r *store.Record) []Taker
+	// TakersOf is Takers for n bytes more of a part.
+	TakersOf(p *store.Part, n uint64) []Taker
 	// Self returns the number of this machine.
 	Self() uint32
 	// Ask asks one of the machines, those in front first. A machine answers when it has

@@ -3,6 +3,8 @@ package engine
 // Records that a command puts in order by itself, a piece of something long each.
 
 import (
+	"errors"
+
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/door"
@@ -75,11 +77,19 @@ func (x Contents) apply(ops []*door.Op, seen bool) {
 		e.waits(s, "a piece of a record")
 		e.door.Ready()
 	}
+	if ops = e.applyFar(s, ops); len(ops) == 0 {
+		return
+	}
 	if seen {
 		e.enter(s)
 	}
 	e.doAnywhere(s, ops)
 	e.leave(s)
+	for _, op := range ops {
+		if errors.Is(op.Err, store.ErrElsewhere) && s.group == nil && !op.Record.OfRebuild() { // it has gone meanwhile
+			e.applyAt(op)
+		}
+	}
 }
 
 // came returns what came of an op that is settled.
@@ -93,6 +103,14 @@ func (x Contents) came(op *door.Op) (store.Result, answer.Reply) {
 // ApplyLarge is ApplyPiece for a record that takes memory: up to cost bytes, which are
 // set aside until it is applied.
 func (x Contents) ApplyLarge(p *store.Part, r store.Record, cost uint64) (store.Result, answer.Reply) {
+	if p != nil && !x.Here(p) {
+		release, failed := x.ReserveFor(p, cost)
+		if failed.Kind != answer.None {
+			return store.Result{}, failed
+		}
+		defer release()
+		return x.ApplyPiece(p, r)
+	}
 	release, ok := x.Reserve(cost)
 	if !ok {
 		return store.Result{}, answer.Fail(answer.TextOOM)

@@ -3,6 +3,9 @@ package engine
 // LOADCHUNK: a dump that comes in pieces.
 
 import (
+	"fmt"
+
+	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/staging"
 	"github.com/bloomery/bloomery/server/internal/store"
@@ -26,6 +29,21 @@ func (x Contents) Chunk(c *Call, entry *catalog.Entry, position int64) *Op {
 	o := x.Record(body)
 	o.Part, o.Record.ID = p, entry.ID
 	return o
+}
+
+// CutChunk is the Cut of LOADCHUNK: positions are those of the ends of pieces.
+func CutChunk(args [][]byte) (calls [][][]byte) {
+	position, ok := answer.ParseInt(args[2])
+	data := args[3]
+	if !ok || position < int64(len(data)) {
+		return nil
+	}
+	for at := 0; at < len(data); {
+		n := min(len(data)-at, mostSplit)
+		at += n
+		calls = append(calls, [][]byte{args[0], args[1], fmt.Append(nil, position-int64(len(data)-at)), data[at-n : at]})
+	}
+	return calls
 }
 
 // MoreChunks reports whether a LOADCHUNK has pieces left: it is prepared again

@@ -73,6 +73,9 @@ type Command struct {
 	// Lands, if there is one, returns where the key is that a call makes contents for, 0 if it
 	// makes none: they have to be made where they will lie.
 	Lands func(args [][]byte) int
+	// Cut, if there is one, returns calls of the same command that do together what a call does which is too long to be
+	// passed on, nil if there are none. They are run one after the other.
+	Cut func(args [][]byte) [][][]byte
 	// OnePart, if there is one, returns which part of its filter a call is about, of so many: the machines
 	// that hold it can run it.
 	OnePart func(args [][]byte, parts int) int

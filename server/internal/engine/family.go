@@ -30,9 +30,11 @@ type Family struct {
 	WriteValue func(w *rdb.Writer, header []byte)
 	ReadValue  func(*rdb.Reader) (header []byte, layers [][]byte)
 	// Pack, if there is one, takes the place of WriteValue: it writes a whole
-	// filter, outside the gate. It reports false if the filter is gone, or the command
-	// was stopped.
-	Pack func(w *rdb.Writer, entry *catalog.Entry, stopped func() bool) bool
+	// filter, outside the gate, whose parts it gets from part. It reports false if the filter is gone, or
+	// part has.
+	Pack func(w *rdb.Writer, entry *catalog.Entry, part func(index uint32) ([]byte, bool)) bool
+	// PackPart, of filters, returns the encoding of one part, with what it keeps aside.
+	PackPart func(p *store.Part) ([]byte, error)
 	// Version is that of the encoding of its values.
 	Version uint64
 	// Settle, if there is one, returns the record that a DUMP makes first, nil for

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/placement"
 	"github.com/bloomery/bloomery/server/internal/refusal"
 	"github.com/bloomery/bloomery/server/internal/store"
@@ -75,6 +76,10 @@ func (e *Engine) holds(s *Session, calls []Call) bool {
 		e.settle(s)
 		e.leave(s)
 		return true
+	case e.apart(s, calls):
+		e.settle(s)
+		e.leave(s)
+		return true
 	case !named(c):
 		whole := e.state.Holdings().Everything()
 		if !whole {
@@ -96,7 +101,7 @@ func (e *Engine) holds(s *Session, calls []Call) bool {
 			c.Fail(textMoved)
 			return false
 		}
-		if e.barredFar(s, calls) {
+		if e.barredFar(s, calls) || e.cut(s, c) {
 			return false
 		}
 		passed, text := e.routes(s, calls)
@@ -120,6 +125,24 @@ func (e *Engine) holds(s *Session, calls []Call) bool {
 		}
 	}
 	return true
+}
+
+// cut runs a call piece by piece that is too long to be passed on. It reports false if that cannot be done, or need not.
+func (e *Engine) cut(s *Session, c *Call) bool {
+	if c.cmd.Cut == nil || callSize(c.Args) <= door.MaxQuestion {
+		return false
+	}
+	pieces := c.cmd.Cut(c.Args)
+	e.settle(s)
+	for _, args := range pieces {
+		calls := []Call{{Args: args, cmd: c.cmd}}
+		e.perform(s, calls)
+		e.settle(s)
+		if c.Answer(calls[0].Reply); c.Reply.Failed() {
+			break
+		}
+	}
+	return len(pieces) > 0
 }
 
 // named reports whether a call names a key.

@@ -40,7 +40,10 @@ func (e *Engine) help(body []byte, room int) []byte {
 	if !ok || n == 0 {
 		return nil
 	}
-	if r, is := e.helpRoom(h.args); is {
+	if r, is := e.helpMark(h.args); is {
+		if r.Failed() && r.Text == textNotHere {
+			return []byte{wasNotHere}
+		}
 		return r.Append([]byte{wasRun})
 	}
 	if args := h.work.Calls[0].Args; string(args[0]) == partsMark {
@@ -50,6 +53,14 @@ func (e *Engine) help(body []byte, room int) []byte {
 		done += max(1, e.Exec(h.session, &h.work, done))
 	}
 	return h.answers(room)
+}
+
+// helpMark answers a question that is no command. It reports false if it is one.
+func (e *Engine) helpMark(args [][]byte) (r answer.Reply, is bool) {
+	if r, is = e.helpRoom(args); !is {
+		r, is = e.helpPart(args)
+	}
+	return r, is
 }
 
 // parse adds the calls of a question to the workspace, and returns how many there are.

@@ -100,3 +100,31 @@ func TestFarErrors(t *testing.T) {
 		}
 	}
 }
+
+// FuzzMarks asks what another machine asks that is no command, of a server without data.
+func FuzzMarks(f *testing.F) {
+	record := store.AppendRecord(nil, &store.Record{ID: 1, Body: &store.FilterPiece{Of: 3, Data: []byte("abc")}})
+	for _, args := range [][][]byte{
+		{[]byte(roomMark), []byte("100")}, {[]byte(roomMark), nil, []byte("1")}, {[]byte(applyMark), record}, {[]byte(applyMark), record[:3]},
+		{[]byte(lendMark), []byte("1"), []byte("0")}, {[]byte(lendMark), []byte("1"), []byte("-1")}, {[]byte(lendMark), []byte("9"), []byte("0"), nil},
+	} {
+		f.Add(appendCall(nil, args))
+	}
+	e := New(Config{State: store.New(), MaxMemory: 1 << 20})
+	f.Fuzz(func(t *testing.T, b []byte) {
+		h := helper{session: &Session{}}
+		if _, ok := h.parse(b); !ok {
+			return
+		}
+		r, is := e.helpMark(h.args)
+		if is && r.Kind == answer.None {
+			t.Errorf("no answer to %q", h.args)
+		}
+		if is && len(r.Elems) == 2 && string(h.args[0]) == roomMark {
+			e.grants.end(e, r.Elems[0].N)
+		}
+		if n := e.Budget.Used(); n > 1<<20 {
+			t.Errorf("%d bytes are set aside", n)
+		}
+	})
+}

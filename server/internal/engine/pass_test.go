@@ -391,8 +391,8 @@ func TestExecElsewhere(t *testing.T) {
 // another one holds all of it; and refusedParts those that are refused on a filter of several parts of
 // which no node holds all. docs/cluster.md has both.
 var (
-	refusedFar   = []string{"bf.loadchunk", "cf.loadchunk", "filter.load", "filter.news"}
-	refusedParts = []string{"copy", "dump", "filter.create", "filter.fold", "filter.intersect", "filter.similar", "filter.union"}
+	refusedFar   = []string{"filter.news"}
+	refusedParts = []string{}
 )
 
 // TestEveryCommandAtEveryNode runs every command that looks into filters at a node that holds

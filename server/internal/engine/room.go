@@ -9,6 +9,7 @@ import (
 
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/door"
+	"github.com/bloomery/bloomery/server/internal/store"
 )
 
 // What machines know of each other's memory is up to a second old: several of them, or one that is
@@ -36,6 +37,7 @@ type grants struct {
 type gift struct {
 	bytes uint64
 	over  *time.Timer
+	data  []byte // that the other machine reads, nil if there is none
 }
 
 // give sets n bytes aside and returns the number of the grant, 0 if there are not so many.
@@ -51,7 +53,7 @@ func (g *grants) give(e *Engine, n uint64) int64 {
 	}
 	g.last++
 	number := g.last
-	g.open[number] = gift{n, time.AfterFunc(grantFor, func() { g.end(e, number) })}
+	g.open[number] = gift{bytes: n, over: time.AfterFunc(grantFor, func() { g.end(e, number) })}
 	return number
 }
 
@@ -64,6 +66,28 @@ func (g *grants) end(e *Engine, number int64) {
 		e.Budget.Release(v.bytes)
 		delete(g.open, number)
 	}
+}
+
+// keep has a grant be for data that the other machine reads.
+func (g *grants) keep(number int64, data []byte) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if v, ok := g.open[number]; ok {
+		v.data = data
+		g.open[number] = v
+	}
+}
+
+// piece returns what the data of a grant have from a place on.
+func (g *grants) piece(number, at int64) answer.Reply {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	v := g.open[number]
+	if at >= int64(len(v.data)) {
+		return answer.Fail("ERR no such loan")
+	}
+	v.over.Reset(grantFor)
+	return answer.Text(string(v.data[at:min(int64(len(v.data)), at+lendPiece)]))
 }
 
 // helpRoom answers a call of another machine for room. It reports false if the call is another one.
@@ -111,7 +135,7 @@ func (e *Engine) grant(s *Session, op *door.Op, own uint64) (*granted, error) {
 // grantAt is grant for machines that are known, in the order of their numbers. It returns nil if no other has set
 // something aside.
 func (e *Engine) grantAt(takers []door.Taker, own uint64) (g *granted, err error) {
-	here := false
+	here := own == 0
 	for _, t := range takers {
 		if !here && t.Node > e.router.Self() {
 			if here = e.Budget.Reserve(own); !here {
@@ -140,28 +164,47 @@ func (e *Engine) grantAt(takers []door.Taker, own uint64) (g *granted, err error
 	return g, nil
 }
 
+// ReserveFor sets n bytes aside for a part, at all machines that have it. The reply says what is wrong, and is None if
+// nothing is.
+func (x Contents) ReserveFor(p *store.Part, n uint64) (release func(), failed answer.Reply) {
+	e, own := x.e, n
+	var takers []door.Taker
+	if e.router != nil {
+		e.waits(x.s, "memory of other machines")
+		takers = e.router.TakersOf(p, n)
+		if place := e.state.PlaceOf(p); place != nil && place.Copy(e.router.Self()).Phase == 0 {
+			own = 0
+		}
+	}
+	g, err := e.grantAt(takers, own)
+	if err != nil {
+		return nil, e.unsettled(err)
+	}
+	return func() {
+		e.Budget.Release(own)
+		e.ungrant(g)
+	}, failed
+}
+
 // askRoom asks a machine to set memory aside. It reports false if that has not answered.
 func (e *Engine) askRoom(t door.Taker) (number, left int64, ok bool) {
-	r := e.askMark(t.Node, []byte(roomMark), fmt.Append(nil, t.Bytes))
+	r := e.askMark(t.Node, shortAnswer, []byte(roomMark), fmt.Append(nil, t.Bytes))
 	if len(r.Elems) != 2 {
 		return 0, 0, false
 	}
 	return r.Elems[0].N, r.Elems[1].N, true
 }
 
+// shortAnswer is room for an answer of a few numbers, or an error.
+const shortAnswer = 1 << 10
+
 // askMark asks a machine something that is no command, and returns its answer, an error if there is none.
-func (e *Engine) askMark(node uint32, args ...[]byte) answer.Reply {
-	c := Call{Args: args, cmd: &Command{}}
-	q := question{calls: []*Call{&c}, of: []*passing{{}}}
-	q.Question = door.Question{Body: appendCall(nil, args), Room: 1 << 10}
-	a, err := e.router.Ask([]uint32{node}, &q.Question)
-	if err == nil {
-		err = q.read(a)
-	}
+func (e *Engine) askMark(node uint32, room int, args ...[]byte) answer.Reply {
+	r, _, err := e.askOneOf(node, &door.Question{Body: appendCall(nil, args), Room: room}, args)
 	if err != nil {
 		return answer.Fail("CLUSTERDOWN " + answer.OneLine(err))
 	}
-	return c.Reply
+	return r
 }
 
 // ungrant has other machines give back what they have set aside for a record, when that was applied here or was not
@@ -171,6 +214,6 @@ func (e *Engine) ungrant(g *granted) {
 		return
 	}
 	for i, node := range g.nodes {
-		go e.askMark(node, []byte(roomMark), nil, fmt.Append(nil, g.numbers[i]))
+		go e.askMark(node, shortAnswer, []byte(roomMark), nil, fmt.Append(nil, g.numbers[i]))
 	}
 }

@@ -55,10 +55,18 @@ func News(shared door.Shared, err error) answer.Reply {
 	return answer.Fail("CLUSTERDOWN This node cannot tell whether a copy lacks something: ask another one (" + Cause(err) + ")")
 }
 
+// Told is an error that another machine has answered.
+type Told struct{ Text string }
+
+func (t *Told) Error() string { return t.Text }
+
 // Record is the one place that answers a record that was not kept, or of
 // which nobody knows.
 func Record(shared door.Shared, err error) answer.Reply {
+	var told *Told
 	switch {
+	case errors.As(err, &told):
+		return answer.Fail(told.Text)
 	case errors.Is(err, door.ErrUnknown):
 		return answer.Fail("UNKNOWN the write may be kept or not (" + Cause(err) + ")")
 	case errors.Is(err, door.ErrMemory):

@@ -45,9 +45,9 @@ func (a Area) loadLayers(entry *catalog.Entry, layers [][]byte) answer.Reply {
 			n := min(len(data), pieceBytes)
 			position += int64(n)
 			body, grows := store.DumpPiece(entry.Kind, position, data[:n])
-			release, ok := a.run.Reserve(grows)
-			if !ok {
-				return answer.Fail(answer.TextOOM)
+			release, failed := a.run.ReserveFor(p, grows)
+			if failed.Kind != answer.None {
+				return failed
 			}
 			res, failed := a.run.ApplyUnseen(p, store.Record{ID: entry.ID, Body: body})
 			release()
@@ -107,12 +107,12 @@ func (a Area) LoadPart(t *Staged, index int, data []byte) answer.Reply {
 	if err := store.CheckLevel(data, a.run.Level()); err != nil {
 		return answer.Fail("ERR " + answer.OneLine(err))
 	}
-	release, ok := a.run.Reserve(2 * uint64(len(data))) // the encoding, and what becomes of it
-	if !ok {
-		return answer.Fail(answer.TextOOM)
+	p := store.PartAt(t.Entry, uint32(index))
+	release, failed := a.run.ReserveFor(p, 2*uint64(len(data))) // the encoding, and what becomes of it
+	if failed.Kind != answer.None {
+		return failed
 	}
 	defer release()
-	p := store.PartAt(t.Entry, uint32(index))
 	for at := 0; at < len(data); {
 		if a.run.Stopped() {
 			return answer.Fail(answer.TextStopped)
@@ -134,6 +134,36 @@ func (a Area) LoadPart(t *Staged, index int, data []byte) answer.Reply {
 	t.Have[index] = true
 	t.Left--
 	return answer.Reply{}
+}
+
+// Copy makes a filter, which will have a name, of the parts of another one as read returns them, one by one. They are
+// counted for the reply until they are stored. The reply is what is wrong, None if nothing is.
+func (a Area) Copy(name []byte, entry *catalog.Entry, read func(index uint32) ([]byte, answer.Reply)) (id uint64, failed answer.Reply) {
+	known, n := store.PartOf(entry).Plan(), store.PartCount(entry)
+	if known == nil {
+		return 0, answer.Fail(answer.TextNotFound)
+	}
+	plan := *known
+	var t *Staged
+	for i := range n {
+		data, failed := read(uint32(i))
+		if failed.Kind == answer.None && t == nil {
+			h, _ := store.HashOf(data)
+			plan.KeyID = a.state.KeyID(h)
+			t, failed = a.Begin(name, &plan, data)
+		}
+		if failed.Kind == answer.None {
+			failed = a.LoadPart(t, i, data)
+		}
+		a.run.Unhold(len(data))
+		if failed.Kind != answer.None {
+			if t != nil {
+				a.Drop(t.ID)
+			}
+			return 0, failed
+		}
+	}
+	return t.ID, answer.Reply{}
 }
 
 // loadFilter is Load for filters of package codec: header is a plan, and layers

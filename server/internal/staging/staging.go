@@ -34,6 +34,9 @@ type Run interface {
 	// Reserve sets n bytes of memory aside for records. It reports false if there are
 	// not so many. Hold counts them for the reply, Unhold gives them back.
 	Reserve(n uint64) (release func(), ok bool)
+	// ReserveFor is Reserve at all machines that have a part. The reply is what is wrong,
+	// None if nothing is.
+	ReserveFor(p *store.Part, n uint64) (release func(), failed answer.Reply)
 	Hold(n int) bool
 	Unhold(n int)
 	// Milliseconds returns the time, since 1970.

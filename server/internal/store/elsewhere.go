@@ -126,7 +126,7 @@ func (s *State) StageLoad(p *Plan, name, part []byte) (*Stage, error) {
 
 // Vouch makes o a record that looks at no contents, if this cluster sends such: they are
 // looked at here, before it is sent. The error is ErrMissing if they are not whole, and
-// ErrElsewhere if they are not here.
+// ErrElsewhere if they are not here and the sender is not sure of them.
 func (s *State) Vouch(o *Reveal) error {
 	if !s.placed() {
 		return nil
@@ -136,7 +136,7 @@ func (s *State) Vouch(o *Reveal) error {
 		return ErrMissing
 	}
 	for _, p := range Parts(e) {
-		if !s.Answers(p) {
+		if !s.Answers(p) && !o.Sure {
 			return ErrElsewhere
 		}
 	}
@@ -145,6 +145,16 @@ func (s *State) Vouch(o *Reveal) error {
 	}
 	o.Whole = true
 	return nil
+}
+
+// Loose returns a part that data encode, with what it keeps aside, of a plan. It is none of the state: whoever has it
+// releases its contents. Errors are those of package codec.
+func (s *State) Loose(p *Plan, data []byte) (*Part, error) {
+	c, err := s.openContents(*p, data)
+	if err != nil {
+		return nil, err
+	}
+	return NewPart(c), nil
 }
 
 // contents makes the contents that a record asks for, and what stands in the place of those

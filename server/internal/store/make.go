@@ -289,6 +289,9 @@ type Reveal struct {
 	// is not encoded: a record that is in the log was applied.
 	Merging *Merging
 
+	// Sure means that the sender knows that the parts are there which other nodes hold. It is not encoded, either.
+	Sure bool
+
 	// Whole means that the sender has made sure that all parts are there: contents are not
 	// looked at. Where contents are spread over nodes nothing else is applied.
 	Whole bool

@@ -29,6 +29,7 @@ const (
 	Derived                      // its record holds what Prepare has read of another key
 	Contents                     // looks at what is in filters, though its group or its lack of keys does not say so
 	Steps                        // goes on with what an earlier call of the client has begun
+	Apart                        // is run where the client is if no single machine holds all that it is about
 	Undivided                    // refuses to run where contents are spread: no other machine is asked for them
 )
 

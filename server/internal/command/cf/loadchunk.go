@@ -14,13 +14,13 @@ import (
 
 // loadChunk is CF.LOADCHUNK key iter data.
 var loadChunk = engine.Command{
-	Name: "cf.loadchunk", Arity: 4, Flags: traits.Write | traits.DenyOOM | traits.Module | traits.Steps, Keys: traits.OneKey(traits.KeyRW),
+	Name: "cf.loadchunk", Arity: 4, Flags: traits.Write | traits.DenyOOM | traits.Module, Keys: traits.OneKey(traits.KeyRW),
 	Categories: []string{"write", "cuckoo", "delete"}, Group: traits.GroupCuckoo, Since: "1.0.0",
 	Syntax: "key iterator data", Complexity: "O(n), n being the number of bytes",
 	Summary: "Stores one piece that CF.SCANDUMP returned.",
 	Cost:    bundle.CostOfChunk(catalog.Cuckoo),
 	Prepare: prepareLoadChunk, Reply: replyLoadChunk,
-	Lands: engine.Landing(1),
+	Lands: engine.Landing(1), Cut: engine.CutChunk,
 }
 
 func prepareLoadChunk(x *engine.Context, c *engine.Call) *engine.Op {

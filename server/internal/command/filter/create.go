@@ -18,7 +18,7 @@ import (
 // create is FILTER.CREATE. What is long about it, to find sizes, is done outside
 // the gate; the record holds the outline of a part.
 var create = engine.Command{
-	Name: "filter.create", Arity: -3, Flags: traits.Write | traits.DenyOOM | traits.Movable | traits.Derived,
+	Name: "filter.create", Arity: -3, Flags: traits.Write | traits.DenyOOM | traits.Movable | traits.Derived | traits.Apart,
 	Keys:       traits.Keys{traits.KeyAt(1, traits.KeyNew), {At: likeKey, Access: traits.KeyRO}},
 	Categories: []string{"write", "filter", "slow"}, Group: traits.GroupFilter, Since: "0.1.0",
 	Syntax: "key kind [CAPACITY n] [ERROR rate] [BITS per-key] [HEADROOM percent] [SEED n | RANDOM] [LIKE source] [KEYED id] " +
@@ -224,10 +224,12 @@ func like(x *engine.Context, c *engine.Call, o *options) ([]byte, string) {
 	if row := p.Row(); row.Name != o.kind {
 		return nil, "ERR LIKE: the other filter is of kind " + row.Name + ", not " + o.kind
 	}
-	if n := store.SizeOf(entry, effort.Adding{}).Arrays; o.kind == "quorum" && n > store.MaxMade {
-		return nil, "ERR LIKE: the parts of the other filter have " + strconv.FormatUint(n, 10) + " members, and there may be " + strconv.Itoa(store.MaxMade) + " at most"
+	borrowed, giveBack, failed := x.Contents().Borrow(entry, 0)
+	if failed.Kind != answer.None {
+		return nil, failed.Text
 	}
-	outline, err := blankOf(p)
+	defer giveBack()
+	outline, err := blankOf(borrowed)
 	if err != nil {
 		return nil, "ERR LIKE: " + answer.OneLine(err)
 	}
@@ -245,7 +247,13 @@ func like(x *engine.Context, c *engine.Call, o *options) ([]byte, string) {
 	if o.given["news"] {
 		plan.News = o.news
 	}
-	return store.AppendCreation(nil, &plan, outline), ""
+	header := store.AppendCreation(nil, &plan, outline)
+	// What lies at other nodes is counted as the new filter will be.
+	n := max(store.SizeOf(entry, effort.Adding{}).Arrays, store.NewSize(&store.Make{As: store.OpFilter, Name: c.Args[1], Header: header}, effort.Adding{}).Arrays)
+	if o.kind == "quorum" && n > store.MaxMade {
+		return nil, "ERR LIKE: the parts of the other filter have " + strconv.FormatUint(n, 10) + " members, and there may be " + strconv.Itoa(store.MaxMade) + " at most"
+	}
+	return header, ""
 }
 
 // costOfCreate counts what Before has planned, or a filter like the source.

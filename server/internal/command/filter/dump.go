@@ -25,7 +25,7 @@ import (
 // package codec reads it; a cursor says which of how many, so that nothing has to be
 // remembered between two calls.
 var dump = engine.Command{
-	Name: "filter.dump", Arity: 3, Flags: traits.ReadOnly | traits.Heavy | traits.Outside, Keys: traits.OneKey(traits.KeyRO),
+	Name: "filter.dump", Arity: 3, Flags: traits.ReadOnly | traits.Heavy | traits.Outside | traits.Apart, Keys: traits.OneKey(traits.KeyRO),
 	Categories: []string{"read", "filter", "slow"}, Group: traits.GroupFilter, Since: "0.1.0",
 	Syntax: "key cursor", Complexity: "O(n), n being the number of bytes returned",
 	Summary: "Returns a cursor and a piece of a filter in the format of its files, for FILTER.LOAD. Start with cursor 0; after the last piece the cursor is 0 again.",
@@ -36,7 +36,7 @@ var dump = engine.Command{
 
 // load is FILTER.LOAD key cursor data [VERSION n] [FROM source] [SPAN time].
 var load = engine.Command{
-	Name: "filter.load", Arity: -4, Max: 10, Flags: traits.Write | traits.DenyOOM | traits.Steps, Keys: traits.OneKey(traits.KeyOW),
+	Name: "filter.load", Arity: -4, Max: 10, Flags: traits.Write | traits.DenyOOM | traits.Steps | traits.Apart, Keys: traits.OneKey(traits.KeyOW),
 	Categories: []string{"write", "filter", "slow", "delete"}, Group: traits.GroupFilter, Since: "0.1.0",
 	Syntax: "key cursor data [VERSION n] [FROM source] [SPAN time]", Complexity: "O(n), n being the number of bytes",
 	Summary: "Stores a piece that FILTER.DUMP returned, with its cursor; a whole file with cursor 1. The last piece creates the filter, or replaces the one that is there. With VERSION a filter of that version or a later one is not replaced. With FROM the filter is the union of the latest versions of up to 256 sources, and of what is added to it: each source, and what is added, takes as much memory as the filter. All sources must have the kind (bloom, standard, partitioned or split), size and hash of the filter. A window needs SPAN, unless it replaces one with as many generations.",
@@ -87,7 +87,12 @@ func runDump(x *engine.Context, c *engine.Call) {
 		c.Answer(answer.List(answer.Integer(0), answer.Text("")))
 		return
 	}
-	p := store.PartAt(entry, uint32(next))
+	p, giveBack, failed := x.Contents().Borrow(entry, uint32(next))
+	if failed.Kind != answer.None {
+		c.Answer(failed)
+		return
+	}
+	defer giveBack()
 	p.RLock()
 	size := int(p.Bytes())
 	p.RUnlock()
@@ -212,7 +217,7 @@ func beforeLoad(x *engine.Context, c *engine.Call) {
 	}
 	switch {
 	case err == nil && t != nil:
-		err = fits(t, part, data)
+		err = fits(x, t, part, data)
 	case err == nil:
 		plan.Generation, err = generationOf(entry, data, v.span, x.Milliseconds())
 	}
@@ -265,10 +270,11 @@ func planOf(x *engine.Context, c *engine.Call, entry *catalog.Entry, parts int, 
 	return p, nil
 }
 
-// fits returns an error unless a piece belongs to the others that have come.
-func fits(t *staging.Staged, part int, data []byte) error {
+// fits returns an error unless a piece belongs to the others that have come. Nodes that hold it refuse one that does not,
+// too.
+func fits(x *engine.Context, t *staging.Staged, part int, data []byte) error {
 	for i, p := range store.Parts(t.Entry) {
-		if !t.Have[i] || i == part {
+		if !t.Have[i] || i == part || !x.Contents().Here(p) {
 			continue
 		}
 		other, _, err := encode(p)
@@ -286,7 +292,7 @@ func prepareLoad(x *engine.Context, c *engine.Call) *engine.Op {
 	if v.known {
 		flags |= store.IfNewer
 	}
-	return x.Contents().Record(&store.Reveal{ID: v.staged.ID, Name: c.Args[1], If: flags})
+	return x.Contents().Record(&store.Reveal{ID: v.staged.ID, Name: c.Args[1], If: flags, Sure: true})
 }
 
 func replyLoad(c *engine.Call, res *store.Result) {
@@ -315,16 +321,16 @@ func afterLoad(x *engine.Context, c *engine.Call) {
 }
 
 // pack writes a filter for DUMP: its plan, and the encoding of every part.
-func pack(w *rdb.Writer, entry *catalog.Entry, stopped func() bool) bool {
+func pack(w *rdb.Writer, entry *catalog.Entry, part func(index uint32) ([]byte, bool)) bool {
 	p := store.PartOf(entry)
 	if p.Plan() == nil {
 		return false
 	}
 	w.Data(store.AppendPlan(nil, p.Plan()))
 	w.Uint(uint64(store.PartCount(entry)))
-	for _, p := range store.Parts(entry) {
-		data, err := packed(p)
-		if err != nil || stopped() {
+	for i := range store.Parts(entry) {
+		data, ok := part(uint32(i))
+		if !ok {
 			return false
 		}
 		w.Data(data)

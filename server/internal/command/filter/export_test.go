@@ -1,4 +1,4 @@
 package filter
 
-// Unfolded is for tests.
-var Unfolded = unfolded
+// TryFold is for tests.
+var TryFold = tryFold

@@ -30,7 +30,7 @@ var family = &engine.Family{
 	Fill: func(w *scratch.Memory, items store.Items, first, n int) {
 		items.Hold(nil, w.Hashes[first:first+n])
 	},
-	Pack: pack, ReadValue: unpack, Version: 1,
+	Pack: pack, PackPart: packed, ReadValue: unpack, Version: 1,
 }
 
 // hashItems hashes items as the filter does.

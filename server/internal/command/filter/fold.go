@@ -14,7 +14,7 @@ import (
 
 // fold is FILTER.FOLD key [FIT].
 var fold = engine.Command{
-	Name: "filter.fold", Arity: -2, Max: 3, Flags: traits.Write | traits.Outside, Keys: traits.OneKey(traits.KeyRW),
+	Name: "filter.fold", Arity: -2, Max: 3, Flags: traits.Write | traits.Outside | traits.Apart, Keys: traits.OneKey(traits.KeyRW),
 	Categories: []string{"write", "filter", "slow"}, Group: traits.GroupFilter, Since: "0.1.0",
 	Syntax: "key [FIT]", Complexity: "O(n), n being the number of bytes",
 	Summary: "Halves a filter of kind bloom, standard or split that holds few items, and its capacity. No item is lost. It is refused if the predicted false positive rate would exceed the one asked for. With FIT it is halved as often as its size and rate allow, which may be never.",
@@ -63,78 +63,101 @@ type obstacle struct {
 // foldOnce tries all parts first and folds them then. It returns why they cannot be folded,
 // and false if it has answered.
 func foldOnce(x *engine.Context, c *engine.Call, entry *catalog.Entry) (why obstacle, ok bool) {
-	todo, size := unfolded(entry)
-	if !x.Hold(int(size)) { // for the part that is tried
-		return obstacle{text: answer.TextOOM}, true
+	parts, failed := tryFolds(x, entry)
+	if failed.Kind != answer.None {
+		c.Answer(failed)
+		return obstacle{}, false
 	}
-	why = tryFold(x, entry, todo)
-	x.Unhold(int(size))
-	if why.text != "" {
+	size := uint64(0)
+	for i := range parts {
+		size = max(size, parts[i].bytes)
+	}
+	if why := folds(parts, size); why.text != "" {
 		return why, true
 	}
-	for i := range todo { // to the end: half of it would stay
-		r := store.Record{ID: entry.ID, Index: i, Body: &store.FilterFold{}}
-		if !settled(c, x.Contents().ApplyLarge, store.PartAt(entry, i), r, 2*size) {
+	for i := range parts { // to the end: half of it would stay
+		if parts[i].bytes < size {
+			continue // a call that was cut short has folded it
+		}
+		r := store.Record{ID: entry.ID, Index: uint32(i), Body: &store.FilterFold{}}
+		if !settled(c, x.Contents().ApplyLarge, store.PartAt(entry, uint32(i)), r, 2*size) {
 			return obstacle{}, false
 		}
 	}
 	return obstacle{}, true
 }
 
-// unfolded returns the largest parts, and their size: all of them, but for those that
-// a call that was cut short has folded.
-func unfolded(entry *catalog.Entry) (todo map[uint32]bool, size uint64) {
-	todo = map[uint32]bool{} // parts that are gone have no bytes
-	for i, p := range store.Parts(entry) {
-		p.RLock()
-		n := p.Bytes()
-		p.RUnlock()
-		if n > size {
-			todo, size = map[uint32]bool{}, n
-		}
-		if n == size {
-			todo[uint32(i)] = true
-		}
-	}
-	return todo, size
+// tried is a part and what it would be when it is folded.
+type tried struct {
+	kind      string
+	bytes     uint64
+	now, half bloomery.Stats
+	err       error // of the fold
 }
 
-// tryFold returns why the parts of a filter cannot be folded, or zero.
-func tryFold(x *engine.Context, entry *catalog.Entry, todo map[uint32]bool) obstacle {
-	asked, predicted := 1.0, 0.0
-	for i, p := range store.Parts(entry) {
+// tryFolds folds copies of the parts of a filter, one by one, wherever they lie.
+func tryFolds(x *engine.Context, entry *catalog.Entry) (parts []tried, failed answer.Reply) {
+	for i := range store.Parts(entry) {
 		if x.Stopped() {
-			return obstacle{text: answer.TextStopped}
+			return nil, answer.Fail(answer.TextStopped)
 		}
-		p.RLock()
-		gone := p.Gone()
-		var now bloomery.Stats
-		if !gone {
-			now = p.Contents().Stats()
+		p, giveBack, failed := x.Contents().Borrow(entry, uint32(i))
+		if failed.Kind != answer.None {
+			return nil, failed
 		}
-		p.RUnlock()
-		if gone {
-			return obstacle{text: answer.TextNotFound}
+		v, failed := tryFold(x, p)
+		if giveBack(); failed.Kind != answer.None {
+			return nil, failed
 		}
-		asked = min(asked, now.Asked)
-		if !todo[uint32(i)] {
-			predicted += now.Predicted
+		parts = append(parts, v)
+	}
+	return parts, failed
+}
+
+func tryFold(x *engine.Context, p *store.Part) (v tried, failed answer.Reply) {
+	p.RLock()
+	gone := p.Gone()
+	if !gone {
+		v.kind, v.bytes, v.now = p.Row().Name, p.Bytes(), p.Contents().Stats()
+	}
+	p.RUnlock()
+	if gone {
+		return v, answer.Fail(answer.TextNotFound)
+	}
+	if !x.Hold(int(v.bytes)) {
+		return v, answer.Fail(answer.TextOOM)
+	}
+	defer x.Unhold(int(v.bytes))
+	half, err := p.Folded()
+	if v.err = err; err == nil {
+		v.half = half.Stats()
+	}
+	return v, failed
+}
+
+// folds returns why parts cannot be folded of which the largest have so many bytes, or zero. The others are folded already.
+func folds(parts []tried, size uint64) obstacle {
+	asked, predicted := 1.0, 0.0
+	for i := range parts {
+		v := &parts[i]
+		asked = min(asked, v.now.Asked)
+		if v.bytes < size {
+			predicted += v.now.Predicted
 			continue
 		}
-		half, err := p.Folded()
-		switch {
+		switch err := v.err; {
 		case errors.Is(err, store.ErrRetry):
 			return obstacle{text: answer.TextNotFound}
 		case errors.Is(err, store.ErrType):
-			return obstacle{text: "ERR FILTER.FOLD is for kinds bloom, standard and split, not for " + p.Row().Name}
+			return obstacle{text: "ERR FILTER.FOLD is for kinds bloom, standard and split, not for " + v.kind}
 		case errors.Is(err, bloomery.ErrIncompatible):
 			return obstacle{"ERR FILTER.FOLD: this filter cannot be halved any further", true}
 		case err != nil:
 			return obstacle{text: "ERR FILTER.FOLD: " + strings.TrimPrefix(answer.OneLine(err), "bloom: fold: ")}
 		}
-		predicted += half.Stats().Predicted
+		predicted += v.half.Predicted
 	}
-	if predicted /= float64(store.PartCount(entry)); predicted > asked {
+	if predicted /= float64(len(parts)); predicted > asked {
 		return obstacle{"ERR FILTER.FOLD would raise the false positive rate to " + decimal(predicted) + ", the rate asked for is " + decimal(asked), true}
 	}
 	return obstacle{}

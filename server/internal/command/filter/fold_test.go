@@ -3,11 +3,12 @@ package filter_test
 import (
 	"testing"
 
+	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/command/filter"
+	"github.com/bloomery/bloomery/server/internal/store"
 )
 
-// TestFoldOfWhatIsGone looks for what FILTER.FOLD is to fold in a filter that was deleted
-// after it was found.
+// TestFoldOfWhatIsGone tries to fold a part of a filter that was deleted after it was found.
 func TestFoldOfWhatIsGone(t *testing.T) {
 	b := newBench(t, 1<<30)
 	b.OK(t, "FILTER.CREATE f bloom CAPACITY 100000 PARTS 4")
@@ -15,7 +16,7 @@ func TestFoldOfWhatIsGone(t *testing.T) {
 	if got := b.Line("DEL f"); got != ":1" {
 		t.Fatal(got)
 	}
-	if todo, size := filter.Unfolded(entry); len(todo) != 4 || size != 0 {
-		t.Errorf("%d parts of %d bytes are left to fold, want 4 of none", len(todo), size)
+	if _, failed := filter.TryFold(nil, store.PartOf(entry)); failed.Text != answer.TextNotFound {
+		t.Errorf("a part that is gone: %q", failed.Text)
 	}
 }

@@ -20,7 +20,7 @@ const kindLayers = "layers"
 // layersFamily is how layers are dumped and restored.
 var layersFamily = &engine.Family{
 	Kind: catalog.Layers,
-	Pack: func(w *rdb.Writer, entry *catalog.Entry, _ func() bool) bool {
+	Pack: func(w *rdb.Writer, entry *catalog.Entry, _ func(uint32) ([]byte, bool)) bool {
 		l := store.PartOf(entry).Layered()
 		if l == nil {
 			return false

@@ -167,9 +167,9 @@ func putSource(x *engine.Context, entry *catalog.Entry, part int, v *loadCall, d
 			return answer.Flag(false)
 		}
 	}
-	release, ok := x.Contents().Reserve(3 * uint64(len(data))) // the encoding, what becomes of it, and what is added
-	if !ok {
-		return answer.Fail(answer.TextOOM)
+	release, failed := x.Contents().ReserveFor(p, 3*uint64(len(data))) // the encoding, what becomes of it, and what is added
+	if failed.Kind != answer.None {
+		return failed
 	}
 	defer release()
 	known := x.Contents().LastRebuild(entry.ID, p, nil)

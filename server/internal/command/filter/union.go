@@ -5,6 +5,7 @@ package filter
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/codec"
@@ -22,7 +23,7 @@ import (
 // the destination in pieces, between which others use all of them: whatever was
 // added before the command began is in the destination when it ends.
 var union = engine.Command{
-	Name: "filter.union", Arity: -3, Flags: traits.Write | traits.DenyOOM | traits.Outside,
+	Name: "filter.union", Arity: -3, Flags: traits.Write | traits.DenyOOM | traits.Outside | traits.Apart,
 	Keys:       traits.Keys{traits.KeyAt(1, traits.KeyRW), {First: 2, Last: -1, Step: 1, Access: traits.KeyGet}},
 	Categories: []string{"write", "filter", "slow"}, Group: traits.GroupFilter, Since: "0.1.0",
 	Syntax: "destination source [source ...]", Complexity: "O(n), n being the number of bytes of all sources",
@@ -39,7 +40,7 @@ var union = engine.Command{
 
 // intersect is FILTER.INTERSECT destination source [source ...].
 var intersect = engine.Command{
-	Name: "filter.intersect", Arity: -3, Flags: traits.Write | traits.DenyOOM | traits.Outside,
+	Name: "filter.intersect", Arity: -3, Flags: traits.Write | traits.DenyOOM | traits.Outside | traits.Apart,
 	Keys:       traits.Keys{traits.KeyAt(1, traits.KeyOW), {First: 2, Last: -1, Step: 1, Access: traits.KeyGet}},
 	Categories: []string{"write", "filter", "slow", "delete"}, Group: traits.GroupFilter, Since: "0.1.0",
 	Syntax: "destination source [source ...]", Complexity: "O(n), n being the number of bytes of all sources",
@@ -52,7 +53,7 @@ var intersect = engine.Command{
 
 // similar is FILTER.SIMILAR key key.
 var similar = engine.Command{
-	Name: "filter.similar", Arity: 3, Flags: traits.ReadOnly | traits.Outside, Keys: traits.Keys{{First: 1, Last: 2, Step: 1, Access: traits.KeyGet}},
+	Name: "filter.similar", Arity: 3, Flags: traits.ReadOnly | traits.Outside | traits.Apart, Keys: traits.Keys{{First: 1, Last: 2, Step: 1, Access: traits.KeyGet}},
 	Categories: []string{"read", "filter", "slow"}, Group: traits.GroupFilter, Since: "0.1.0",
 	Syntax: "key key", Complexity: "O(n), n being the number of bytes of both",
 	Summary: "Estimates how alike two filters of the same shape and hash are: the items in both over the items in at least one.",
@@ -79,20 +80,28 @@ type form struct {
 	check uint64
 }
 
-// formOf returns the form of a filter.
-func formOf(entry *catalog.Entry) (form, error) {
-	p := store.PartOf(entry)
+// formOf returns the form of a filter. The reply says what is wrong, and is None if nothing is.
+func formOf(x *engine.Context, entry *catalog.Entry) (form, answer.Reply) {
+	row := store.PartOf(entry).Row()
+	if row == nil {
+		return form{}, answer.Fail("ERR " + answer.OneLine(errGone))
+	}
+	if !slices.Contains([]string{"bloom", "standard", "partitioned", "split"}, row.Name) {
+		return form{}, answer.Fail("ERR kind " + row.Name + " cannot be united or compared: that is for bloom, standard, partitioned and split")
+	}
+	p, giveBack, failed := x.Contents().Borrow(entry, 0)
+	if failed.Kind != answer.None {
+		return form{}, failed
+	}
+	defer giveBack()
 	p.RLock()
 	defer p.RUnlock()
-	if p.Gone() {
-		return form{}, errGone
-	}
 	f, ok := p.Filter().(shaped)
-	if !ok {
-		return form{}, fmt.Errorf("kind %s cannot be united or compared: that is for bloom, standard, partitioned and split", p.Row().Name)
+	if !ok || p.Gone() {
+		return form{}, answer.Fail("ERR " + answer.OneLine(errGone))
 	}
 	h := f.Hasher()
-	return form{p.Row().Name, store.PartCount(entry), f.Shape(), h.Kind(), h.Check()}, nil
+	return form{row.Name, store.PartCount(entry), f.Shape(), h.Kind(), h.Check()}, answer.Reply{}
 }
 
 // differs names the first difference of two forms, "" if there is none.
@@ -128,9 +137,9 @@ func sources(x *engine.Context, c *engine.Call, first int) (entries []*catalog.E
 		return nil, f, false
 	}
 	for i, entry := range entries {
-		this, err := formOf(entry)
-		if err != nil {
-			c.Fail("ERR " + answer.OneLine(err))
+		this, failed := formOf(x, entry)
+		if failed.Kind != answer.None {
+			c.Answer(failed)
 			return nil, f, false
 		}
 		if i > 0 {
@@ -166,9 +175,9 @@ func unite(x *engine.Context, c *engine.Call, entries []*catalog.Entry, f form) 
 		c.Fail(answer.TextWrongType)
 		return
 	}
-	this, err := formOf(to)
-	if err != nil {
-		c.Fail("ERR " + answer.OneLine(err))
+	this, failed := formOf(x, to)
+	if failed.Kind != answer.None {
+		c.Answer(failed)
 		return
 	}
 	if text := this.differs(f); text != "" {
@@ -226,7 +235,11 @@ func runIntersect(x *engine.Context, c *engine.Call) {
 
 // stageLike makes an empty filter of the form of another, which will have a name.
 func stageLike(x *engine.Context, name []byte, like *catalog.Entry) (*staging.Staged, answer.Reply) {
-	p := store.PartOf(like)
+	p, giveBack, failed := x.Contents().Borrow(like, 0)
+	if failed.Kind != answer.None {
+		return nil, failed
+	}
+	defer giveBack()
 	outline, err := blankOf(p)
 	if err != nil {
 		return nil, answer.Fail("ERR " + answer.OneLine(err))
@@ -245,7 +258,7 @@ func reveal(x *engine.Context, c *engine.Call, t *staging.Staged, failed answer.
 	}
 	var res store.Result
 	if failed.Kind == answer.None {
-		res, failed = x.Contents().ApplyPiece(nil, store.Record{At: x.Milliseconds(), Body: &store.Reveal{ID: t.ID, Name: c.Args[1], If: flags}})
+		res, failed = x.Contents().ApplyPiece(nil, store.Record{At: x.Milliseconds(), Body: &store.Reveal{ID: t.ID, Name: c.Args[1], If: flags, Sure: true}})
 	}
 	switch {
 	case failed.Kind != answer.None:
@@ -272,23 +285,41 @@ func pour(x *engine.Context, to *catalog.Entry, from []*catalog.Entry, stop func
 		if stop() {
 			return answer.Fail(answer.TextStopped)
 		}
-		parts := make([]*store.Part, len(from))
-		for j, entry := range from {
-			parts[j] = store.PartAt(entry, uint32(i))
+		parts, giveBack, failed := borrow(x, from, uint32(i))
+		if failed.Kind == answer.None {
+			failed = pourPart(x, p, store.Record{ID: to.ID, Index: uint32(i)}, parts, stop)
 		}
-		r := store.Record{ID: to.ID, Index: uint32(i)}
-		if failed := pourPart(x, p, r, parts, stop); failed.Kind != answer.None {
+		if giveBack(); failed.Kind != answer.None {
 			return failed
 		}
 	}
 	return answer.Reply{}
 }
 
+// borrow returns a part of each of several filters, wherever they lie.
+func borrow(x *engine.Context, from []*catalog.Entry, index uint32) (parts []*store.Part, giveBack func(), failed answer.Reply) {
+	var back []func()
+	giveBack = func() {
+		for _, f := range back {
+			f()
+		}
+	}
+	for _, entry := range from {
+		p, f, failed := x.Contents().Borrow(entry, index)
+		if failed.Kind != answer.None {
+			return nil, giveBack, failed
+		}
+		parts, back = append(parts, p), append(back, f)
+	}
+	return parts, giveBack, failed
+}
+
 func pourPart(x *engine.Context, p *store.Part, r store.Record, from []*store.Part, stop func() bool) answer.Reply {
 	known := x.Contents().LastRebuild(r.ID, p, nil)
-	p.RLock()
-	size := len(p.Array())
-	p.RUnlock()
+	size := arrayBytes(p)
+	if !x.Contents().Here(p) {
+		size = arrayBytes(from[0]) // of the same form
+	}
 	if size == 0 {
 		data, err := common(from)
 		if err != nil {
@@ -324,6 +355,12 @@ func pourPart(x *engine.Context, p *store.Part, r store.Record, from []*store.Pa
 		}
 	}
 	return answer.Reply{}
+}
+
+func arrayBytes(p *store.Part) int {
+	p.RLock()
+	defer p.RUnlock()
+	return len(p.Array())
 }
 
 func piece(x *engine.Context, p *store.Part, r store.Record) answer.Reply {
@@ -384,11 +421,19 @@ func runSimilar(x *engine.Context, c *engine.Call) {
 	}
 	var common, all float64
 	for i := range f.parts {
-		a, b := store.PartAt(entries[0], uint32(i)), store.PartAt(entries[1], uint32(i))
 		if x.GaveUp(c) {
 			return
 		}
-		n, err := compare(a, b)
+		parts, giveBack, failed := borrow(x, entries, uint32(i))
+		var n [3]uint64
+		var err error
+		if failed.Kind == answer.None {
+			n, err = compare(parts[0], parts[1])
+		}
+		if giveBack(); failed.Kind != answer.None {
+			c.Answer(failed)
+			return
+		}
 		if err != nil {
 			c.Fail(answer.TextNotFound)
 			return

@@ -14,7 +14,7 @@ import (
 // copyCmd is COPY source destination [DB index] [REPLACE]. BF, CF and sketches
 // cannot be copied, as in RedisBloom; those of FILTER can.
 var copyCmd = engine.Command{
-	Name: "copy", Arity: -3, Flags: traits.Write | traits.DenyOOM | traits.Derived | traits.Contents, Keys: traits.Keys{traits.KeyAt(1, traits.KeyGet), traits.KeyAt(2, traits.KeyOW)},
+	Name: "copy", Arity: -3, Flags: traits.Write | traits.DenyOOM | traits.Derived | traits.Contents | traits.Apart, Keys: traits.Keys{traits.KeyAt(1, traits.KeyGet), traits.KeyAt(2, traits.KeyOW)},
 	Categories: []string{"keyspace", "write", "slow", "delete"}, Group: traits.GroupGeneric, Since: "6.2.0",
 	Syntax: "source destination [DB destination-db] [REPLACE]", Complexity: "O(n), n being the number of bytes",
 	Summary: "Copies a string or a filter of FILTER.CREATE. BF, CF and sketches are refused, as by RedisBloom.",
@@ -42,13 +42,18 @@ func beforeCopy(x *engine.Context, c *engine.Call) {
 		return
 	}
 	f := x.Contents().Family(entry.Kind)
+	if f.PackPart != nil {
+		id, failed := x.Staging().Copy(c.Args[2], entry, func(i uint32) ([]byte, answer.Reply) { return x.Contents().Fetch(entry, i) })
+		copied(c, v, id, failed, replace)
+		return
+	}
 	cost := int(store.Cost("", entry))
 	if !x.Hold(2*cost + dumpExtra) {
 		c.Fail(answer.TextOOM)
 		return
 	}
 	w := rdb.NewWriter(moduleID(f), cost+dumpExtra)
-	if !f.Pack(w, entry, x.Stopped) {
+	if !f.Pack(w, entry, nil) { // of names alone
 		x.GaveUp(c) // or it is gone
 		return
 	}
@@ -57,7 +62,15 @@ func beforeCopy(x *engine.Context, c *engine.Call) {
 	r.Length()
 	header, parts := f.ReadValue(r)
 	id, failed := x.Staging().Load(c.Args[2], f.Kind, header, parts)
-	if failed.Kind != answer.None {
+	copied(c, v, id, failed, replace)
+}
+
+// copied notes the copy that was made, or answers that it was not. A filter that is gone is answered later.
+func copied(c *engine.Call, v *restoring, id uint64, failed answer.Reply, replace bool) {
+	switch {
+	case failed.Kind != answer.None && failed.Text == answer.TextNotFound:
+		return
+	case failed.Kind != answer.None:
 		c.Answer(failed)
 		return
 	}
@@ -106,7 +119,7 @@ func prepareCopy(x *engine.Context, c *engine.Call) *engine.Op {
 		return nil
 	}
 	if v, ok := c.Option.(*restoring); ok {
-		return x.Contents().Record(&store.Reveal{ID: v.id, Name: c.Args[2], Deadline: v.deadline, If: v.flags})
+		return x.Contents().Record(&store.Reveal{ID: v.id, Name: c.Args[2], Deadline: v.deadline, If: v.flags, Sure: true})
 	}
 	entry, deadline := x.Names().Deadline(c.Args[1])
 	if entry == nil || !replace && x.Names().Lookup(c.Args[2]) != nil {

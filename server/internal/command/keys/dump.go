@@ -15,7 +15,7 @@ import (
 
 // dump is DUMP key.
 var dump = engine.Command{
-	Name: "dump", Arity: 2, Flags: traits.ReadOnly | traits.Heavy | traits.Outside | traits.Contents, Keys: traits.OneKey(traits.KeyRO),
+	Name: "dump", Arity: 2, Flags: traits.ReadOnly | traits.Heavy | traits.Outside | traits.Contents | traits.Apart, Keys: traits.OneKey(traits.KeyRO),
 	Categories: []string{"keyspace", "read", "slow"}, Group: traits.GroupGeneric, Since: "2.6.0",
 	Syntax: "key", Complexity: "O(n), n being the number of bytes", Summary: "Returns a key in Redis's own format.",
 	Cost: engine.ByBytes(2),
@@ -146,12 +146,9 @@ func pack(x *engine.Context, c *engine.Call, entry *catalog.Entry, cost int) {
 	f := x.Contents().Family(entry.Kind)
 	make := func() answer.Reply {
 		w := rdb.NewWriter(moduleID(f), cost+dumpExtra)
-		switch {
-		case f.Pack(w, entry, x.Stopped):
-		case x.Stopped():
-			return answer.Fail(answer.TextStopped)
-		default:
-			return answer.Nil()
+		p := packing{x: x, entry: entry, room: cost}
+		if !f.Pack(w, entry, p.part) {
+			return p.failed
 		}
 		return payload(w.Payload())
 	}
@@ -160,6 +157,41 @@ func pack(x *engine.Context, c *engine.Call, entry *catalog.Entry, cost int) {
 		return
 	}
 	c.AnswerLater(make)
+}
+
+// packing is a filter that is put into one payload.
+type packing struct {
+	x      *engine.Context
+	entry  *catalog.Entry
+	room   int // bytes that are counted for the payload and are not used
+	failed answer.Reply
+}
+
+// part returns the encoding of a part, wherever it lies. It reports false if there is none: failed says why, and is nil of
+// a filter that is gone.
+func (p *packing) part(index uint32) ([]byte, bool) {
+	p.failed = answer.Nil()
+	if p.x.Stopped() {
+		p.failed = answer.Fail(answer.TextStopped)
+		return nil, false
+	}
+	data, failed := p.x.Contents().Fetch(p.entry, index)
+	if failed.Kind != answer.None {
+		if failed.Text != answer.TextNotFound {
+			p.failed = failed
+		}
+		return nil, false
+	}
+	p.x.Unhold(len(data)) // the room for the payload is twice what it needs
+	if p.room -= len(data); p.room >= 0 {
+		return data, true
+	}
+	more := -p.room // of parts that other nodes hold
+	if p.room = 0; p.x.Held()+2*more > 2*maxDump || !p.x.Hold(2*more) {
+		p.failed = answer.Fail(answer.TextOOM)
+		return nil, false
+	}
+	return data, true
 }
 
 // filterDump is a filter as it was when DUMP was called.

@@ -16,7 +16,7 @@ import (
 // seconds] [FREQ frequency]. The filter is made without a name, while others go
 // on; then it gets its name.
 var restore = engine.Command{
-	Name: "restore", Arity: -4, Flags: traits.Write | traits.DenyOOM | traits.Contents, Keys: traits.OneKey(traits.KeyOW),
+	Name: "restore", Arity: -4, Flags: traits.Write | traits.DenyOOM | traits.Contents | traits.Steps | traits.Apart, Keys: traits.OneKey(traits.KeyOW),
 	Categories: []string{"keyspace", "write", "slow", "dangerous", "delete"}, Group: traits.GroupGeneric, Since: "2.6.0",
 	Syntax:     "key ttl serialized-value [REPLACE] [ABSTTL] [IDLETIME seconds] [FREQ frequency]",
 	Complexity: "O(n), n being the number of bytes", Summary: "Makes a key from what DUMP returned.",
@@ -205,7 +205,7 @@ func prepareRestore(x *engine.Context, c *engine.Call) *engine.Op {
 		}
 		return x.Contents().Storing(c, r, nil, len(r.Value))
 	default:
-		return x.Contents().Record(&store.Reveal{ID: v.id, Name: name, Deadline: v.deadline, If: v.flags})
+		return x.Contents().Record(&store.Reveal{ID: v.id, Name: name, Deadline: v.deadline, If: v.flags, Sure: true})
 	}
 }
 

@@ -49,10 +49,26 @@ func (d *Door) lacksRoom(r *store.Record, granted []uint32) error {
 
 // Takers implements door.Router. Nodes make a thousand filters a second or two: as many as take less than this
 // share of what a node has left are no danger before the next beat.
-func (d *Door) Takers(r *store.Record) (list []door.Taker) {
+func (d *Door) Takers(r *store.Record) []door.Taker {
+	return d.takers(func(node uint32) uint64 { return d.state.TakesAt(r, node) })
+}
+
+// TakersOf implements door.Router.
+func (d *Door) TakersOf(p *store.Part, n uint64) []door.Taker {
+	place := d.state.PlaceOf(p)
+	return d.takers(func(node uint32) uint64 {
+		if place != nil && place.Copy(node).Phase == 0 {
+			return 0
+		}
+		return n
+	})
+}
+
+// takers returns the other nodes that are to have much.
+func (d *Door) takers(takes func(node uint32) uint64) (list []door.Taker) {
 	const share = 1 << 14
 	for _, v := range d.live() {
-		if n := d.state.TakesAt(r, v.node); n > v.headroom/share {
+		if n := takes(v.node); n > v.headroom/share {
 			list = append(list, door.Taker{Node: v.node, Bytes: n})
 		}
 	}

@@ -1,0 +1,369 @@
+package engine
+
+// Commands about contents of several machines, run at the one that the client talks to.
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/server/internal/answer"
+	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/door"
+	"github.com/bloomery/bloomery/server/internal/refusal"
+	"github.com/bloomery/bloomery/server/internal/store"
+	"github.com/bloomery/bloomery/server/internal/traits"
+)
+
+// A command that is Apart goes through filters part by part. Where this machine does not hold a part, it has one
+// that does send the records of it, and reads it there:
+//
+//	call: applyMark, record              answer: which error it was, its text, changed, done
+//	call: lendMark, id, part in digits   answer: the number of the loan, the length of the part, its first piece
+//	call: lendMark, number, place, ""    answer: the piece there. The loan ends as a grant does
+//
+// So neither machine needs memory for more than a part or two.
+const (
+	applyMark = "\x00apply"
+	lendMark  = "\x00lend"
+	lendPiece = 512 << 10
+)
+
+// apart reports whether calls are run here though other machines hold contents that they are about: none of
+// them holds all, or the call is too long to be passed on.
+func (e *Engine) apart(s *Session, calls []Call) bool {
+	c := &calls[0]
+	if c.cmd.Flags&traits.Apart == 0 || s.helps || s.group != nil || s.alone || !e.far(s, calls) {
+		return false
+	}
+	filters := true
+	c.cmd.Keys.Each(c.Args, func(i int, _ traits.Key) {
+		entry := e.state.Names.Lookup(c.Args[i], s.ms)
+		filters = filters && (entry == nil || entry.Kind == catalog.Filter || e.answers(entry))
+	})
+	text := e.route(s, &passing{}, c)
+	switch {
+	case c.cmd.Flags&traits.Steps != 0:
+		return !strings.HasPrefix(text, "CLUSTERDOWN ")
+	case c.cmd.OnePart != nil:
+		return filters && text == ""
+	}
+	return filters && (text == fmt.Sprintf(textSpread, strings.ToUpper(c.cmd.Name)) || text == "" && callSize(c.Args) > door.MaxQuestion)
+}
+
+// tellable are the errors of records that one machine tells another, each by its place here.
+var tellable = []error{
+	store.ErrRetry, store.ErrRebuilding, store.ErrSourced, store.ErrOtherLoad, store.ErrMemory, store.ErrRoom, store.ErrType, store.ErrCondition,
+	bloomery.ErrFull, bloomery.ErrCorrupt, bloomery.ErrIncompatible, bloomery.ErrTooLarge,
+}
+
+// told is an error of a record that another machine has sent.
+type told struct {
+	text string
+	is   error // nil if it is none of those
+}
+
+func (t *told) Error() string { return t.text }
+func (t *told) Unwrap() error { return t.is }
+
+// applyFar puts ops of parts in order that this machine does not hold, and returns the others. Records of rebuilds
+// are for doAnywhere.
+func (e *Engine) applyFar(s *Session, ops []*door.Op) (here []*door.Op) {
+	if e.state.Holdings() == nil || s.group != nil {
+		return ops
+	}
+	for _, op := range ops {
+		if p := e.partOf(op); p != nil && !op.Record.OfRebuild() && !e.state.Answers(p) {
+			e.waits(s, "another machine")
+			e.applyAt(op)
+		} else {
+			here = append(here, op)
+		}
+	}
+	return here
+}
+
+// partOf returns the part that an op is about, nil if there is none.
+func (e *Engine) partOf(op *door.Op) *store.Part {
+	if !op.Record.Part() {
+		return nil
+	}
+	if entry := e.state.Names.ByID(op.Record.ID); entry != nil {
+		return store.PartAt(entry, op.Record.Index)
+	}
+	return nil
+}
+
+// applyAt has a machine that holds the part of an op put it in order.
+func (e *Engine) applyAt(op *door.Op) {
+	op.Settled = true
+	r, _, err := e.askHolder(op.Record.ID, op.Record.Index, true, []byte(applyMark), store.AppendRecord(nil, &op.Record))
+	switch {
+	case errors.Is(err, store.ErrRetry):
+		op.Result.Err = err
+	case err != nil:
+		op.Err = err
+	case r.Failed():
+		op.Err = &refusal.Told{Text: r.Text}
+	case len(r.Elems) != 4:
+		op.Err = fmt.Errorf("%w: an answer that cannot be read", door.ErrUnknown)
+	default:
+		op.Result.Changed, op.Result.Done = r.Elems[2].N != 0, int(r.Elems[3].N)
+		if n := r.Elems[0].N; n != 0 {
+			v := &told{text: r.Elems[1].Text}
+			if n > 0 && n <= int64(len(tellable)) {
+				v.is = tellable[n-1]
+			}
+			op.Result.Err = v
+		}
+	}
+}
+
+// askHolder asks the machines that hold a part, one by one until one answers, and returns which has. The error is
+// store.ErrRetry if the part is gone, or wraps those of Router.Ask.
+func (e *Engine) askHolder(id uint64, index uint32, writes bool, args ...[]byte) (r answer.Reply, node uint32, err error) {
+	for range mostLooks {
+		entry := e.state.Names.ByID(id)
+		if entry == nil || store.PartAt(entry, index) == nil {
+			return r, 0, store.ErrRetry
+		}
+		shard := store.PartAt(entry, index).Shard()
+		err = fmt.Errorf("%w: shard %d has no live holder", door.ErrDown, shard)
+		for _, node = range e.router.Holders(shard) {
+			var a door.Answer
+			q := door.Question{Lanes: []int{e.shared.LaneOf(id, index)}, Body: appendCall(nil, args), Room: door.MaxQuestion, Writes: writes}
+			if r, a, err = e.askOneOf(node, &q, args); err == nil && r.Kind != answer.None {
+				return r, node, nil
+			}
+			if err == nil {
+				err = e.router.Follow(a) // who holds it is known then
+				break
+			}
+			if writes && errors.Is(err, door.ErrUnknown) {
+				break
+			}
+		}
+		if err != nil {
+			return r, 0, err
+		}
+	}
+	return r, 0, fmt.Errorf("%w: contents are being moved between nodes", door.ErrDown)
+}
+
+// askOneOf asks a machine something that is no command. The answer is None if it does not hold what that is about.
+func (e *Engine) askOneOf(node uint32, q *door.Question, args [][]byte) (answer.Reply, door.Answer, error) {
+	c := Call{Args: args, cmd: &Command{}}
+	v := question{calls: []*Call{&c}, of: []*passing{{}}}
+	a, err := e.router.Ask([]uint32{node}, q)
+	if err == nil {
+		err = v.read(a)
+	}
+	return c.Reply, a, err
+}
+
+// helpPart answers a call of another machine about a part. It reports false if it is none.
+func (e *Engine) helpPart(args [][]byte) (r answer.Reply, is bool) {
+	switch {
+	case len(args) == 2 && string(args[0]) == applyMark:
+		return e.applyFor(args[1]), true
+	case len(args) == 3 && string(args[0]) == lendMark:
+		id, err := strconv.ParseUint(string(args[1]), 10, 64)
+		index, ok := answer.ParseInt(args[2])
+		if err != nil || !ok || index < 0 || index >= store.MaxParts {
+			return answer.Fail(answer.TextSyntax), true
+		}
+		return e.lend(id, uint32(index)), true
+	case len(args) == 4 && string(args[0]) == lendMark:
+		number, ok := answer.ParseInt(args[1])
+		at, ok2 := answer.ParseInt(args[2])
+		if !ok || !ok2 || at < 0 {
+			return answer.Fail(answer.TextSyntax), true
+		}
+		return e.grants.piece(number, at), true
+	}
+	return r, false
+}
+
+// applyFor puts a record of a part in order for another machine.
+func (e *Engine) applyFor(b []byte) answer.Reply {
+	op := &door.Op{}
+	n, err := op.Record.Decode(slices.Clone(b))
+	if err != nil || n != len(b) || !op.Record.Part() {
+		return answer.Fail(answer.TextSyntax)
+	}
+	if _, items := op.Record.Body.(store.Items); items {
+		return answer.Fail(answer.TextSyntax) // results of items are not told
+	}
+	op.Part = e.partOf(op)
+	switch {
+	case op.Part == nil:
+		op.Result.Err = store.ErrRetry
+	case !e.state.Answers(op.Part):
+		return answer.Fail(textNotHere)
+	default:
+		e.knows(op)
+		e.door.Ready()
+		e.door.Do([]*door.Op{op})
+		e.door.Wait([]*door.Op{op})
+	}
+	switch {
+	case errors.Is(op.Err, store.ErrElsewhere):
+		return answer.Fail(textNotHere)
+	case op.Err != nil:
+		return e.unsettled(op.Err)
+	}
+	if o, ok := op.Record.Body.(*store.FilterPiece); ok && op.Result.Err == nil && uint64(o.Offset)+uint64(len(o.Data)) == o.Of {
+		op.Result.Err = op.Part.CheckReach()
+	}
+	which, text := 0, ""
+	if err := op.Result.Err; err != nil {
+		which, text = -1, err.Error()
+		if i := slices.IndexFunc(tellable, func(v error) bool { return errors.Is(err, v) }); i >= 0 {
+			which = i + 1
+		}
+	}
+	return answer.List(answer.Integer(int64(which)), answer.Text(text), answer.Truth(op.Result.Changed), answer.Integer(int64(op.Result.Done)))
+}
+
+// knows notes in a record which rebuild of its filter this machine knows, whose part has the mark.
+func (e *Engine) knows(op *door.Op) {
+	switch o := op.Record.Body.(type) {
+	case *store.FilterUnion:
+		o.Known = e.state.Known(op.Record.ID, op.Part, nil)
+	case *store.FilterSource:
+		o.Known = e.state.Known(op.Record.ID, op.Part, nil)
+	}
+}
+
+// lend keeps the encoding of a part for another machine to read.
+func (e *Engine) lend(id uint64, index uint32) answer.Reply {
+	entry := e.state.Names.ByID(id)
+	if entry == nil || entry.Kind != catalog.Filter || store.PartAt(entry, index) == nil {
+		return answer.Fail(answer.TextNotFound)
+	}
+	p := store.PartAt(entry, index)
+	if !e.state.Answers(p) {
+		return answer.Fail(textNotHere)
+	}
+	p.RLock()
+	size := p.Bytes()
+	p.RUnlock()
+	number := e.grants.give(e, size+size>>16+lendExtra)
+	if number == 0 {
+		return answer.Fail(answer.TextOOM)
+	}
+	data, err := e.table.Family(catalog.Filter).PackPart(p)
+	if err != nil || !e.state.Answers(p) {
+		e.grants.end(e, number)
+		if err != nil {
+			return answer.Fail(answer.TextNotFound)
+		}
+		return answer.Fail(textNotHere)
+	}
+	e.grants.keep(number, data)
+	return answer.List(answer.Integer(number), answer.Integer(int64(len(data))), answer.Text(string(data[:min(len(data), lendPiece)])))
+}
+
+// lendExtra is what the encoding of a part may have beside its bytes.
+const lendExtra = 64 << 10
+
+// Fetch returns the encoding of a part, with what it keeps aside, wherever it lies. The bytes are counted for the
+// reply: who has used them calls Unhold with their number. The reply says what is wrong, and is None if nothing is.
+func (x Contents) Fetch(entry *catalog.Entry, index uint32) (data []byte, failed answer.Reply) {
+	p := store.PartAt(entry, index)
+	for range mostLooks {
+		if x.e.state.Answers(p) {
+			data, err := x.e.table.Family(catalog.Filter).PackPart(p)
+			switch {
+			case err != nil:
+				return nil, answer.Fail(answer.TextNotFound)
+			case !x.e.state.Answers(p): // it has gone meanwhile
+				continue
+			case !x.Hold(len(data)):
+				return nil, answer.Fail(answer.TextOOM)
+			}
+			return data, answer.Reply{}
+		}
+		var again bool
+		if data, again, failed = x.fetchFar(entry.ID, index); !again {
+			return data, failed
+		}
+	}
+	return nil, answer.Fail(textMoving)
+}
+
+// fetchFar reads a part at a machine that holds it. It reports again if that has to begin anew: the machine has not
+// answered for all of it.
+func (x Contents) fetchFar(id uint64, index uint32) (data []byte, again bool, failed answer.Reply) {
+	e := x.e
+	e.waits(x.s, "another machine")
+	loan, node, err := e.askHolder(id, index, false, []byte(lendMark), strconv.AppendUint(nil, id, 10), fmt.Append(nil, index))
+	switch {
+	case errors.Is(err, store.ErrRetry):
+		return nil, false, answer.Fail(answer.TextNotFound)
+	case err != nil:
+		return nil, false, e.unsettled(err)
+	case loan.Failed():
+		return nil, false, loan
+	case len(loan.Elems) != 3 || loan.Elems[1].N < int64(len(loan.Elems[2].Text)) || loan.Elems[1].N > math.MaxInt:
+		return nil, true, failed
+	}
+	number := loan.Elems[0].N
+	defer func() { go e.askMark(node, shortAnswer, []byte(roomMark), nil, fmt.Append(nil, number)) }()
+	size := int(loan.Elems[1].N)
+	if !x.Hold(size) {
+		return nil, false, answer.Fail(answer.TextOOM)
+	}
+	data = append(make([]byte, 0, size), loan.Elems[2].Text...)
+	for len(data) < size {
+		if x.Stopped() {
+			x.Unhold(size)
+			return nil, false, answer.Fail(answer.TextStopped)
+		}
+		r := e.askMark(node, door.MaxQuestion, []byte(lendMark), fmt.Append(nil, number), fmt.Append(nil, len(data)), nil)
+		if r.Failed() || len(r.Text) == 0 || len(r.Text) > size-len(data) {
+			x.Unhold(size)
+			return nil, true, failed
+		}
+		data = append(data, r.Text...)
+	}
+	return data, false, failed
+}
+
+// Borrow returns a part of a filter to be read: the part itself, or a copy of one that other machines hold, which is
+// counted for the reply until it is given back. The reply says what is wrong, and is None if nothing is.
+func (x Contents) Borrow(entry *catalog.Entry, index uint32) (p *store.Part, giveBack func(), failed answer.Reply) {
+	if p = store.PartAt(entry, index); x.e.state.Answers(p) {
+		return p, func() {}, failed
+	}
+	plan := p.Plan()
+	if plan == nil {
+		return nil, nil, answer.Fail(answer.TextNotFound)
+	}
+	data, failed := x.Fetch(entry, index)
+	if failed.Kind != answer.None {
+		return nil, nil, failed
+	}
+	size := len(data)
+	if !x.Hold(size) {
+		x.Unhold(size)
+		return nil, nil, answer.Fail(answer.TextOOM)
+	}
+	loose, err := x.e.state.Loose(plan, data)
+	if err != nil {
+		x.Unhold(2 * size)
+		return nil, nil, answer.Fail("ERR " + answer.OneLine(err))
+	}
+	x.Unhold(size) // the encoding is needed no more
+	return loose, func() {
+		loose.Contents().Release()
+		x.Unhold(size)
+	}, failed
+}
+
+// Here reports whether this machine answers for a part.
+func (x Contents) Here(p *store.Part) bool { return x.e.state.Answers(p) }
