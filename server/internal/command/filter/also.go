@@ -13,7 +13,7 @@ import (
 func alsoAdd(x *engine.Context, c *engine.Call) {
 	entry := x.Names().Lookup(c.Args[1])
 	if entry != nil && entry.Kind == catalog.Filter {
-		mayForget(x, c, entry)
+		refuseForgetting(x, c, entry)
 	}
 }
 

@@ -64,7 +64,8 @@ func check(x *engine.Context, entry *catalog.Entry, calls []engine.Call) (again 
 			c.Fail(unable(c, row, keepsAll))
 		case f.Write == reporting && x.Contents().Level() < store.LevelGone:
 			c.Fail("ERR FILTER.GONE needs a later level of the cluster: run bloomery cluster upgrade first")
-		case f.Write == adding && (sh != nil || row.Features.Forget) && !mayForget(x, c, entry):
+		case f.Write == adding && (sh != nil || row.Features.Forget):
+			refuseForgetting(x, c, entry)
 		}
 	}
 	if sh != nil && shadowed(x, sh, calls) {
@@ -79,15 +80,12 @@ func check(x *engine.Context, entry *catalog.Entry, calls []engine.Call) (again 
 // keepsAll reports whether a kind can neither delete items nor forgets them by itself.
 func keepsAll(f codec.Features) bool { return !f.Delete && !f.Forget && !f.Expire }
 
-// mayForget answers a call of who may not delete, if the filter, or the one that will take its
+// refuseForgetting refuses a call of who may not delete, if the filter, or the one that will take its
 // place, forgets items when others are added.
-func mayForget(x *engine.Context, c *engine.Call, entry *catalog.Entry) bool {
-	forgets := x.Contents().Forgets(entry)
-	if forgets == "" || x.Names().MayAlso("filter.del", c.Args[1]) {
-		return true
+func refuseForgetting(x *engine.Context, c *engine.Call, entry *catalog.Entry) {
+	if kind := x.Contents().Forgets(entry); kind != "" && !x.Names().MayAlso("filter.del", c.Args[1]) {
+		c.Fail(textForgets(kind))
 	}
-	c.Fail(textForgets(forgets))
-	return false
 }
 
 func textForgets(kind string) string {
