@@ -213,12 +213,12 @@ func (e *Engine) assign(s *Session, c *Call) (sets map[uint32]*shardSet, lanes [
 	return sets, lanes, text
 }
 
-// everyone returns the machines that hold a part, if all of them are asked.
+// everyone returns the machines that hold a part, if all of them are asked that answer.
 func (e *Engine) everyone(s *Session, c *Call, p *store.Part) []uint32 {
 	if !c.cmd.Everyone {
 		return nil
 	}
-	return e.holders(s, p.Shard())
+	return e.untried(s, p.Shard())
 }
 
 // askSets has machines run a call for their shards. It returns nil if they have to be found

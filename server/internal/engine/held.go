@@ -298,8 +298,6 @@ func (e *Engine) route(s *Session, p *passing, c *Call) (text string) {
 		return fmt.Sprintf(textNoNode, strings.ToUpper(c.cmd.Name))
 	case c.cmd.Flags&traits.Steps != 0:
 		return fmt.Sprintf(textOneNode, strings.ToUpper(c.cmd.Name), e.nodesNamed(p.nodes))
-	case len(p.nodes) == 0 && len(s.avoid) > 0:
-		return textSilent
 	case len(p.nodes) == 0:
 		return fmt.Sprintf(textSpread, strings.ToUpper(c.cmd.Name))
 	}
@@ -319,16 +317,17 @@ func (p *passing) add(holders []uint32, lane int) {
 	}
 }
 
-// holders returns the machines that hold a shard, the nearest first, without those that have
-// not answered, unless there are no others: they may only be slow.
+// holders returns the machines that hold a shard, the nearest first. Those that have not answered come last: they may
+// only be slow, and the others may have died.
 func (e *Engine) holders(s *Session, shard int) []uint32 {
-	if nodes := e.untried(s, shard); len(nodes) > 0 {
-		return nodes
+	untried := e.untried(s, shard)
+	if len(s.avoid) == 0 {
+		return untried
 	}
-	return e.router.Holders(shard)
+	return append(untried, common(e.router.Holders(shard), s.avoid)...)
 }
 
-// untried is holders without those that have not answered, even if there are no others.
+// untried is holders without those that have not answered.
 func (e *Engine) untried(s *Session, shard int) []uint32 {
 	nodes := e.router.Holders(shard)
 	if len(s.avoid) > 0 {

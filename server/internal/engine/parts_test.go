@@ -367,3 +367,50 @@ func TestLongItems(t *testing.T) {
 		}
 	})
 }
+
+// TestSlowNodeBesideADeadOne asks for items of many parts while one node has died and the others are slow: those are waited
+// for, because the other holder of a part is the dead one.
+func TestSlowNodeBesideADeadOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		v := newSpread(t, memlog.Faults{})
+		holders := [][]int{{1, 3}, {1, 2}, {2, 3}, {1, 3}}
+		v.place(t, func(shard, node int) bool { return slices.Contains(holders[shard%4], node) })
+		b := v.nodes[0]
+		b.line("FILTER.CREATE f bloom CAPACITY 100000 ERROR 0.000001 PARTS 64")
+		b.do(withItems("FILTER.ADD f", 0, 500)...)
+		for dead := uint32(2); dead <= 4; dead++ {
+			v.peers.SetFault(func(node uint32) memlog.Fault {
+				if node == dead {
+					return memlog.Fault{Unsent: peers.ErrUnsent}
+				}
+				return memlog.Fault{Delay: 300 * time.Millisecond}
+			})
+			for _, command := range []string{"FILTER.HAS f", "FILTER.ADD f"} {
+				if got := b.do(withItems(command, 0, 500)...); strings.Contains(got, "CLUSTERDOWN") {
+					t.Errorf("node %d has died: %s: %.200s", dead, command, got)
+				}
+			}
+		}
+	})
+}
+
+// TestInfoBesideADeadNode asks for the figures of a filter while one node that holds parts of it has died, and is not known to
+// have: the others have them.
+func TestInfoBesideADeadNode(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		v := newSpread(t, memlog.Faults{})
+		v.place(t, func(shard, node int) bool { return node == shard%3 || node == 3 })
+		v.nodes[0].line("FILTER.CREATE f bloom CAPACITY 100000 PARTS 64")
+		v.peers.SetFault(func(node uint32) memlog.Fault {
+			if node == 4 {
+				return memlog.Fault{Unsent: peers.ErrUnsent}
+			}
+			return memlog.Fault{}
+		})
+		for i, b := range v.nodes[:3] {
+			if got := b.line("FILTER.INFO f"); strings.HasPrefix(got, "-") {
+				t.Errorf("node %d: FILTER.INFO = %s", i+1, got)
+			}
+		}
+	})
+}
