@@ -269,3 +269,40 @@ func TestFeedRightAfterBegin(t *testing.T) {
 		}
 	})
 }
+
+// TestAbortAndBeginElsewhere ends a rebuild at a node that has not heard of it yet, and begins one at a node that has not heard that
+// the one before has ended: both wait for that.
+func TestAbortAndBeginElsewhere(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log := memlog.New(1, memlog.Faults{})
+		a, d, _ := newNode(t, log)
+		b, _, behind := newNode(t, log)
+		level := &door.Op{Record: store.Record{Body: &store.Level{Level: store.LevelRebuilds}}}
+		d.Do([]*door.Op{level})
+		d.Wait([]*door.Op{level})
+		a.line("FILTER.CREATE f bloom CAPACITY 1000")
+		then := func(here, elsewhere string) {
+			t.Helper()
+			synctest.Wait()
+			behind.Hold(0, true) // the catalogue
+			if got := a.line("FILTER.REBUILD f " + here); got != "+OK" {
+				t.Fatalf("%s = %s", here, got)
+			}
+			go func() {
+				time.Sleep(time.Second)
+				behind.Hold(0, false)
+			}()
+			if got := b.line("FILTER.REBUILD f " + elsewhere); got != "+OK" {
+				t.Errorf("%s, then %s at another node = %s", here, elsewhere, got)
+			}
+		}
+		then("BEGIN", "ABORT")
+		a.line("FILTER.REBUILD f BEGIN")
+		then("ABORT", "BEGIN")
+		synctest.Wait()
+		then("COMMIT", "BEGIN")
+		if got := b.line("FILTER.REBUILD f BEGIN"); !strings.HasPrefix(got, "-ERR a rebuild is open") {
+			t.Errorf("BEGIN of an open rebuild = %s", got)
+		}
+	})
+}

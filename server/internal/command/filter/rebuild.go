@@ -67,18 +67,24 @@ func target(x *engine.Context, c *engine.Call) (entry *catalog.Entry, sh *store.
 
 const textNoRebuild = "ERR no rebuild is open for this key: FILTER.REBUILD key BEGIN opens one"
 
-// open is target for verbs that need a shadow. It answers and returns nil if there is
-// none. Another machine may have answered BEGIN a moment ago, so it waits for what that knows before
-// it says that there is none, or returns one that is not ready.
-func open(x *engine.Context, c *engine.Call) (entry *catalog.Entry, sh *store.Shadow) {
+// targetUnless is target. Another machine may have answered BEGIN, COMMIT or ABORT a moment ago, so if what is known here is an
+// error, it waits for what that knows, and looks again.
+func targetUnless(x *engine.Context, c *engine.Call, isError func(*store.Shadow) bool) (entry *catalog.Entry, sh *store.Shadow) {
 	entry, sh = target(x, c)
-	if !c.Answered() && x.Contents().Shared() && (sh == nil || !sh.Ready()) {
-		if failed := x.Contents().CatchUpNames(); failed.Kind != answer.None {
-			c.Answer(failed)
-			return nil, nil
-		}
-		entry, sh = target(x, c)
+	if c.Answered() || !x.Contents().Shared() || !isError(sh) {
+		return entry, sh
 	}
+	if failed := x.Contents().CatchUpNames(); failed.Kind != answer.None {
+		c.Answer(failed)
+		return nil, nil
+	}
+	return target(x, c)
+}
+
+// open is target for verbs that need a shadow. It answers and returns nil if there is
+// none.
+func open(x *engine.Context, c *engine.Call) (entry *catalog.Entry, sh *store.Shadow) {
+	entry, sh = targetUnless(x, c, func(sh *store.Shadow) bool { return sh == nil || !sh.Ready() })
 	if sh == nil && !c.Answered() {
 		c.Fail(textNoRebuild)
 	}
@@ -90,7 +96,7 @@ func runBegin(x *engine.Context, c *engine.Call) {
 		c.Fail("ERR FILTER.REBUILD needs level " + strconv.Itoa(store.LevelRebuilds) + " of the cluster: when all nodes run this release, run bloomery cluster upgrade")
 		return
 	}
-	entry, sh := target(x, c)
+	entry, sh := targetUnless(x, c, func(sh *store.Shadow) bool { return sh != nil })
 	if c.Answered() {
 		return
 	}
@@ -366,7 +372,7 @@ func runAbort(x *engine.Context, c *engine.Call) {
 		c.Fail(answer.TextSyntax)
 		return
 	}
-	_, sh := target(x, c)
+	_, sh := targetUnless(x, c, func(sh *store.Shadow) bool { return sh == nil })
 	if sh == nil { // another key may have taken the name of a rebuild without a filter
 		sh = x.Contents().ShadowNamed(c.Args[1])
 	}
