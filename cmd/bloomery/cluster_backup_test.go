@@ -156,8 +156,8 @@ func TestClusterBackupCommand(t *testing.T) {
 		"1 to 64":                  {to, "--dir", node + "2", "--lanes", "65"},
 		"3 to 100":                 {to, "--dir", node + "2", "--nodes", "2"},
 		"2 to 5, and no more":      {to, "--dir", node + "2", "--nodes", "4", "--copies", "6"},
-		"than --nodes 0":           {to, "--dir", node + "2", "--copies", "2"},
-		"name a folder that is em": {to, "--dir", node, "--nodes", "3"},
+		"--copies needs --nodes":   {to, "--dir", node + "2", "--copies", "2"},
+		"name one that does not e": {to, "--dir", node, "--nodes", "3"},
 		"give a data folder or a ": {},
 	} {
 		if code, _, errOut := call(t, append([]string{"cluster", "restore"}, args...)...); code != exitUsage || !strings.Contains(errOut, what) {

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -22,6 +23,9 @@ func newClusterCopies() *cobra.Command {
 			command = append(command, "FORCE")
 		}
 		if _, err := n.ask(command...); err != nil {
+			if strings.Contains(err.Error(), "rebuilds are open") {
+				return hinted{err, "--force ends them"}
+			}
 			return err
 		}
 		return s.said(fmt.Sprintf("%s nodes are to hold the contents of each filter. Contents move from half a minute after the last node has come or gone; cluster status shows how far they are", args[0]))
@@ -37,13 +41,13 @@ nothing of it. Moves begin when no node has come or gone for half a minute.
 Up to copies - 1 nodes can be lost at the same time without losing data. All
 nodes must support it: see cluster upgrade.
 
-The first time, rebuilds (FILTER.REBUILD) that are open end. If there are some
-nothing is done, and the error names them; --force ends them.
+The first time, open rebuilds (FILTER.REBUILD) would end. If there are any, the
+error names them and nothing is done, unless --force is given.
 
 Until copies is set every node holds everything. The number can be changed
 later, but no cluster goes back to that.`
 	cmd.Example = `  bloomery cluster copies 2`
-	cmd.Flags().BoolVar(&force, "force", false, "end the rebuilds that are open")
+	cmd.Flags().BoolVar(&force, "force", false, "end open rebuilds")
 	return cmd
 }
 

@@ -37,18 +37,21 @@ node serves before it has all of it. A cluster that exists already is never
 changed: a node with a restored folder does not start if the cluster of its name
 was started without the data.
 
-With --nodes the contents are spread over so many nodes, of which --copies hold
-each filter: what no machine could hold. DIR, which must not exist, gets a
-folder for each, 1, 2 and so on. Bring each to another machine, one of them to
-the first node of --join, and start all nodes on them. Nothing moves before all
-of them were started.
+With --nodes the contents are spread over that many nodes, and --copies of them
+hold each filter. So the data may be larger than what one machine can hold. DIR
+must not exist. It gets a folder for each node: 1, 2 and so on. Copy each to a
+machine of its own, one of them to the first node of --join, and start all
+nodes. Contents do not move between nodes until all have started.
 
   bloomery cluster restore backup --dir nodes --nodes 4 --copies 2
 
 Names, contents, strings, deadlines and windows are as they were. Users,
 passwords, settings and certificates are not in FROM: bring those files along.
-restore needs the memory that the data takes, with --nodes that of one node.
-FROM is read once for each node.
+
+restore needs as much memory as the data takes, and about 100 MiB more. With
+--nodes it makes one node after the other and reads FROM for each: it needs as
+much as the fullest node takes, and room for the largest BF, CF or sketch, which
+is loaded even for nodes that do not keep it.
 
 If restore fails or is interrupted, nothing is left. If it is killed, no server
 starts on DIR: empty the folder and run it again. With --nodes there is no DIR
@@ -64,8 +67,8 @@ then: remove the folder that ends in .unfinished and run it again.`,
 		}
 		return runClusterRestore(ctx, s, &r)
 	}).bindSummary(cmd)
-	cmd.Flags().StringVar(&r.Dir, "dir", "", "`FOLDER` of the first node of the cluster; it must be empty, or not exist")
-	cmd.Flags().IntVar(&r.Nodes, "nodes", 0, "over how many nodes contents are spread, 3 to 100; 0 for a cluster in which every node holds everything")
+	cmd.Flags().StringVar(&r.Dir, "dir", "", "`FOLDER` of the first node, empty or not there; with --nodes, for the folders of all nodes, not there")
+	cmd.Flags().IntVar(&r.Nodes, "nodes", 0, "how many nodes contents are spread over, 3 to 100; 0 for a cluster in which every node holds everything")
 	cmd.Flags().IntVar(&r.Copies, "copies", 0, "how many of the --nodes hold each filter, 2 to 5 (default 2)")
 	cmd.Flags().IntVar(&r.Lanes, "lanes", 8, "how many streams carry the contents of filters, 1 to 64; it cannot be changed later")
 	return cmd
@@ -92,6 +95,9 @@ func runClusterRestore(ctx context.Context, s *shell, r *datadir.Restore) error 
 	if r.Nodes != 0 && (r.Nodes < 3 || r.Nodes > 100) {
 		return fmt.Errorf("--nodes %d: want 3 to 100", r.Nodes)
 	}
+	if r.Copies != 0 && r.Nodes == 0 {
+		return errors.New("--copies needs --nodes: without it every node holds everything")
+	}
 	if most := min(5, r.Nodes); r.Copies != 0 && (r.Copies < 2 || r.Copies > most) {
 		return fmt.Errorf("--copies %d: want 2 to 5, and no more than --nodes %d", r.Copies, r.Nodes)
 	}
@@ -108,7 +114,7 @@ func runClusterRestore(ctx context.Context, s *shell, r *datadir.Restore) error 
 	if r.Nodes > 0 {
 		s.say("%s: %s, folders 1 to %d, the start of cluster %016x with %s. A node takes %s at most", r.Dir, plural(uint64(done.Names), "name"), r.Nodes,
 			done.Cluster, plural(uint64(done.Lanes), "lane"), bytesText(uint64(done.Bytes)))
-		s.say("bring each folder to a machine, one of them to the first node of --join, and start all nodes on them")
+		s.say("copy each folder to a machine of its own, one of them to the first node of --join, and start all nodes")
 		return nil
 	}
 	s.say("%s: %s, %s, the start of cluster %016x with %s", r.Dir, plural(uint64(done.Names), "name"), bytesText(uint64(done.Bytes)),
@@ -145,7 +151,9 @@ func restoreError(r *datadir.Restore, err error) error {
 	switch {
 	case errors.Is(err, datadir.ErrUnfinished):
 		left := filepath.Clean(r.Dir) + ".unfinished"
-		return hinted{worded{err, left + ": what a restore has left that was killed, or still runs"}, "if none runs, remove it and run the command again"}
+		return hinted{worded{err, left + ": the unfinished folder of a restore that was killed or is still running"}, "if none is running, remove it and run the command again"}
+	case errors.Is(err, datadir.ErrNotEmpty) && r.Nodes > 0:
+		return hinted{worded{err, r.Dir + ": there is such a folder already"}, "with --nodes name one that does not exist"}
 	case errors.Is(err, datadir.ErrNotEmpty):
 		return hinted{worded{err, strings.TrimPrefix(err.Error(), "cluster: ")}, "restore only starts a new cluster: name a folder that is empty or does not exist"}
 	case errors.Is(err, datadir.ErrLocked):

@@ -72,6 +72,7 @@ const (
 // fileTypes are files by their first bytes.
 var fileTypes = []struct{ magic, is, hint string }{
 	{"REDIS0", "a Redis RDB file", "docs/migrating-from-redisbloom.md describes how filters move from Redis to a server"},
+	{"\x07\x81\x30\x16\xe5\xa2\x89", "what DUMP answers of a BF or CF", "give it to a server with RESTORE, or open it with package foreign/redisbloom"},
 	{"PAR1", "a Parquet file", ""},
 	{"SQLite format 3\x00", "an SQLite database", ""},
 	{"\x7fELF", "a program", ""},

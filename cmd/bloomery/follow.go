@@ -68,7 +68,7 @@ than a copy of this filter is not replaced.`,
 	f.DurationVar(&o.every, "every", time.Minute, "how often to ask")
 	f.StringVar(&o.verifyKey, "verify-key", "", "`FILE` of the public key that versions must be signed with: Ed25519, PEM")
 	f.StringVar(&o.caCert, "cacert", "", "`FILE` of the authorities that sign the certificate of a server, PEM; default those of the system")
-	f.StringVar(&o.name, "name", "", "`NAME` that a server shows of this follower, with the age of its copy")
+	f.StringVar(&o.name, "name", "", "`NAME` by which the server shows this follower, with the age of its copy")
 	f.BoolVar(&o.older, "older", false, "take a version that is older than the copy, too")
 	o.bind(f)
 	return cmd
