@@ -16,8 +16,8 @@ var followersCmd = engine.Command{
 	Name: "filter.followers", Arity: 2, Flags: traits.ReadOnly | traits.Outside, Keys: traits.OneKey(traits.KeyRO),
 	Categories: []string{"read", "filter", "slow"}, Group: traits.GroupFilter, Since: "0.1.0",
 	Syntax: "key", Complexity: "O(n), n being the number of followers",
-	Summary: "Returns who has asked this node for news of a filter by name (FILTER.NEWS with NAME), the last 64 of them: the version and the age of its copy, in seconds, as far as it has said so when it asked, " +
-		"and how many seconds ago that was.",
+	Summary: "Returns who has asked this node for news of a filter by name (FILTER.NEWS with NAME), the last 64 of them: the version and the age of its copy in seconds, if it gave them, " +
+		"and how many seconds ago it asked.",
 	Cost:     engine.ByKeys((*engine.Costs).Look),
 	Assemble: assembleFollowers,
 	Run:      runFollowers,

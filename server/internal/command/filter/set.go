@@ -15,7 +15,7 @@ var set = engine.Command{
 	Name: "filter.set", Arity: 4, Flags: traits.Write | traits.Outside, Keys: traits.OneKey(traits.KeyRW),
 	Categories: []string{"write", "filter", "slow"}, Group: traits.GroupFilter, Since: "0.1.0",
 	Syntax: "key NEWS changes", Complexity: "O(n), n being the number of parts",
-	Summary: "Changes how many changes of a filter are kept for who follows it, see FILTER.NEWS: they stay though nobody asks, and take 9 bytes each. " +
+	Summary: "Sets how many changes of a filter are kept for its followers, see FILTER.NEWS. They are kept whether or not anyone asks, and take 9 bytes each. " +
 		"0 keeps as many as take a quarter of the filter, until nobody has asked for an hour.",
 	Cost:     engine.ByKeys((*engine.Costs).Visit),
 	Assemble: func(_ *engine.Context, _ *engine.Call, parts []answer.Reply) answer.Reply { return parts[0] },
