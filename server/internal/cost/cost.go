@@ -65,6 +65,7 @@ type extent struct {
 
 	items, wholes, looks uint64
 	visits, frees, makes uint64 // how often arrays are visited, let go, made
+	records              uint64 // how often every part is changed by a record of its own
 	rows                 uint64 // what every row of a sketch takes for the items
 	adds                 uint64 // calls that add items
 
@@ -82,6 +83,7 @@ const (
 	arrayBytes = 256      // an array that is visited or let go
 	layerBytes = 64       // an array that is visited to find out about costs
 	partBytes  = 1 << 10  // a part that is visited for that
+	pieceBytes = 1 << 10  // a part that is changed by a record of its own
 	madeBytes  = 16 << 10 // something that is made
 	freeBytes  = 12 << 10 // a name that is removed
 	namedBytes = 3 << 10  // a free name that a string gets
@@ -187,6 +189,9 @@ func (x *Sum) Look(name []byte) { x.at(name).looks++ }
 
 // Visit adds what it takes to visit the arrays of what has a name.
 func (x *Sum) Visit(name []byte) { x.at(name).visits++ }
+
+// Change counts a record for every part of what a name stands for.
+func (x *Sum) Change(name []byte) { x.at(name).records++ }
 
 // Delete adds n items that are deleted from what has a name.
 func (x *Sum) Delete(name []byte, n int) { x.at(name).adding.Deletes += n }
@@ -304,6 +309,7 @@ func (x *Sum) Same(a, b []byte) {
 	e.adding.Deletes += o.adding.Deletes
 	e.items, e.wholes, e.looks = e.items+o.items, e.wholes+o.wholes, e.looks+o.looks
 	e.visits, e.frees, e.makes = e.visits+o.visits, e.frees+o.frees, e.makes+o.makes
+	e.records += o.records
 	e.rows, e.adds = plus(e.rows, o.rows), e.adds+o.adds
 	e.text, e.appended, e.texts = max(e.text, o.text), plus(e.appended, o.appended), e.texts+o.texts
 	e.named = e.named || o.named
@@ -415,6 +421,7 @@ func (x *Sum) of(e *extent, most uint64) uint64 {
 	sum = plus(sum, plus(times(uint64(a.Items+a.Deletes), size.Change), size.Search))
 	sum = plus(sum, plus(times(e.looks, size.Look), times(e.visits+frees, size.Arrays*arrayBytes)))
 	sum = plus(sum, plus(times(e.rows, size.Rows), times(e.adds, rights)))
+	sum = plus(sum, times(e.records, size.Parts*pieceBytes))
 	sum = plus(sum, 2*times(e.texts, plus(text, e.appended)))
 	if free && len(e.made)+len(e.staged) > 0 { // no walk over the names meets it
 		sum = plus(sum, x.everywhere(size))

@@ -250,7 +250,7 @@ func TestLargestTransactions(t *testing.T) {
 	if underRace {
 		margin *= 20
 	}
-	b, timer := newTimed(t, 16<<30)
+	b, timer := newTimed(t, 4<<30)
 	allowed := 150 * time.Millisecond * time.Duration(margin*most) / session.DefaultMaxTransaction
 	values := fillLargest(b.client, mib<<20)
 	b.line(fmt.Sprint("CONFIG SET max-transaction ", most))
