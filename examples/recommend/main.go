@@ -58,12 +58,7 @@ func run(ctx context.Context, o demo.Options) (f figures, err error) {
 		}
 		return seen
 	})
-	s, err := served.Start(ctx, o.Addr)
-	if err != nil {
-		return f, err
-	}
-	defer func() { err = errors.Join(err, s.Close()) }()
-	c, err := s.Client(ctx)
+	c, err := served.Connect(ctx, o.Addr, nil)
 	if err != nil {
 		return f, err
 	}

@@ -29,6 +29,15 @@ func Deb(ctx context.Context, name, file string) (string, error) {
 	})
 }
 
+// DebLines is Deb for a file of text: it returns the lines.
+func DebLines(ctx context.Context, name, file string) ([]string, error) {
+	path, err := Deb(ctx, name, file)
+	if err != nil {
+		return nil, err
+	}
+	return Lines(path)
+}
+
 // NPM returns the path of a file of an npm package, given as name@version, which is downloaded,
 // and not installed, if it is not there yet. It needs npm and tar.
 func NPM(ctx context.Context, name, file string) (string, error) {

@@ -102,6 +102,15 @@ func parse(name string, args []string, server bool, w io.Writer) (Options, error
 	return o, nil
 }
 
+// Exact returns the exact set of a list, by which an example counts what its filters do.
+func Exact[T comparable](list []T) map[T]bool {
+	set := make(map[T]bool, len(list))
+	for _, x := range list {
+		set[x] = true
+	}
+	return set
+}
+
 // Heap returns how many bytes of memory build has taken for what it returns: that of an exact
 // set, for comparison. It differs a little from run to run.
 func Heap(build func() any) int {
@@ -116,12 +125,15 @@ func Heap(build func() any) int {
 	return int(after.HeapAlloc) - int(before.HeapAlloc)
 }
 
-// Set is Heap for an exact set of keys.
-func Set(keys []string) int {
+// Set is Heap for an exact set of keys. Strings are counted with their text.
+func Set[T comparable](keys []T) int {
 	return Heap(func() any {
-		set := map[string]struct{}{}
+		set := map[T]struct{}{}
 		for _, key := range keys {
-			set[strings.Clone(key)] = struct{}{}
+			if text, ok := any(key).(string); ok {
+				key = any(strings.Clone(text)).(T)
+			}
+			set[key] = struct{}{}
 		}
 		return set
 	})

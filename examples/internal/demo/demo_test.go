@@ -49,6 +49,19 @@ func TestExecute(t *testing.T) {
 	}
 }
 
+func TestShare(t *testing.T) {
+	var s Share
+	if s.Rate() != 0 {
+		t.Errorf("rate of nothing %g, want 0", s.Rate())
+	}
+	for i := range 2000 {
+		s.Count(i%4 == 0)
+	}
+	if s.Rate() != 0.25 || s.String() != "500 of 2,000" {
+		t.Errorf("%v, rate %g", s, s.Rate())
+	}
+}
+
 func TestTable(t *testing.T) {
 	var table Table
 	table.Count("keys", 1234567)

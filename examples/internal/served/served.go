@@ -15,55 +15,17 @@ import (
 	"github.com/bloomery/bloomery/server"
 )
 
-// Server is a server that an example uses.
-type Server struct {
-	dial func(context.Context) (net.Conn, error)
-	stop func() error
-}
-
-// Start returns the server at addr, or starts one inside the program if addr is "". That one
-// keeps its data in memory.
-func Start(ctx context.Context, addr string) (*Server, error) { return StartClock(ctx, addr, nil) }
-
-// StartClock is Start with a clock for the server inside, by which windows turn: an example need
-// not wait for a week.
-func StartClock(ctx context.Context, addr string, now func() time.Time) (*Server, error) {
-	if addr != "" {
-		dial := func(ctx context.Context) (net.Conn, error) {
-			return new(net.Dialer).DialContext(ctx, "tcp", addr)
-		}
-		return &Server{dial: dial, stop: func() error { return nil }}, nil
-	}
-	s, err := server.New(ctx, server.Config{Addr: []string{"127.0.0.1:0"}, Now: now})
-	if err != nil {
-		return nil, err
-	}
-	ctx, cancel := context.WithCancel(ctx)
-	var ended error
-	var serving sync.WaitGroup
-	serving.Go(func() { ended = s.Serve(ctx) })
-	return &Server{dial: s.Dial, stop: func() error {
-		cancel()
-		serving.Wait()
-		return ended
-	}}, nil
-}
-
-// Close ends the server if Start has started it. Clients must be closed before.
-func (s *Server) Close() error { return s.stop() }
-
-// Client returns a new connection.
-func (s *Server) Client(ctx context.Context) (*Client, error) {
-	conn, err := s.dial(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return &Client{conn: conn, in: bufio.NewReaderSize(conn, 1<<16)}, nil
-}
-
 // Reply is a reply of a server. Type is its first byte: + a status, : an integer, $ a string,
 // * an array.
 type Reply = resp.Reply
+
+// Strings returns the strings of an array.
+func Strings(array Reply) (texts []string) {
+	for _, text := range array.Array {
+		texts = append(texts, string(text.Text))
+	}
+	return texts
+}
 
 // Client sends commands and counts the round trips.
 //
@@ -73,30 +35,48 @@ type Client struct {
 	in    *bufio.Reader
 	out   []byte
 	trips int
-	stop  func() error // ends the server, nil if that is not up to the client
+	stop  func() error // ends the server if Connect has started it
 }
 
-// Connect is StartClock and Client in one: closing the client ends the server.
+// Connect returns a client of the server at addr, or of one that it starts inside the program if
+// addr is "". That one keeps its data in memory and ends with the client. Its windows turn by the clock
+// now, so that an example need not wait for a week; nil stands for that of the machine.
 func Connect(ctx context.Context, addr string, now func() time.Time) (*Client, error) {
-	s, err := StartClock(ctx, addr, now)
+	if addr != "" {
+		conn, err := new(net.Dialer).DialContext(ctx, "tcp", addr)
+		if err != nil {
+			return nil, err
+		}
+		return newClient(conn, func() error { return nil }), nil
+	}
+	s, err := server.New(ctx, server.Config{Addr: []string{"127.0.0.1:0"}, Now: now})
 	if err != nil {
 		return nil, err
 	}
-	c, err := s.Client(ctx)
-	if err != nil {
-		return nil, errors.Join(err, s.Close())
+	ctx, cancel := context.WithCancel(ctx)
+	var ended error
+	var serving sync.WaitGroup
+	serving.Go(func() { ended = s.Serve(ctx) })
+	stop := func() error {
+		cancel()
+		serving.Wait()
+		return ended
 	}
-	c.stop = s.stop
-	return c, nil
+	conn, err := s.Dial(ctx)
+	if err != nil {
+		return nil, errors.Join(err, stop())
+	}
+	return newClient(conn, stop), nil
+}
+
+func newClient(conn net.Conn, stop func() error) *Client {
+	return &Client{conn: conn, in: bufio.NewReaderSize(conn, 1<<16), stop: stop}
 }
 
 // Close closes the connection.
 func (c *Client) Close() error {
 	err := c.conn.Close()
-	if c.stop != nil {
-		err = errors.Join(err, c.stop())
-	}
-	return err
+	return errors.Join(err, c.stop())
 }
 
 // Trips returns how many round trips there were.
