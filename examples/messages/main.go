@@ -6,6 +6,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -20,7 +21,7 @@ func main() { demo.Main(run) }
 const (
 	seenRate   = 0.001 // of new messages for which the store is asked
 	senderRate = 0.01
-	alike      = 0.1 // share of common texts above which two senders are compared by people
+	suspicious = 0.1 // share of common texts above which people compare two senders
 )
 
 // traffic is how much is sent.
@@ -34,60 +35,66 @@ var (
 	full   = traffic{senders: 1000, each: 5000, ring: 20, texts: 2000}
 )
 
-type message struct {
-	id     string
-	sender int
-	text   string
+// inbox hands every message on once. What its filter does not have is new for certain. What the filter
+// has is looked up in the store: without that a false positive would lose a message.
+type inbox struct {
+	seen    *compose.Layers
+	store   map[string]bool
+	lookups int // of the store
 }
 
-// deliver hands every message on once. A message that the filter has is looked up in the store:
-// without that a false positive would lose it.
-type deliver struct {
-	seen          *compose.Layers
-	store         map[string]bool
-	sent, dropped int
-	lookups       int // of the store
-}
-
-func newDeliver(capacity int) (*deliver, error) {
+func newInbox(capacity int) (*inbox, error) {
 	f, err := bloom.Config{Capacity: capacity, ErrorRate: seenRate}.New()
 	if err != nil {
 		return nil, err
 	}
-	d := &deliver{store: map[string]bool{}}
-	d.seen, err = compose.NewLayers(func(id []byte) bool {
-		d.lookups++
-		return d.store[string(id)]
+	in := &inbox{store: map[string]bool{}}
+	in.seen, err = compose.NewLayers(func(id []byte) bool {
+		in.lookups++
+		return in.store[string(id)]
 	}, f)
-	return d, err
+	return in, err
 }
 
-func (d *deliver) message(m message) error {
-	if d.seen.ContainsString(m.id) {
-		d.dropped++
-		return nil
+// take reports whether a message is new, so that it is to be handed on.
+func (in *inbox) take(id string) (bool, error) {
+	if in.seen.ContainsString(id) {
+		return false, nil
 	}
-	d.sent++
-	d.store[m.id] = true
-	return d.seen.InsertString(m.id)
+	in.store[id] = true
+	return true, in.seen.InsertString(id)
+}
+
+// alike returns the senders that have much in common with another one, by the filters of their texts.
+func alike(senders []*bloom.Filter) (found []int, err error) {
+	for i, a := range senders {
+		for j, b := range senders[:i] {
+			common, err := a.Jaccard(b)
+			if err != nil {
+				return nil, err
+			}
+			if common > suspicious {
+				found = append(found, i, j)
+			}
+		}
+	}
+	slices.Sort(found)
+	return slices.Compact(found), nil
 }
 
 type figures struct {
 	traffic
-	messages, repeated       int // and how many came twice
-	sent, dropped, lookups   int
-	missed, lost             int // duplicates that were sent again, new ones that were dropped
-	seenBytes, senderBytes   int
-	pairs, ringFound, others int
-	textsFound, wrongText    int
+	duplicates, fresh      demo.Share // messages, with the duplicates handed on and the new ones lost
+	lookups                int
+	seenBytes, senderBytes int
+	ringFound, others      int        // senders
+	recognised             demo.Share // texts that the intersection has, and those of the campaign among them
 }
 
 func run(ctx context.Context, o demo.Options) (figures, error) {
 	t := demo.Pick(o, sample, full)
 	f := figures{traffic: t}
-	rng := rand.New(rand.NewPCG(5, 6))
-	stream := t.stream(rng)
-	d, err := newDeliver(t.senders * t.each)
+	in, err := newInbox(t.senders * t.each)
 	if err != nil {
 		return figures{}, err
 	}
@@ -95,43 +102,48 @@ func run(ctx context.Context, o demo.Options) (figures, error) {
 	for i := range senders {
 		senders[i] = bloom.New(t.each, senderRate)
 	}
-	sent := map[string]bool{} // to count mistakes
+	stream := t.stream(rand.New(rand.NewPCG(5, 6)))
+	came := map[string]bool{} // to count mistakes
 	for _, m := range stream {
-		before := d.sent
-		if err := d.message(m); err != nil {
+		handedOn, err := in.take(m.id())
+		if err != nil {
 			return figures{}, err
 		}
-		f.messages++
-		switch fresh := !sent[m.id]; {
-		case !fresh && d.sent > before:
-			f.missed++
-		case fresh && d.sent == before:
-			f.lost++
-		case !fresh:
-			f.repeated++
+		if came[m.id()] {
+			f.duplicates.Count(handedOn)
+		} else {
+			f.fresh.Count(!handedOn)
 		}
-		sent[m.id] = true
-		senders[m.sender].AddString(m.text)
+		came[m.id()] = true
+		senders[m.sender].AddString(t.text(m))
 	}
-	f.sent, f.dropped, f.lookups, f.seenBytes = d.sent, d.dropped, d.lookups, int(d.seen.Stats().Bytes)
+	f.lookups, f.seenBytes = in.lookups, int(in.seen.Stats().Bytes)
 	f.senderBytes = t.senders * int(senders[0].Stats().Bytes)
 	err = f.campaign(senders, stream)
-	return f, err
+	return f, errors.Join(err, ctx.Err())
+}
+
+// message is the number-th of a sender.
+type message struct{ sender, number int }
+
+func (m message) id() string { return fmt.Sprintf("%d/%d", m.sender, m.number) }
+
+// text returns what a message says. The first senders are the ring.
+func (t traffic) text(m message) string {
+	if m.sender < t.ring && m.number < t.texts {
+		return fmt.Sprintf("buy now, offer %d", m.number)
+	}
+	return fmt.Sprintf("text %d of %d", m.number, m.sender)
 }
 
 // stream returns the messages in the order in which they come; one of five is sent once more,
-// as happens when an acknowledgement is lost. The first senders are the ring.
-func (t traffic) stream(rng *rand.Rand) []message {
-	var all []message
+// as happens when an acknowledgement is lost.
+func (t traffic) stream(rng *rand.Rand) (all []message) {
 	for sender := range t.senders {
-		for i := range t.each {
-			m := message{fmt.Sprintf("%d/%d", sender, i), sender, fmt.Sprintf("text %d of %d", i, sender)}
-			if sender < t.ring && i < t.texts {
-				m.text = fmt.Sprintf("buy now, offer %d", i)
-			}
-			all = append(all, m)
+		for number := range t.each {
+			all = append(all, message{sender, number})
 			if rng.IntN(5) == 0 {
-				all = append(all, m)
+				all = append(all, message{sender, number})
 			}
 		}
 	}
@@ -139,49 +151,26 @@ func (t traffic) stream(rng *rand.Rand) []message {
 	return all
 }
 
-// campaign compares the filters of all senders with each other. What the senders that are alike
-// have in common is their intersection, in which the texts of new messages are looked up.
+// campaign finds the senders that are alike, and the texts that all of them have sent: those that the
+// intersection of their filters has.
 func (f *figures) campaign(senders []*bloom.Filter, stream []message) error {
-	var ring []int
-	for i, a := range senders {
-		for j, b := range senders[:i] {
-			share, err := a.Jaccard(b)
-			if err != nil {
-				return err
-			}
-			f.pairs++
-			if share > alike {
-				ring = append(ring, i, j)
-			}
-		}
+	ring, err := alike(senders)
+	if err != nil || len(ring) == 0 {
+		return err
 	}
-	slices.Sort(ring)
-	ring = slices.Compact(ring)
-	if len(ring) == 0 {
-		return nil
-	}
+	f.ringFound, _ = slices.BinarySearch(ring, f.ring) // the first senders are the ring
+	f.others = len(ring) - f.ringFound
 	common := senders[ring[0]].Clone()
 	for _, sender := range ring {
-		if sender < f.ring {
-			f.ringFound++
-		} else {
-			f.others++
-		}
 		if err := common.Intersect(senders[sender]); err != nil {
 			return err
 		}
 	}
-	asked := map[string]bool{}
+	found := map[string]bool{}
 	for _, m := range stream {
-		if asked[m.text] {
-			continue
-		}
-		asked[m.text] = true
-		switch found, campaign := common.ContainsString(m.text), m.text[0] == 'b'; {
-		case campaign && found:
-			f.textsFound++
-		case found:
-			f.wrongText++
+		if text := f.text(m); common.ContainsString(text) && !found[text] {
+			found[text] = true
+			f.recognised.Count(m.sender < f.ring && m.number < f.texts)
 		}
 	}
 	return nil
@@ -189,20 +178,20 @@ func (f *figures) campaign(senders []*bloom.Filter, stream []message) error {
 
 func (f figures) Table() demo.Table {
 	var t demo.Table
-	t.Count("messages", f.messages)
-	t.Count("duplicates among them", f.repeated)
-	t.Count("duplicates missed", f.missed)
-	t.Count("new messages lost", f.lost)
+	t.Count("messages", f.duplicates.All+f.fresh.All)
+	t.Count("duplicates among them", f.duplicates.All)
+	t.Count("duplicates missed", f.duplicates.Yes)
+	t.Count("new messages lost", f.fresh.Yes)
 	t.Count("looked up in the store", f.lookups)
 	t.Percent("false positive rate asked", seenRate)
-	t.Percent("measured", float64(f.lookups-f.repeated)/float64(f.sent))
-	t.Number("bytes a message", float64(f.seenBytes)/float64(f.sent), 2)
+	t.Percent("measured", float64(f.lookups-f.duplicates.All)/float64(f.fresh.All))
+	t.Number("bytes a message", float64(f.seenBytes)/float64(f.fresh.All), 2)
 	t.Count("senders", f.senders)
 	t.Bytes("filters of what they sent", f.senderBytes)
-	t.Count("pairs of senders compared", f.pairs)
+	t.Count("pairs of senders compared", f.senders*(f.senders-1)/2)
 	t.Text("senders of the campaign found", demo.Count(f.ringFound)+" of "+demo.Count(f.ring))
 	t.Count("others accused", f.others)
-	t.Text("texts of the campaign found", demo.Count(f.textsFound)+" of "+demo.Count(f.texts))
-	t.Count("other texts taken for it", f.wrongText)
+	t.Text("texts of the campaign found", demo.Count(f.recognised.Yes)+" of "+demo.Count(f.texts))
+	t.Count("other texts taken for it", f.recognised.All-f.recognised.Yes)
 	return t
 }
