@@ -10,6 +10,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"net/netip"
+	"slices"
 	"time"
 
 	"github.com/bloomery/bloomery/bloom"
@@ -23,45 +24,38 @@ const (
 	batch = 10_000 // lookups that are timed together
 )
 
-// lengths of the prefixes that are listed, for IPv4 and IPv6, longest first.
-var lengths = [2][]int{{32, 24, 22, 20, 18, 16}, {128, 64, 56, 48, 32}}
-
-// family is an index of lengths.
-func family(a netip.Addr) int {
-	if a.Is4() {
-		return 0
-	}
-	return 1
-}
-
 // blocklist is what is asked for each address.
 type blocklist struct {
-	filters [2][]*bloom.Filter // by family, in the order of lengths
-	allowed map[netip.Addr]struct{}
-	bytes   int // of all filters
+	lengths [129][]length // by the bits of an address, 32 or 128; longest first
+	allowed map[netip.Addr]bool
+}
+
+// length is the listed prefixes of one length.
+type length struct {
+	bits   int
+	filter *bloom.Filter
 }
 
 // newBlocklist makes the filters. An address is asked for in all of its family, and each
 // could be wrong: they share the rate.
-func newBlocklist(prefixes []netip.Prefix, allowed map[netip.Addr]struct{}) (*blocklist, error) {
+func newBlocklist(listed map[netip.Prefix]bool, allowed map[netip.Addr]bool) (*blocklist, error) {
 	b := &blocklist{allowed: allowed}
-	for fam := range lengths {
-		for _, n := range lengths[fam] {
-			keys := map[[16]byte]struct{}{}
-			for _, p := range prefixes {
-				if family(p.Addr()) == fam && p.Bits() == n {
-					keys[p.Addr().As16()] = struct{}{}
-				}
+	for _, size := range []int{32, 128} { // IPv4, IPv6
+		keys := map[int][][16]byte{} // by length
+		for p := range listed {
+			if p.Addr().BitLen() == size {
+				keys[p.Bits()] = append(keys[p.Bits()], p.Masked().Addr().As16())
 			}
-			f, err := bloom.Config{Capacity: max(1, len(keys)), ErrorRate: rate / float64(len(lengths[fam]))}.New()
+		}
+		for _, bits := range slices.Backward(slices.Sorted(maps.Keys(keys))) {
+			f, err := bloom.Config{Capacity: len(keys[bits]), ErrorRate: rate / float64(len(keys))}.New()
 			if err != nil {
 				return nil, err
 			}
-			for key := range keys {
+			for _, key := range keys[bits] {
 				f.Add(key[:])
 			}
-			b.filters[fam] = append(b.filters[fam], f)
-			b.bytes += int(f.Stats().Bytes)
+			b.lengths[size] = append(b.lengths[size], length{bits, f})
 		}
 	}
 	return b, nil
@@ -71,16 +65,12 @@ func newBlocklist(prefixes []netip.Prefix, allowed map[netip.Addr]struct{}) (*bl
 // may come in the form of IPv6, or one of IPv6 with a zone.
 func (b *blocklist) blocked(a netip.Addr) (netip.Prefix, bool) {
 	a = a.Unmap().WithZone("")
-	if _, never := b.allowed[a]; never {
+	if b.allowed[a] {
 		return netip.Prefix{}, false
 	}
-	fam := family(a)
-	for i, n := range lengths[fam] {
-		p, err := a.Prefix(n)
-		if err != nil {
-			continue
-		}
-		if key := p.Addr().As16(); b.filters[fam][i].Contains(key[:]) {
+	for _, l := range b.lengths[a.BitLen()] {
+		p, _ := a.Prefix(l.bits) // which is never too long
+		if key := p.Addr().As16(); l.filter.Contains(key[:]) {
 			return p, true
 		}
 	}
@@ -90,36 +80,35 @@ func (b *blocklist) blocked(a netip.Addr) (netip.Prefix, bool) {
 // figures is what became of the lookups.
 type figures struct {
 	prefixes, allowed, lookups int
-	blocked, missed            int           // addresses in listed prefixes, and those that passed: none
+	listed                     demo.Share    // addresses in listed prefixes, and those that passed: none
+	spared                     demo.Share    // addresses of the allow list, and those blocked: none
+	others                     demo.Share    // addresses that are not listed, and those blocked
 	otherPrefix                int           // blocked rightly, for a prefix that is longer than the listed one
-	spared, allowedBlocked     int           // addresses of the allow list in listed prefixes, and those blocked: none
-	others, wrong              int           // addresses that are not listed, and those blocked
 	filters, exactSet          int           // bytes
 	best                       time.Duration // of the fastest batch
 }
 
 func run(ctx context.Context, o demo.Options) (figures, error) {
-	entries, lookups := demo.Pick(o, 20_000, 2_000_000), demo.Pick(o, 300_000, 10_000_000)
 	rng := rand.New(rand.NewPCG(1, 2))
-	listed := map[netip.Prefix]struct{}{}
-	var order []netip.Prefix
-	for range entries {
-		order = append(order, prefix(rng))
-		listed[order[len(order)-1]] = struct{}{}
+	networks := make([]netip.Prefix, demo.Pick(o, 20_000, 2_000_000))
+	for i := range networks {
+		networks[i] = prefix(rng)
 	}
-	allowed := map[netip.Addr]struct{}{}
-	var customers []netip.Addr
-	for range entries / 100 {
-		customers = append(customers, within(order[rng.IntN(len(order))], rng))
-		allowed[customers[len(customers)-1]] = struct{}{}
+	customers := make([]netip.Addr, len(networks)/100)
+	for i := range customers {
+		customers[i] = within(networks[rng.IntN(len(networks))], rng)
 	}
-	b, err := newBlocklist(order, allowed)
+	listed := demo.Exact(networks)
+	b, err := newBlocklist(listed, demo.Exact(customers))
 	if err != nil {
 		return figures{}, err
 	}
-	f := figures{prefixes: len(listed), allowed: len(allowed), lookups: lookups, filters: b.bytes, best: time.Hour}
+	f := figures{prefixes: len(listed), allowed: len(b.allowed), lookups: demo.Pick(o, 300_000, 10_000_000), best: time.Hour}
+	for _, l := range slices.Concat(b.lengths[32], b.lengths[128]) {
+		f.filters += int(l.filter.Stats().Bytes)
+	}
 	addresses := make([]netip.Addr, batch)
-	for asked := 0; asked < lookups; asked += len(addresses) {
+	for asked := 0; asked < f.lookups; asked += batch {
 		if err := ctx.Err(); err != nil {
 			return figures{}, err
 		}
@@ -128,7 +117,7 @@ func run(ctx context.Context, o demo.Options) (figures, error) {
 			case 0:
 				addresses[i] = customers[rng.IntN(len(customers))]
 			case 1, 2:
-				addresses[i] = within(order[rng.IntN(len(order))], rng)
+				addresses[i] = within(networks[rng.IntN(len(networks))], rng)
 			default:
 				addresses[i] = within(prefix(rng), rng)
 			}
@@ -142,22 +131,39 @@ func run(ctx context.Context, o demo.Options) (figures, error) {
 			f.count(b, listed, a)
 		}
 	}
-	f.exactSet = demo.Heap(func() any { return maps.Clone(listed) })
+	f.exactSet = demo.Set(networks)
 	return f, nil
+}
+
+// count compares an answer with that of the exact sets.
+func (f *figures) count(b *blocklist, listed map[netip.Prefix]bool, a netip.Addr) {
+	got, blocked := b.blocked(a)
+	if b.allowed[a] {
+		f.spared.Count(blocked)
+		return
+	}
+	for _, l := range b.lengths[a.BitLen()] {
+		if want, _ := a.Prefix(l.bits); listed[want] {
+			f.listed.Count(!blocked)
+			if blocked && got != want {
+				f.otherPrefix++
+			}
+			return
+		}
+	}
+	f.others.Count(blocked)
 }
 
 // prefix returns a random prefix: two of three are of IPv4, and half are single addresses.
 func prefix(rng *rand.Rand) netip.Prefix {
-	fam := rng.IntN(3) / 2
-	n := lengths[fam][0]
+	base, bits := netip.MustParsePrefix("0.0.0.0/0"), []int{32, 24, 22, 20, 18, 16}
+	if rng.IntN(3) == 2 {
+		base, bits = netip.MustParsePrefix("2000::/3"), []int{128, 64, 56, 48, 32} // where all public addresses are
+	}
 	if rng.IntN(2) == 0 {
-		n = lengths[fam][rng.IntN(len(lengths[fam]))]
+		bits = bits[rng.IntN(len(bits)):]
 	}
-	base := netip.PrefixFrom(netip.IPv4Unspecified(), 0)
-	if fam == 1 {
-		base = netip.MustParsePrefix("2000::/3") // where all public addresses are
-	}
-	p, _ := within(base, rng).Prefix(n) // n is never too long
+	p, _ := within(base, rng).Prefix(bits[0]) // which is never too long
 	return p
 }
 
@@ -171,50 +177,17 @@ func within(p netip.Prefix, rng *rand.Rand) netip.Addr {
 	return a
 }
 
-// count compares an answer with that of the exact sets.
-func (f *figures) count(b *blocklist, listed map[netip.Prefix]struct{}, a netip.Addr) {
-	got, blocked := b.blocked(a)
-	var want netip.Prefix
-	for _, n := range lengths[family(a)] {
-		p, _ := a.Prefix(n)
-		if _, ok := listed[p]; ok {
-			want = p
-			break
-		}
-	}
-	_, never := b.allowed[a]
-	switch {
-	case never:
-		f.spared++
-		if blocked {
-			f.allowedBlocked++
-		}
-	case want.IsValid():
-		f.blocked++
-		if !blocked {
-			f.missed++
-		} else if got != want {
-			f.otherPrefix++
-		}
-	default:
-		f.others++
-		if blocked {
-			f.wrong++
-		}
-	}
-}
-
 func (f figures) Table() demo.Table {
 	var t demo.Table
 	t.Count("listed prefixes", f.prefixes)
 	t.Count("allowed addresses in them", f.allowed)
 	t.Count("lookups", f.lookups)
-	t.Count("blocked", f.blocked-f.missed)
-	t.Count("listed and not blocked", f.missed)
-	t.Count("allowed and blocked", f.allowedBlocked)
-	t.Count("wrong blocks", f.wrong)
+	t.Count("blocked", f.listed.All-f.listed.Yes)
+	t.Count("listed and not blocked", f.listed.Yes)
+	t.Count("allowed and blocked", f.spared.Yes)
+	t.Count("wrong blocks", f.others.Yes)
 	t.Percent("rate asked", rate)
-	t.Percent("measured", float64(f.wrong)/float64(f.others))
+	t.Percent("measured", f.others.Rate())
 	t.Count("blocked for a longer prefix than the listed one", f.otherPrefix)
 	t.Bytes("filters", f.filters)
 	t.Varying("exact set", demo.Bytes(f.exactSet))
