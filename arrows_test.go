@@ -174,7 +174,7 @@ var rooms = map[string][]string{
 	"examples/malware":   {"bloom", "compose", "cuckoo", "examples/internal/demo"},
 	"examples/packets":   {"bloom", "counting", "examples/internal/demo"},
 	"examples/recommend": {"bloom", "examples/internal/demo", "examples/internal/served"},
-	"examples/spv":       {"foreign", "foreign/bip158", "foreign/bip37", "examples/internal/demo"},
+	"examples/spv":       {"foreign/bip158", "foreign/bip37", "examples/internal/demo"},
 
 	"examples/attack":   {"hashing", "bloom", "counting", "compose"},
 	"examples/embedded": {"server"},
