@@ -7,7 +7,7 @@ package main
 
 import (
 	"context"
-	"errors"
+	_ "embed" // for the sample
 	"fmt"
 	"slices"
 	"strings"
@@ -24,12 +24,6 @@ func main() { demo.Main(run) }
 // candidates for its correction, and each false positive among them is shown.
 const rate = 1. / 2048
 
-// typo is an error and its corrections.
-type typo struct {
-	text  string
-	fixes []string
-}
-
 // checker knows words without keeping them.
 type checker struct {
 	words    *ribbon.Filter
@@ -41,10 +35,7 @@ func newChecker(words, unwanted []string) (*checker, error) {
 	if err != nil {
 		return nil, err
 	}
-	banned := map[string]bool{}
-	for _, w := range unwanted {
-		banned[w] = true
-	}
+	banned := demo.Exact(unwanted)
 	innocent := slices.DeleteFunc(slices.Clone(words), func(w string) bool { return banned[w] })
 	block, err := exact.Build(hashes(unwanted), hashes(innocent))
 	return &checker{known, block}, err
@@ -52,9 +43,7 @@ func newChecker(words, unwanted []string) (*checker, error) {
 
 func hashes(words []string) []uint64 {
 	all := make([]uint64, len(words))
-	for i, w := range words {
-		all[i] = hashing.Hasher{}.HashString(w)
-	}
+	hashing.Hasher{}.HashStrings(all, words)
 	return all
 }
 
@@ -103,11 +92,13 @@ func edits(word string) []string {
 
 // figures is what the checker does with a list of errors that people make.
 type figures struct {
-	words, typos           int
-	found, rare, missed    int // errors that were found, that are words too, false positives
-	fixed                  int // right corrections among the suggestions
-	suggested, wrong       int // suggestions for errors that were found, and those that are no words
-	unwanted, wordsBlocked int
+	words, rare            int        // words, and errors that are words, too
+	found                  demo.Share // errors
+	passed                 demo.Share // errors that are no words, and those taken for words
+	fixed                  demo.Share // errors that were found, and those with the right correction suggested
+	invented               demo.Share // suggestions, and those that are no words
+	unwanted               demo.Share // words, and those that were found
+	wordsBlocked           int
 	wordsBytes, blockBytes int
 	plain                  int // bytes of the list itself
 }
@@ -122,10 +113,8 @@ func run(ctx context.Context, o demo.Options) (figures, error) {
 	if err != nil {
 		return figures{}, err
 	}
-	f := figures{words: len(words), typos: len(typos), wordsBytes: int(c.words.Stats().Bytes), blockBytes: int(c.unwanted.Stats().Bytes)}
-	list := map[string]bool{} // to count what the filters do, which they cannot know
+	f := figures{words: len(words), wordsBytes: int(c.words.Stats().Bytes), blockBytes: int(c.unwanted.Stats().Bytes)}
 	for _, w := range words {
-		list[w] = true
 		f.plain += len(w) + 1
 		if !c.correct(w) {
 			return figures{}, fmt.Errorf("%q is not known", w)
@@ -135,82 +124,74 @@ func run(ctx context.Context, o demo.Options) (figures, error) {
 		}
 	}
 	for _, w := range unwanted {
-		if c.unwanted.ContainsString(w) {
-			f.unwanted++
-		}
+		f.unwanted.Count(c.unwanted.ContainsString(w))
 	}
-	for _, t := range typos {
-		f.check(c, list, t)
+	list := demo.Exact(words)
+	for _, line := range typos {
+		typo, fixes, ok := strings.Cut(line, "->")
+		if !ok {
+			return figures{}, fmt.Errorf("%q is no error with its corrections", line)
+		}
+		f.check(c, list, typo, strings.Split(fixes, ","))
 	}
 	return f, ctx.Err()
 }
 
-func (f *figures) check(c *checker, list map[string]bool, t typo) {
-	switch {
-	case !c.correct(t.text):
-		f.found++
-	case list[t.text] || list[strings.ToLower(t.text)]:
-		f.rare++
-		return
-	default:
-		f.missed++
-		return
+// The sample: common words, and errors that people make in the form of codespell's list. The unwanted
+// words are mild ones: a list for real use is longer, and does not belong here.
+var (
+	//go:embed words.txt
+	sampleWords string
+	//go:embed typos.txt
+	sampleTypos string
+	//go:embed unwanted.txt
+	unwantedWords string
+)
+
+// load returns the words and the errors: those of SCOWL and codespell as Debian has them, or the sample.
+func load(ctx context.Context, o demo.Options) (words, typos []string, err error) {
+	if !o.Full {
+		return strings.Fields(sampleWords), strings.Split(strings.TrimSpace(sampleTypos), "\n"), nil
 	}
-	suggestions := c.suggest(t.text)
-	f.suggested += len(suggestions)
-	for _, s := range suggestions {
-		if !list[s] {
-			f.wrong++
-		}
+	if words, err = demo.DebLines(ctx, "wamerican-insane", "usr/share/dict/american-english-insane"); err != nil {
+		return nil, nil, err
 	}
-	if slices.ContainsFunc(t.fixes, func(fix string) bool { return slices.Contains(suggestions, fix) }) {
-		f.fixed++
-	}
+	typos, err = demo.DebLines(ctx, "codespell", "usr/lib/python3/dist-packages/codespell_lib/data/dictionary.txt")
+	return words, typos, err
 }
 
-// load returns the words and the errors: those of SCOWL and codespell as Debian has them, or
-// those of sample.go.
-func load(ctx context.Context, o demo.Options) (words []string, typos []typo, err error) {
-	words, errs := strings.Fields(sampleWords), strings.Split(strings.TrimSpace(sampleTypos), "\n")
-	if o.Full {
-		list, err1 := demo.Deb(ctx, "wamerican-insane", "usr/share/dict/american-english-insane")
-		known, err2 := demo.Deb(ctx, "codespell", "usr/lib/python3/dist-packages/codespell_lib/data/dictionary.txt")
-		if err := errors.Join(err1, err2); err != nil {
-			return nil, nil, err
-		}
-		words, err1 = demo.Lines(list)
-		errs, err2 = demo.Lines(known)
-		if err := errors.Join(err1, err2); err != nil {
-			return nil, nil, err
-		}
+// check has the checker find an error and correct it, and counts by the list, which the checker does not have.
+func (f *figures) check(c *checker, list map[string]bool, typo string, fixes []string) {
+	correct := c.correct(typo)
+	f.found.Count(!correct)
+	if list[typo] || list[strings.ToLower(typo)] {
+		f.rare++
+		return
 	}
-	for _, line := range errs {
-		text, fixes, ok := strings.Cut(line, "->")
-		if !ok {
-			return nil, nil, fmt.Errorf("%q is no error with its corrections", line)
-		}
-		t := typo{text: text}
-		for fix := range strings.SplitSeq(fixes, ",") {
-			t.fixes = append(t.fixes, strings.TrimSpace(fix))
-		}
-		typos = append(typos, t)
+	f.passed.Count(correct)
+	if correct {
+		return
 	}
-	return words, typos, nil
+	suggestions := c.suggest(typo)
+	for _, s := range suggestions {
+		f.invented.Count(!list[s])
+	}
+	f.fixed.Count(slices.ContainsFunc(fixes, func(fix string) bool { return slices.Contains(suggestions, strings.TrimSpace(fix)) }))
 }
 
 func (f figures) Table() demo.Table {
 	var t demo.Table
 	t.Count("words", f.words)
-	t.Count("errors that people make", f.typos)
-	t.Percent("errors found", float64(f.found)/float64(f.typos))
+	t.Count("errors that people make", f.found.All)
+	t.Percent("errors found", f.found.Rate())
 	t.Count("not found, words of the list too", f.rare)
-	t.Count("not found, false positives", f.missed)
+	t.Count("not found, false positives", f.passed.Yes)
 	t.Percent("false positive rate asked", rate)
-	t.Percent("measured", float64(f.missed)/float64(f.missed+f.found))
-	t.Percent("right correction suggested", float64(f.fixed)/float64(f.found))
-	t.Number("suggestions per error", float64(f.suggested)/float64(f.found), 2)
-	t.Percent("of them no words", float64(f.wrong)/float64(max(1, f.suggested)))
-	t.Count("unwanted words found", f.unwanted)
+	t.Percent("measured", f.passed.Rate())
+	t.Percent("right correction suggested", f.fixed.Rate())
+	t.Number("suggestions per error", float64(f.invented.All)/float64(f.fixed.All), 2)
+	t.Percent("of them no words", f.invented.Rate())
+	t.Count("unwanted words found", f.unwanted.Yes)
 	t.Count("other words blocked", f.wordsBlocked)
 	t.Bytes("filter of words", f.wordsBytes)
 	t.Bytes("filter of unwanted words", f.blockBytes)
