@@ -42,134 +42,106 @@ func main() {
 	}
 }
 
-// row is what one policy costs and saves.
-type row struct {
-	policy          string
-	filterBytes     uint64  // of all tables
-	present, absent uint64  // blocks read
-	rate            float64 // of false positives
-	saved           float64 // share of the blocks that absent keys cost without filters
+// policy is how tables get their filters, and what that costs and saves.
+type policy struct {
+	name            string
+	filters         pebble.FilterPolicy // nil for none
+	bytes           uint64              // of all filters
+	present, absent uint64              // blocks read
+	rate            float64             // of false positives
+	saved           float64             // share of the blocks that absent keys cost without filters
 }
 
-// run measures each policy on the same keys.
-func run(full bool, n, lookups int) ([]row, error) {
-	stored, absent, err := keys(full, n, lookups)
+func policies() ([]policy, error) {
+	blocked, err1 := pebblefilter.Config{Kind: pebblefilter.Blocked, BitsPerKey: 10}.New()
+	fuse, err2 := pebblefilter.Config{Kind: pebblefilter.Fuse8}.New()
+	ribbon, err3 := pebblefilter.Config{Kind: pebblefilter.Ribbon, ErrorRate: 1. / 256}.New()
+	return []policy{
+		{name: "none"},
+		{name: "built in, 10 bits", filters: bloom.FilterPolicy(10)},
+		{name: "blocked, 10 bits", filters: blocked},
+		{name: "fuse8", filters: fuse},
+		{name: "ribbon, 1/256", filters: ribbon},
+	}, errors.Join(err1, err2, err3)
+}
+
+// run measures each policy with n keys, and as many lookups of present and of absent ones.
+func run(full bool, n, lookups int) ([]policy, error) {
+	all, err := paths(full, n+lookups)
 	if err != nil {
 		return nil, err
 	}
+	rand.New(rand.NewPCG(1, 2)).Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 	policies, err := policies()
 	if err != nil {
 		return nil, err
 	}
-	var rows []row
-	for _, p := range policies {
-		r, err := measure(p, stored, absent)
-		if err != nil {
+	for i := range policies {
+		p := &policies[i]
+		if err := p.measure(all[:n], all[n:]); err != nil {
 			return nil, fmt.Errorf("%s: %w", p.name, err)
 		}
-		rows = append(rows, r)
-		last := &rows[len(rows)-1]
-		last.saved = 1 - float64(last.absent)/float64(max(1, rows[0].absent))
+		p.saved = 1 - float64(p.absent)/float64(max(1, policies[0].absent))
 	}
-	return rows, nil
+	return policies, nil
 }
 
-type policy struct {
-	name   string
-	policy pebble.FilterPolicy // nil for none
-}
-
-func policies() ([]policy, error) {
-	all := []policy{{"none", nil}, {"built in, 10 bits", bloom.FilterPolicy(10)}}
-	for _, c := range []struct {
-		name   string
-		config pebblefilter.Config
-	}{
-		{"blocked, 10 bits", pebblefilter.Config{Kind: pebblefilter.Blocked, BitsPerKey: 10}},
-		{"fuse8", pebblefilter.Config{Kind: pebblefilter.Fuse8}},
-		{"ribbon, 1/256", pebblefilter.Config{Kind: pebblefilter.Ribbon, ErrorRate: 1. / 256}},
-	} {
-		p, err := c.config.New()
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, policy{c.name, p})
-	}
-	return all, nil
-}
-
-// The block cache has room for filters and indexes, not for the data: so many bytes for each
-// key, and no fewer than leastCache. Pebble takes the memory of its memtables from it.
-const (
-	cachePerKey = 16
-	leastCache  = 3 << 20
-	memtable    = 512 << 10
-)
-
-// measure fills a database with filters of a policy and looks up present and absent keys.
-func measure(p policy, stored, absent [][]byte) (row, error) {
+// measure fills a database and looks up keys that are there, and keys that are not.
+func (p *policy) measure(stored, absent [][]byte) error {
 	dir, err := os.MkdirTemp("", "sstable")
 	if err != nil {
-		return row{}, err
+		return err
 	}
 	defer os.RemoveAll(dir)
-	opts := &pebble.Options{CacheSize: max(leastCache, cachePerKey*int64(len(stored))), MemTableSize: memtable, Logger: silent{}}
+	// The block cache has room for filters and indexes, not for the data. Pebble takes its memtables from it.
+	opts := &pebble.Options{CacheSize: max(3<<20, 16*int64(len(stored))), MemTableSize: 512 << 10, Logger: quiet{pebble.DefaultLogger}}
 	for i := range opts.Levels {
-		opts.Levels[i].FilterPolicy = p.policy
+		opts.Levels[i].FilterPolicy = p.filters
 	}
 	db, err := pebble.Open(dir, opts)
 	if err != nil {
-		return row{}, err
-	}
-	defer db.Close()
-	if err := fill(db, stored); err != nil {
-		return row{}, err
-	}
-	r := row{policy: p.name}
-	if r.filterBytes, err = filterBytes(db); err != nil {
-		return row{}, err
-	}
-	// Indexes and filters are loaded by the first lookups, which are not counted.
-	warm := stored[:min(2000, len(stored))]
-	if _, err := lookUp(db, warm, true); err != nil {
-		return row{}, err
-	}
-	if r.present, err = lookUp(db, stored[:min(len(stored), len(absent))], true); err != nil {
-		return row{}, err
-	}
-	before := db.Metrics().Filter
-	if r.absent, err = lookUp(db, absent, false); err != nil {
-		return row{}, err
-	}
-	after := db.Metrics().Filter
-	if asked := after.Hits + after.Misses - before.Hits - before.Misses; asked > 0 {
-		r.rate = float64(after.Misses-before.Misses) / float64(asked)
-	}
-	return r, nil
-}
-
-// fill writes all keys, each with 100 bytes, and has them sorted into the lowest level.
-func fill(db *pebble.DB, keys [][]byte) error {
-	value := make([]byte, 100)
-	rng := rand.NewChaCha8([32]byte{1})
-	for len(keys) > 0 {
-		batch := db.NewBatch()
-		n := min(1000, len(keys))
-		for _, key := range keys[:n] {
-			rng.Read(value)
-			if err := batch.Set(key, value, nil); err != nil {
-				return err
-			}
-		}
-		if err := batch.Commit(pebble.NoSync); err != nil {
-			return err
-		}
-		keys = keys[n:]
-	}
-	if err := db.Flush(); err != nil {
 		return err
 	}
-	return db.Compact(context.Background(), []byte{0}, []byte{0xff}, true)
+	defer db.Close()
+	if p.bytes, err = fill(db, stored); err != nil {
+		return err
+	}
+	// Indexes and filters are loaded by the first lookups, which are not counted.
+	if _, err := lookUp(db, stored[:len(absent)/50], true); err != nil {
+		return err
+	}
+	if p.present, err = lookUp(db, stored[:len(absent)], true); err != nil {
+		return err
+	}
+	before := db.Metrics().Filter
+	p.absent, err = lookUp(db, absent, false)
+	after := db.Metrics().Filter
+	if asked := after.Hits + after.Misses - before.Hits - before.Misses; asked > 0 {
+		p.rate = float64(after.Misses-before.Misses) / float64(asked)
+	}
+	return err
+}
+
+// fill writes all keys, each with 100 bytes, has them sorted into the lowest level, and returns the size
+// of all filters.
+func fill(db *pebble.DB, keys [][]byte) (filters uint64, err error) {
+	value, rng := make([]byte, 100), rand.NewChaCha8([32]byte{1})
+	for _, key := range keys {
+		rng.Read(value)
+		if err := db.Set(key, value, pebble.NoSync); err != nil {
+			return 0, err
+		}
+	}
+	if err := db.Compact(context.Background(), []byte{0}, []byte{0xff}, true); err != nil {
+		return 0, err
+	}
+	levels, err := db.SSTables(pebble.WithProperties())
+	for _, level := range levels {
+		for _, t := range level {
+			filters += t.Properties.FilterSize
+		}
+	}
+	return filters, err
 }
 
 // lookUp asks for keys, which must all be there or all be absent, and returns how many
@@ -186,62 +158,42 @@ func lookUp(db *pebble.DB, keys [][]byte, there bool) (uint64, error) {
 			return 0, errors.Join(fmt.Errorf("%q is there: %v, want %v", key, !there, there), iter.Close())
 		}
 	}
-	if err := iter.Close(); err != nil {
-		return 0, err
-	}
-	return uint64(db.Metrics().BlockCache.Misses - before), nil
+	err = iter.Close()
+	return uint64(db.Metrics().BlockCache.Misses - before), err
 }
 
-// filterBytes returns the size of all filters.
-func filterBytes(db *pebble.DB) (n uint64, err error) {
-	levels, err := db.SSTables(pebble.WithProperties())
-	for _, level := range levels {
-		for _, t := range level {
-			n += t.Properties.FilterSize
-		}
+// paths returns n keys: paths that are made up, or those of Debian's packages, from all over their
+// list, which corpora.sh fetches if it is not there.
+func paths(full bool, n int) ([][]byte, error) {
+	all := make([][]byte, n)
+	for i := range all {
+		all[i] = fmt.Appendf(nil, "usr/share/doc/package-%04d/examples/file-%07d.gz", i%4999, i)
 	}
-	return n, err
+	if !full {
+		return all, nil
+	}
+	if out, err := exec.CommandContext(context.Background(), "../../scripts/corpora.sh").CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("corpora.sh: %w: %s", err, out)
+	}
+	text, err := os.ReadFile("../../corpora/paths.txt")
+	lines := bytes.Split(bytes.TrimSpace(text), []byte("\n"))
+	for i := range all {
+		all[i] = lines[i*len(lines)/n]
+	}
+	return all, err
 }
 
-// keys returns n keys to store and as many absent ones as there are lookups, in random order:
-// paths that are made up, or those of Debian's packages, evenly spread over their list, which
-// corpora.sh fetches if it is not there.
-func keys(full bool, n, lookups int) (stored, absent [][]byte, err error) {
-	var all [][]byte
-	for i := range n + lookups {
-		all = append(all, fmt.Appendf(nil, "usr/share/doc/package-%04d/examples/file-%07d.gz", i%4999, i))
-	}
-	if full {
-		if out, err := exec.CommandContext(context.Background(), "../../scripts/corpora.sh").CombinedOutput(); err != nil {
-			return nil, nil, fmt.Errorf("corpora.sh: %w: %s", err, out)
-		}
-		text, err := os.ReadFile("../../corpora/paths.txt")
-		if err != nil {
-			return nil, nil, err
-		}
-		lines := bytes.Split(bytes.TrimSpace(text), []byte("\n"))
-		for i := range all {
-			all[i] = lines[i*len(lines)/len(all)]
-		}
-	}
-	rng := rand.New(rand.NewPCG(1, 2))
-	rng.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
-	return all[:n], all[n:], nil
-}
-
-// table prints rows for people.
-func table(w io.Writer, rows []row) error {
+// table prints what each policy costs and saves.
+func table(w io.Writer, policies []policy) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(t, "filter\tfilter bytes\tblocks read, present\tabsent\tsaved\tfalse positives\t")
-	for _, r := range rows {
-		fmt.Fprintf(t, "%s\t%d\t%d\t%d\t%.2f%%\t%.2f%%\t\n", r.policy, r.filterBytes, r.present, r.absent, 100*r.saved, 100*r.rate)
+	for _, p := range policies {
+		fmt.Fprintf(t, "%s\t%d\t%d\t%d\t%.2f%%\t%.2f%%\t\n", p.name, p.bytes, p.present, p.absent, 100*p.saved, 100*p.rate)
 	}
 	return t.Flush()
 }
 
-// silent keeps Pebble from writing about every flush.
-type silent struct{}
+// quiet keeps Pebble from writing about every flush.
+type quiet struct{ pebble.Logger }
 
-func (silent) Infof(string, ...any)      {}
-func (silent) Errorf(f string, a ...any) { fmt.Fprintf(os.Stderr, f+"\n", a...) }
-func (silent) Fatalf(f string, a ...any) { panic(fmt.Sprintf(f, a...)) }
+func (quiet) Infof(string, ...any) {}

@@ -12,12 +12,12 @@ func TestFiltersSaveReads(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(rows) != 5 || rows[0].policy != "none" || rows[0].filterBytes != 0 || rows[0].absent < 1000 {
+	if len(rows) != 5 || rows[0].name != "none" || rows[0].bytes != 0 || rows[0].absent < 1000 {
 		t.Fatalf("rows %+v, want five that begin with none", rows)
 	}
 	for _, r := range rows[1:] {
-		if r.saved < 0.95 || r.filterBytes == 0 {
-			t.Errorf("%s: %.2f%% saved with %d bytes, want at least 95%%", r.policy, 100*r.saved, r.filterBytes)
+		if r.saved < 0.95 || r.bytes == 0 {
+			t.Errorf("%s: %.2f%% saved with %d bytes, want at least 95%%", r.name, 100*r.saved, r.bytes)
 		}
 	}
 	var out strings.Builder
