@@ -8,10 +8,11 @@ import (
 
 // MapFrom is the size from which Map asks the system for an array of its own:
 // below it, a system call for each array and a page that is not full would cost
-// more than the heap.
-const MapFrom = 1 << 20
+// more than the heap. Parts of filters that are spread over nodes are larger: on the heap, the
+// collector would let as much garbage lie beside them as they take.
+const MapFrom = 256 << 10
 
-// Map returns an array of zero bytes outside of the Go heap if it has 1 MiB or
+// Map returns an array of zero bytes outside of the Go heap if it has 256 KiB or
 // more and the system can do that, and one on the heap otherwise. The collector
 // does not count it, pages take memory when they are first touched, and Unmap
 // returns them at once. Memory that cannot be had is an error that wraps
@@ -37,7 +38,7 @@ func Map(bytes int) ([]byte, error) {
 
 // Unmap gives back an array that Map returned, as it was returned: nothing may
 // use it from then on. What lies on the heap is left to the collector. Any
-// other array of 1 MiB or more is an error that wraps ErrParameter.
+// other array of 256 KiB or more is an error that wraps ErrParameter.
 func Unmap(b []byte) error {
 	if len(b) < MapFrom {
 		return nil

@@ -22,7 +22,7 @@ type pool struct {
 	freeing bool     // by a goroutine
 }
 
-// NewArena returns an arena whose arrays of 1 MiB and more are outside of the Go heap,
+// NewArena returns an arena whose arrays of 256 KiB and more are outside of the Go heap,
 // and what reports how many bytes of them there are, those that are being given back
 // included. When nobody has the arena any more, all is unmapped.
 func NewArena() (a *Arena, mapped func() int64) {
@@ -32,11 +32,17 @@ func NewArena() (a *Arena, mapped func() int64) {
 	return a, p.bytes.Load
 }
 
+// heapUpTo is the size up to where an array may be on the heap after all.
+const heapUpTo = 1 << 20
+
 func (p *pool) alloc(n int) ([]byte, error) {
 	if n < MapFrom {
 		return make([]byte, n), nil
 	}
 	b, err := Map(n)
+	if err != nil && n < heapUpTo {
+		return make([]byte, n), nil // the system has a limit on how many there are
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
 	}

@@ -40,7 +40,7 @@ func unmapped(t *testing.T, s *store.State) {
 	}
 }
 
-// TestLargeArraysAreMapped asks that arrays of 1 MiB and more, and no others, are
+// TestLargeArraysAreMapped asks that arrays of 256 KiB and more, and no others, are
 // outside of the heap, and are given back when the filter goes by whatever way.
 func TestLargeArraysAreMapped(t *testing.T) {
 	s := store.New()
