@@ -17,8 +17,8 @@ const (
 )
 
 // measureLarge fills such a filter, asks for it everywhere, loses a node, removes it, adds one, copies the cluster under
-// load, and makes another one of the copy.
-func measureLarge(o options, n *nodes, _ *regexp.Regexp) (*report.Table, error) {
+// load, and makes another one of the copy. only may say moves, or backup.
+func measureLarge(o options, n *nodes, only *regexp.Regexp) (*report.Table, error) {
 	t := &report.Table{Head: []string{fmt.Sprintf("six nodes of %s, a filter of %d keys at 1%%", largeMemory, largeKeys), "target", "value", "", ""}}
 	n.more = append(n.more, "--max-memory", largeMemory)
 	if err := startSpread(n); err != nil {
@@ -43,43 +43,53 @@ func measureLarge(o options, n *nodes, _ *regexp.Regexp) (*report.Table, error) 
 	if err := n.ask(o, t, "filled", spreadNodes); err != nil {
 		return t, err
 	}
+	if only.MatchString("moves") {
+		if err := n.loseLarge(o, t); err != nil {
+			return t, err
+		}
+	}
+	if only.MatchString("backup") {
+		err = n.backupLarge(o, t, added)
+	}
+	return t, err
+}
+
+// loseLarge loses a node, removes it, and adds one.
+func (n *nodes) loseLarge(o options, t *report.Table) error {
 	lost := spreadNodes - 1
 	number, err := field(n.all[lost].Addr(), "cluster", "cluster_node")
 	if err != nil {
-		return t, err
+		return err
 	}
 	n.all[lost].Kill()
 	n.all = n.all[:lost]
-	began = time.Now()
+	began := time.Now()
 	if err := n.ask(o, t, "one node killed", lost); err != nil {
-		return t, err
+		return err
 	}
 	if _, err := n.command("cluster", "leave", strconv.FormatUint(number, 10), "--yes", "--addr", n.all[0].Addr()); err != nil {
-		return t, err
+		return err
 	}
 	if err := n.settle(); err != nil {
-		return t, err
+		return err
 	}
 	if err := n.ask(o, t, fmt.Sprintf("removed, its shards learned by others after %.0f s", time.Since(began).Seconds()), lost); err != nil {
-		return t, err
+		return err
 	}
 	began = time.Now()
 	if err := n.launch(lost, "again"); err != nil {
-		return t, err
+		return err
 	}
 	if err := awaitAnswer(n.all[lost].Addr(), patience, "PING"); err != nil {
-		return t, err
+		return err
 	}
 	if _, err := n.toLearn(spreadNodes + 1); err != nil {
-		return t, err
+		return err
 	}
 	if err := n.settle(); err != nil {
-		return t, err
+		return err
 	}
-	if err := n.ask(o, t, fmt.Sprintf("another one added, which has its share after %.0f s", time.Since(began).Seconds()), lost+1); err != nil {
-		return t, err
-	}
-	return t, n.backupLarge(o, t, added)
+	return n.ask(o, t, fmt.Sprintf("another one added, which has its share after %.0f s", time.Since(began).Seconds()), lost+1)
 }
 
 // ask asks nodes for keys that were added, and for others, and adds what they say to the table.

@@ -8,13 +8,15 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"sync"
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/server/internal/folder"
 )
 
 // Picked is a part file as it would be with a part of its contents alone, and under another
-// number. Nothing of it is kept in memory but where its frames are.
+// number. What is kept of it in memory is where its frames are, and one frame: it is longer than the pieces
+// in which it is read.
 //
 // Safe for concurrent use of ReadAt.
 type Picked struct {
@@ -23,6 +25,10 @@ type Picked struct {
 	as     uint64
 	frames []pickedFrame
 	size   int64
+
+	mu   sync.Mutex // guards what follows
+	buf  []byte     // the frame that was read last, as it is in the new file
+	last int        // which one that is; -1 for none
 }
 
 // pickedFrame is a frame of the file.
@@ -41,7 +47,7 @@ const pickedHead = folder.FrameHeader + 10
 // those ids alone that wanted says. It takes over from. The error wraps bloomery.ErrCorrupt, or is
 // that of from.
 func Pick(from folder.Reader, number, as uint64, wanted func(id uint64) bool) (*Picked, error) {
-	p := &Picked{from: from, number: number, as: as}
+	p := &Picked{from: from, number: number, as: as, last: -1}
 	head := make([]byte, pickedHead)
 	for at := int64(0); at < from.Size(); {
 		got, err := from.ReadAt(head, at)
@@ -86,29 +92,46 @@ func (p *Picked) ReadAt(b []byte, off int64) (n int, err error) {
 	if !found {
 		i--
 	}
-	var frame []byte
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	for ; n < len(b) && i >= 0 && i < len(p.frames); i++ {
-		f := &p.frames[i]
-		frame = slices.Grow(frame[:0], f.n)[:f.n]
-		if _, err := p.from.ReadAt(frame, f.at); err != nil && !errors.Is(err, io.EOF) {
+		if err := p.frame(i); err != nil {
 			return n, err
 		}
-		fr, err := folder.ParseFrame(frame, folder.PartFrame)
-		if err == nil && (fr.A != p.number || fr.B != uint64(f.at)) {
-			err = fmt.Errorf("%w: frame of another place", bloomery.ErrCorrupt)
+		if from := off + int64(n) - p.frames[i].off; from < int64(len(p.buf)) {
+			n += copy(b[n:], p.buf[from:])
 		}
-		if err != nil {
-			return n, &folder.Damage{File: folder.PartName(p.number), Err: fmt.Errorf("offset %d: %w", f.at, err)}
-		}
-		folder.SealFrame(frame, folder.PartFrame, p.as, uint64(f.off))
-		if from := off + int64(n) - f.off; from < int64(f.n) {
-			n += copy(b[n:], frame[from:])
-		}
+	}
+	if off+int64(n) == p.size { // nobody is likely to read on
+		p.buf, p.last = nil, -1
 	}
 	if n < len(b) {
 		return n, io.EOF
 	}
 	return n, nil
+}
+
+// frame reads a frame and makes it one of the new file, unless it is there. The caller holds mu.
+func (p *Picked) frame(i int) error {
+	if i == p.last {
+		return nil
+	}
+	f := &p.frames[i]
+	p.last = -1
+	p.buf = slices.Grow(p.buf[:0], f.n)[:f.n]
+	if _, err := p.from.ReadAt(p.buf, f.at); err != nil && !errors.Is(err, io.EOF) {
+		return err
+	}
+	fr, err := folder.ParseFrame(p.buf, folder.PartFrame)
+	if err == nil && (fr.A != p.number || fr.B != uint64(f.at)) {
+		err = fmt.Errorf("%w: frame of another place", bloomery.ErrCorrupt)
+	}
+	if err != nil {
+		return &folder.Damage{File: folder.PartName(p.number), Err: fmt.Errorf("offset %d: %w", f.at, err)}
+	}
+	folder.SealFrame(p.buf, folder.PartFrame, p.as, uint64(f.off))
+	p.last = i
+	return nil
 }
 
 // Pick makes each part file one with some of its contents, under another number: as returns that,

@@ -125,3 +125,41 @@ func FuzzPick(f *testing.F) {
 		}
 	})
 }
+
+// counted counts what is read of a file.
+type counted struct {
+	folder.Reader
+	bytes int
+}
+
+func (c *counted) ReadAt(b []byte, off int64) (int, error) {
+	c.bytes += len(b)
+	return c.Reader.ReadAt(b, off)
+}
+
+// TestPickReadsOnce asks that a frame is read once, in however many pieces others read it, and is let go of at the end.
+func TestPickReadsOnce(t *testing.T) {
+	files := &folder.Memory{}
+	files.Put("f", partFile(t, 7, 1, 2, 2, 3, 2))
+	r, err := files.Open("f")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &counted{Reader: r}
+	p, err := Pick(c, 7, 8, func(id uint64) bool { return id == 2 })
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.bytes = 0
+	for off, b := int64(0), make([]byte, 10); off < p.Size(); off += 10 {
+		if n, err := p.ReadAt(b[:min(10, p.Size()-off)], off); err != nil {
+			t.Fatalf("%d, %v", n, err)
+		}
+	}
+	if int64(c.bytes) != p.Size() {
+		t.Errorf("%d bytes were read for %d", c.bytes, p.Size())
+	}
+	if p.buf != nil {
+		t.Error("a frame is kept when all was read")
+	}
+}

@@ -73,11 +73,18 @@ func (d *Door) OpenCopy(stale bool) (uint64, []door.CopiedFile, error) {
 
 // ReadCopy implements door.Copier.
 func (d *Door) ReadCopy(number, file, offset, length uint64) ([]byte, error) {
-	b, err := d.readHold(number, file, offset, length)
+	r, err := d.heldFile(number, file, offset, length)
 	if err != nil {
 		return nil, err
 	}
-	return b[1:], nil
+	if far, ok := r.(*remoteFile); ok {
+		return far.piece(int64(offset), int(length))
+	}
+	b := make([]byte, length)
+	if n, err := r.ReadAt(b, int64(offset)); n < len(b) { // at the end of the file there may be io.EOF as well
+		return nil, err
+	}
+	return b, nil
 }
 
 // CloseCopy implements door.Copier.

@@ -256,14 +256,20 @@ func (*remoteFile) Read([]byte) (int, error) { return 0, errors.ErrUnsupported }
 
 // ReadAt implements folder.Reader.
 func (r *remoteFile) ReadAt(b []byte, off int64) (int, error) {
-	data, err := r.d.ask(context.Background(), r.from.node, question(askRead, r.from.number, r.file, uint64(off), uint64(len(b))), len(b))
-	if err == nil && len(data) != len(b) {
+	data, err := r.piece(off, len(b))
+	return copy(b, data), err
+}
+
+// piece returns n bytes, which are the caller's.
+func (r *remoteFile) piece(off int64, n int) ([]byte, error) {
+	data, err := r.d.ask(context.Background(), r.from.node, question(askRead, r.from.number, r.file, uint64(off), uint64(n)), n)
+	if err == nil && len(data) != n {
 		err = errAnswer
 	}
 	if err != nil {
-		return 0, fmt.Errorf("node %d: %w", r.from.node, err)
+		return nil, fmt.Errorf("node %d: %w", r.from.node, err)
 	}
-	return copy(b, data), nil
+	return data, nil
 }
 
 // shardSet is a set of shards.

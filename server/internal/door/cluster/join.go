@@ -176,19 +176,27 @@ func (d *Door) addHold(h *hold) uint64 {
 	return k.last
 }
 
-// readHold reads a piece of a file that is held.
-func (d *Door) readHold(number, file, off, length uint64) ([]byte, error) {
+// heldFile returns a file that is held, if it has the piece that is to be read.
+func (d *Door) heldFile(number, file, off, length uint64) (folder.Reader, error) {
 	d.keep.mu.Lock()
+	defer d.keep.mu.Unlock()
 	h := d.keep.holds[number]
 	if h == nil || file >= uint64(len(h.held.Readers)) {
-		d.keep.mu.Unlock()
 		return nil, errNoHold
 	}
 	h.used = d.tick()
 	r := h.held.Readers[file]
-	d.keep.mu.Unlock()
 	if size := uint64(r.Size()); off > size || length > size-off || length > fetchPiece {
 		return nil, errQuestion
+	}
+	return r, nil
+}
+
+// readHold reads a piece of a file that is held.
+func (d *Door) readHold(number, file, off, length uint64) ([]byte, error) {
+	r, err := d.heldFile(number, file, off, length)
+	if err != nil {
+		return nil, err
 	}
 	b := make([]byte, 1+length)
 	if n, err := r.ReadAt(b[1:], int64(off)); uint64(n) < length { // at the end of the file there may be io.EOF as well

@@ -17,7 +17,7 @@ const (
 	// journalFrame is how much is gathered before it is written, journalFile where a
 	// file ends: a recovery reads one at a time into memory.
 	journalFrame = 256 << 10
-	journalFile  = 64 << 20
+	journalFile  = 8 << 20
 	// copySuffix ends the name of a journal's file in the folder of a node.
 	copySuffix = ".backup"
 )
