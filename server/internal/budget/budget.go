@@ -93,7 +93,14 @@ func (b *Budget) Reserve(n uint64) bool {
 	return true
 }
 
-// Release gives back what Reserve has set aside.
+// Claim sets n bytes aside whether there are so many or not: for what has to be done. Until they are given
+// back others may find the budget full.
+func (b *Budget) Claim(n uint64) {
+	b.aside.Add(int64(n))
+	b.Used() // the peak
+}
+
+// Release gives back what Reserve or Claim has set aside.
 func (b *Budget) Release(n uint64) { b.aside.Add(-int64(n)) }
 
 // clientShare is the part of the budget that is for clients only.

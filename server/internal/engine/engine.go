@@ -154,7 +154,7 @@ func New(c Config) *Engine {
 		State: c.State, Door: c.Door, Shared: e.shared, Gate: &e.gate, Pause: &e.Pause, Expired: &e.notes.Counters.Expired, Clock: e.clock,
 	}
 	e.Budget.Init(c.State, c.MaxMemory, e.can.Cluster)
-	c.State.SetMemory(e.Budget.Reserve, e.Budget.Release)
+	c.State.SetMemory(&e.Budget)
 	e.asking = make(chan struct{}, mostAsked)
 	if e.router, _ = c.Door.(door.Router); e.router != nil {
 		e.router.OnQuestion(e.help)

@@ -49,14 +49,20 @@ func BuildBytes(hashes uint64) uint64 { return hashes * buildBytes }
 // ErrNoRoom means that there is no memory below the bound of the node to build a filter.
 var ErrNoRoom = errors.New("too little is left below max-memory")
 
-// SetMemory says what sets memory aside, and gives it back. It is called before the state is used;
-// without it there is no bound.
-func (s *State) SetMemory(reserve func(n uint64) bool, release func(n uint64)) {
-	s.reserve, s.release = reserve, release
+// Memory sets memory of the node aside, and gives it back. Reserve reports false if there is too
+// little; Claim takes it all the same.
+type Memory interface {
+	Reserve(n uint64) bool
+	Claim(n uint64)
+	Release(n uint64)
 }
 
-// builders bounds how many parts are built at a time.
-var builders = make(chan struct{}, max(1, runtime.GOMAXPROCS(0)))
+// SetMemory says what bounds the memory of the node. It is called before the state is used; without it
+// there is no bound.
+func (s *State) SetMemory(m Memory) { s.bound = m }
+
+// builders bounds how many parts are built at a time: one processor is left for clients.
+var builders = make(chan struct{}, max(1, runtime.GOMAXPROCS(0)-1))
 
 // seal seals a draft, and builds its filter outside all locks.
 func (d *draft) seal(s *State, attempt uint64) {
@@ -97,16 +103,18 @@ func (b *building) build(d *draft) {
 	b.built = nil
 }
 
-func (s *State) setAside(n uint64) bool { return s.reserve == nil || s.reserve(n) }
+func (s *State) setAside(n uint64) bool { return s.bound == nil || s.bound.Reserve(n) }
 
 func (s *State) giveBack(n uint64) {
-	if s.release != nil {
-		s.release(n)
+	if s.bound != nil {
+		s.bound.Release(n)
 	}
 }
 
 // finished returns the filter of a draft that is swapped in. A static one is built, or is built
-// now without asking for memory: this node was down, or had none when the others had.
+// now: this node was down, or had no memory when the others had. No node can refuse what is in the
+// catalogue, so the memory counts whether there is any or not: meanwhile this node, and by its beats
+// the others, take nothing that grows. Parts are built one after the other.
 func (s *State) finished(d *draft) (*filter, error) {
 	if d.inner != nil {
 		return d.inner, nil
@@ -117,6 +125,10 @@ func (s *State) finished(d *draft) (*filter, error) {
 			s.giveBack(b.aside) // the state counts it
 			return b.built, nil
 		}
+	}
+	if work := BuildBytes(d.hashes); s.bound != nil {
+		s.bound.Claim(work)
+		defer s.bound.Release(work)
 	}
 	c, _, err := s.build(d)
 	return c, err

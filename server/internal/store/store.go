@@ -70,8 +70,7 @@ type State struct {
 	memory  *memory.Arena // of all filters
 	mapped  func() int64  // how much of it is outside of the Go heap
 	bytes   atomic.Int64
-	reserve func(n uint64) bool // see SetMemory
-	release func(n uint64)
+	bound   Memory // see SetMemory
 
 	retained atomic.Int64                              // see Retain
 	keys     atomic.Pointer[map[string]hashing.Hasher] // secret keys by id
