@@ -80,6 +80,7 @@ type rebuilding struct {
 	Kind      string    `json:"kind"`       // begin
 	Capacity  *uint64   `json:"capacity"`   // begin
 	ErrorRate *float64  `json:"error_rate"` // begin
+	Parts     *uint64   `json:"parts"`      // begin
 	NewKey    string    `json:"new_key"`    // begin
 	Items     []bytesOf `json:"items"`      // feed
 	Force     bool      `json:"force"`      // commit
@@ -126,6 +127,9 @@ func (v *rebuilding) begin() (args []string) {
 	}
 	if v.ErrorRate != nil {
 		args = append(args, "ERROR", strconv.FormatFloat(*v.ErrorRate, 'g', -1, 64))
+	}
+	if v.Parts != nil {
+		args = append(args, "PARTS", strconv.FormatUint(*v.Parts, 10))
 	}
 	if v.NewKey != "" {
 		args = append(args, "NEWKEY", v.NewKey)

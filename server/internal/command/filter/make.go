@@ -215,7 +215,11 @@ func (o *options) sized() (bloomery.Hashed, uint64, error) {
 		}
 		return f, o.parts, err
 	}
-	for n := uint64(1); ; n *= 2 {
+	least := max(1, o.least)
+	for o.kind == "quorum" && least > 1 && least*o.members > store.MaxMade {
+		least /= 2
+	}
+	for n := least; ; n *= 2 {
 		limit := partBytes
 		if o.spread && n < store.MaxParts {
 			limit = spreadBytes

@@ -49,6 +49,7 @@ type options struct {
 	like     []byte
 	keyed    string
 	parts    uint64 // 0 for as many as it takes
+	least    uint64 // so many at least, unless parts are given; 0 for one
 	span     time.Duration
 	gens     uint64
 	burst    float64

@@ -23,7 +23,7 @@ import (
 var rebuild = engine.Command{
 	Name: "filter.rebuild", Arity: -3, Flags: traits.Write | traits.Outside | traits.NoMulti | traits.Undivided, Keys: traits.OneKey(traits.KeyRW),
 	Categories: []string{"write", "filter", "slow", "delete"}, Group: traits.GroupFilter, Since: "0.1.0",
-	Syntax:     "key BEGIN [kind] [CAPACITY n] [ERROR rate] [NEWKEY id] | FEED item [item ...] | COMMIT [FORCE] | ABORT | STATUS",
+	Syntax:     "key BEGIN [kind] [CAPACITY n] [ERROR rate] [PARTS n] [NEWKEY id] | FEED item [item ...] | COMMIT [FORCE] | ABORT | STATUS",
 	Complexity: "O(n), n being the number of items of FEED, of parts of BEGIN and COMMIT; a COMMIT of a static kind builds it from all items",
 	Summary: "Builds a new filter beside one that stays in use. While the rebuild is open, items that are added go to both, and FEED adds to the new one " +
 		"the items that were there before. COMMIT replaces the old filter; if the new one has less than 90% of its items, only with FORCE. Static kinds are built this way too.",
@@ -232,12 +232,14 @@ func beginOptions(x *engine.Context, c *engine.Call, entry *catalog.Entry) (*opt
 	return o, row, text
 }
 
-func isBeginWord(word string) bool { return word == "capacity" || word == "error" || word == "newkey" }
+func isBeginWord(word string) bool {
+	return word == "capacity" || word == "error" || word == "parts" || word == "newkey"
+}
 
 // takeFrom takes kind, size and hash of a filter. It returns the error text, or "".
 func (o *options) takeFrom(x *engine.Context, entry *catalog.Entry) string {
 	p := store.PartOf(entry)
-	o.kind, o.keyed = p.Row().Name, p.Plan().KeyID
+	o.kind, o.keyed, o.least = p.Row().Name, p.Plan().KeyID, 1<<p.Plan().Parts
 	o.hasher, _ = p.Hasher()
 	if x.Dry() { // the rest says nothing about rights
 		return ""
@@ -286,12 +288,9 @@ func progressOf(x *engine.Context, entry *catalog.Entry) (v store.Progress, ok b
 // since 1970, or the error text.
 func (o *options) draft(row codec.Kind, plan *store.Plan, now int64) ([]byte, string) {
 	if row.Features.Static {
-		n := uint64(1)
-		most := uint64(partBytes) // hashes of a part are copied under its lock
-		if o.spread {
-			most = spreadBytes
-		}
-		for ; o.capacity*8/n > most && n < store.MaxParts; n *= 2 {
+		n, text := o.staticParts()
+		if text != "" {
+			return nil, text
 		}
 		keys := float64(o.capacity) / float64(n)
 		if n > 1 {
@@ -308,6 +307,24 @@ func (o *options) draft(row codec.Kind, plan *store.Plan, now int64) ([]byte, st
 		return nil, "ERR " + o.kind + ": " + cause(err)
 	}
 	return store.AppendShadow(nil, plan, outline), ""
+}
+
+// staticParts returns how many parts a static filter has, or the error text: the hashes of a part are
+// copied under its lock.
+func (o *options) staticParts() (n uint64, text string) {
+	if o.parts > 0 {
+		if o.capacity*8/o.parts > maxPartBytes {
+			text = "ERR PARTS " + strconv.FormatUint(o.parts, 10) + ": the hashes of a part would take more than " + strconv.Itoa(maxPartBytes) + " bytes"
+		}
+		return o.parts, text
+	}
+	most := uint64(partBytes)
+	if o.spread {
+		most = spreadBytes
+	}
+	for n = max(1, o.least); o.capacity*8/n > most && n < store.MaxParts; n *= 2 {
+	}
+	return n, ""
 }
 
 func runFeed(x *engine.Context, c *engine.Call) {

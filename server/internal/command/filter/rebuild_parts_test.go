@@ -14,7 +14,7 @@ func TestRebuildOfOnePart(t *testing.T) {
 	for i := range 40 {
 		b.Line(fmt.Sprint("FILTER.ADD f item", i))
 	}
-	b.Script(t, "FILTER.REBUILD f BEGIN CAPACITY 3000 -> +OK")
+	b.Script(t, "FILTER.REBUILD f BEGIN CAPACITY 3000 PARTS 1 -> +OK")
 	for i := range 40 {
 		b.Script(t, fmt.Sprintf("FILTER.REBUILD f FEED item%d -> :1\nFILTER.DEL f item%[1]d -> [true]", i))
 	}
@@ -48,5 +48,41 @@ func TestRebuildOfManyParts(t *testing.T) {
 	if got := b.Line("FILTER.HAS f none1 none2 none3"); got != "[false false false]" {
 		t.Errorf("items that were never there: %s", got)
 	}
+	b.Crash(t)
+}
+
+// TestRebuildKeepsParts asks that a rebuild has as many parts as the filter, unless it is told otherwise or needs
+// more.
+func TestRebuildKeepsParts(t *testing.T) {
+	b := newBench(t, 1<<30)
+	for i, tt := range []struct{ create, begin, want string }{
+		{"bloom CAPACITY 1000 PARTS 16", "", "16"},
+		{"bloom CAPACITY 1000 PARTS 16", "CAPACITY 50", "16"},
+		{"bloom CAPACITY 1000 PARTS 16", "PARTS 4", "4"},
+		{"bloom CAPACITY 1000 PARTS 16", "cuckoo CAPACITY 2000", "16"},
+		{"bloom CAPACITY 1000 PARTS 16", "fuse8", "16"},
+		{"bloom CAPACITY 1000 PARTS 16", "ribbon PARTS 2", "2"},
+		{"bloom CAPACITY 1000 PARTS 2048", "quorum CAPACITY 100", "1024"}, // three members of each
+		{"bloom CAPACITY 1000 PARTS 2", "CAPACITY 60000000", "8"},
+		{"bloom CAPACITY 1000 PARTS 2", "fuse8 CAPACITY 9000000", "8"},
+		{"bloom CAPACITY 1000", "", "1"},
+	} {
+		name := fmt.Sprint("f", i)
+		b.OK(t, "FILTER.CREATE "+name+" "+tt.create)
+		b.add(name, "a", 0, 100)
+		b.OK(t, "FILTER.REBUILD "+name+" BEGIN "+tt.begin)
+		if got := b.status(t, name, "parts"); got != tt.want {
+			t.Errorf("%s, BEGIN %s: %s parts, want %s", tt.create, tt.begin, got, tt.want)
+		}
+		b.feed(t, name, "a", 0, 100)
+		b.OK(t, "FILTER.REBUILD "+name+" COMMIT")
+		b.hasAll(t, name, "a", 0, 100)
+		b.Line("DEL " + name)
+	}
+	b.Script(t, `
+		FILTER.CREATE f bloom -> +OK
+		FILTER.REBUILD f BEGIN PARTS 3 -> -ERR PARTS must be a power of two from 1 to 4096
+		FILTER.REBUILD f BEGIN fuse8 CAPACITY 1000000000 PARTS 1 -> -ERR PARTS 1: the hashes of a part would take more than 268435456 bytes
+		FILTER.REBUILD f BEGIN bloom CAPACITY 1000000000 PARTS 1 -> -ERR bloom: PARTS 1: a part would take more than 268435456 bytes`)
 	b.Crash(t)
 }
