@@ -91,12 +91,14 @@ func (c *cluster) ReadCopy(_, _, offset, length uint64) ([]byte, error) {
 }
 func (c *cluster) CloseCopy(number uint64) { c.closed = append(c.closed, number) }
 
+func ignored(uint64) {}
+
 // operations are all that operators do to a cluster, with the reply if it works.
 var operations = map[string]func(control.Cluster) answer.Reply{
 	"+OK":                      func(c control.Cluster) answer.Reply { return c.Forget(1) },
 	`[:0 "waits for node 7"]`:  func(c control.Cluster) answer.Reply { return c.ReplaceLog(1, 2) },
 	":3":                       control.Cluster.Upgrade,
-	`[:9 [["a" :1] ["b" :2]]]`: func(c control.Cluster) answer.Reply { return c.OpenCopy(false) },
+	`[:9 [["a" :1] ["b" :2]]]`: func(c control.Cluster) answer.Reply { return c.OpenCopy(false, ignored) },
 	`[[:4 :2 :30 :1 :0]]`:      func(c control.Cluster) answer.Reply { return c.Rebalance(true) },
 	`"cd"`:                     func(c control.Cluster) answer.Reply { return c.ReadCopy(9, 0, 2, 2) },
 }
@@ -156,8 +158,8 @@ func TestChangesThatFail(t *testing.T) {
 		fmt.Errorf("%w: 3 s", door.ErrUnknown):     "CLUSTERDOWN This node cannot find out what other nodes have acknowledged (3 s)",
 		errors.New("there are two copies already"): "ERR there are two copies already",
 	} {
-		if shared.err = err; c.OpenCopy(true).Text != want {
-			t.Errorf("OpenCopy with %v: %s, want %s", err, c.OpenCopy(true).Text, want)
+		if shared.err = err; c.OpenCopy(true, ignored).Text != want {
+			t.Errorf("OpenCopy with %v: %s, want %s", err, c.OpenCopy(true, ignored).Text, want)
 		}
 	}
 }

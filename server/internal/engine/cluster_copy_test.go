@@ -271,3 +271,26 @@ func TestClusterBackup(t *testing.T) {
 		t.Errorf("OPEN without a cluster = %s", got)
 	}
 }
+
+// TestCopyEndsWithItsClient has a client leave that has opened a copy, and not closed it: others are not in its way.
+func TestCopyEndsWithItsClient(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, d := keptNode(t, memlog.New(1, memlog.Faults{}), &folder.Memory{})
+		b.line("FILTER.CREATE f bloom")
+		for range 2 * 4 { // as many as there can be at once, twice
+			c := b.connect()
+			got := c.do("CLUSTER", "BACKUP", "OPEN")
+			var number uint64
+			if _, err := fmt.Sscanf(got, "[:%d ", &number); err != nil {
+				t.Fatalf("CLUSTER BACKUP OPEN = %s", got)
+			}
+			if _, err := d.ReadCopy(number, 0, 0, 1); err != nil {
+				t.Error(err)
+			}
+			b.engine.Close(c.session)
+			if _, err := d.ReadCopy(number, 0, 0, 1); err == nil {
+				t.Error("the copy of a client that is gone is there")
+			}
+		}
+	})
+}

@@ -97,6 +97,7 @@ func (e *Engine) Close(s *Session) {
 	e.unmonitor(s)
 	e.unstage(s)
 	e.unpark(s)
+	e.uncopy(s)
 	e.Release(s)
 }
 

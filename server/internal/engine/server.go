@@ -8,6 +8,7 @@ import (
 	"github.com/bloomery/bloomery/server/internal/acl"
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/control"
+	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/session"
 	"github.com/bloomery/bloomery/server/internal/status"
 	"github.com/bloomery/bloomery/server/internal/store"
@@ -30,6 +31,19 @@ func (x Server) Disk() control.Disk { return control.NewDisk(x.e.keep, x.Waits) 
 
 // Cluster returns the cluster that the server belongs to.
 func (x Server) Cluster() control.Cluster { return control.NewCluster(x.e.shared, x.Waits) }
+
+// OwnCopy has a copy of all data end with the connection of the client: nobody else reads it.
+func (x Server) OwnCopy(number uint64) { x.s.copies = append(x.s.copies, number) }
+
+// uncopy gives up what a client has had copied, and may not have read: it was killed, say.
+func (e *Engine) uncopy(s *Session) {
+	if copier, ok := e.shared.(door.Copier); ok {
+		for _, number := range s.copies {
+			copier.CloseCopy(number)
+		}
+	}
+	s.copies = nil
+}
 
 // Holders returns which machines hold each shard, nil while all of them hold everything.
 func (x Server) Holders() (nodes [][]uint32) {

@@ -50,6 +50,7 @@ type Session struct {
 	park   parking                    // of a call that waits for news
 	group  *group                     // the transaction that is prepared as one message
 	staged map[string]*staging.Staged // what has no name yet, by the name that it will have
+	copies []uint64                   // of all data, which it reads
 
 	filter uint64 // the filter of the bundle that is run, 0 if it is not on one
 	touch  uint32 // bundles until the next one is noted for who is busiest

@@ -14,7 +14,7 @@ import (
 var clusterBackup = engine.Command{
 	Name: "backup", Arity: -3, Flags: traits.Admin | traits.NoScript | traits.NoMulti | traits.Outside, Categories: []string{"admin", "slow", "dangerous"},
 	Since: "0.1.0", Syntax: "OPEN [STALE] | READ copy file offset length | CLOSE copy", Complexity: "O(n), n being the bytes that changed since the last snapshot, or length",
-	Summary: "Makes a copy of all data and returns its number and files; returns a piece of a file; gives a copy up. Not in Redis.",
+	Summary: "Makes a copy of all data and returns its number and files; returns a piece of a file; gives a copy up, which the end of the connection that opened it does, too. Not in Redis.",
 	Run: func(x *engine.Context, c *engine.Call) {
 		switch {
 		case !x.Can().Cluster:
@@ -22,12 +22,12 @@ var clusterBackup = engine.Command{
 		case !x.Server().ReadsAll():
 			c.Fail(engine.TextNoKey)
 		default:
-			c.Answer(runBackup(x.Server().Cluster(), c.Args[2:]))
+			c.Answer(runBackup(x.Server(), c.Args[2:]))
 		}
 	},
 }
 
-func runBackup(x control.Cluster, args [][]byte) answer.Reply {
+func runBackup(x engine.Server, args [][]byte) answer.Reply {
 	var numbers [4]uint64
 	given := 0
 	for ; given < len(numbers) && given+1 < len(args); given++ {
@@ -40,13 +40,13 @@ func runBackup(x control.Cluster, args [][]byte) answer.Reply {
 	whole := given == len(args)-1
 	switch {
 	case answer.Is(args[0], "open") && len(args) == 1:
-		return x.OpenCopy(false)
+		return x.Cluster().OpenCopy(false, x.OwnCopy)
 	case answer.Is(args[0], "open") && len(args) == 2 && answer.Is(args[1], "stale"):
-		return x.OpenCopy(true)
+		return x.Cluster().OpenCopy(true, x.OwnCopy)
 	case answer.Is(args[0], "read") && whole && given == 4:
-		return x.ReadCopy(numbers[0], numbers[1], numbers[2], numbers[3])
+		return x.Cluster().ReadCopy(numbers[0], numbers[1], numbers[2], numbers[3])
 	case answer.Is(args[0], "close") && whole && given == 1:
-		return x.CloseCopy(numbers[0])
+		return x.Cluster().CloseCopy(numbers[0])
 	}
 	return answer.Fail(answer.TextSyntax)
 }
