@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"math/rand/v2"
@@ -30,6 +31,7 @@ type killable struct {
 	log   *memlog.Log
 	peers *memlog.Peers
 	files *folder.Memory
+	most  int64 // bytes that it may take, 0 for many
 
 	// mu guards what follows, and the bench.
 	mu   sync.RWMutex
@@ -47,7 +49,7 @@ func (k *killable) start() {
 		k.t.Fatal(err)
 	}
 	b.engine = engine.New(engine.Config{
-		Commands: command.All(), State: b.state, Door: d, Host: b, MaxMemory: 1 << 30,
+		Commands: command.All(), State: b.state, Door: d, Host: b, MaxMemory: cmp.Or(k.most, 1<<30),
 		Clock: time.Now, Settings: session.NewSettings(session.RedisBloomDefaults(), ""),
 	})
 	ctx, cancel := context.WithTimeout(k.t.Context(), time.Minute)
@@ -405,13 +407,17 @@ func newRebuilds(t *testing.T, seed uint64, nodes int, log *memlog.Log) *rebuild
 		}
 	}
 	parts := "1"
-	if v.aborts = 1; seed%2 == 1 { // what takes its place has one part, or is static
+	if v.aborts = 1; seed%2 == 1 {
 		parts = "4"
 		if nodes <= 3 {
 			v.aborts = 5
 		}
 	}
-	if got := v.nodes[0].do("FILTER.CREATE", "a", "counting", "CAPACITY", "30000", "ERROR", "0.0001", "PARTS", parts); got != "+OK" {
+	create := []string{"FILTER.CREATE", "a", "counting", "CAPACITY", "30000", "ERROR", "0.0001", "PARTS", parts}
+	if seed%5 == 4 { // every node holds it, wherever others are
+		create = append(create, "REPLICAS", "ALL")
+	}
+	if got := v.nodes[0].do(create...); got != "+OK" {
 		t.Fatal(got)
 	}
 	return v

@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/bloomery/bloomery/hashing"
 	"github.com/bloomery/bloomery/server/internal/door/cluster/memlog"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
@@ -105,6 +106,134 @@ func TestBuildAtEveryNode(t *testing.T) {
 		time.Sleep(time.Second)
 		if now := full.engine.Budget.Used(); now != before {
 			t.Errorf("%d bytes are in use, %d were before", now, before)
+		}
+	})
+}
+
+// TestBuildAfterTheSwap has a node that was down during COMMIT, and has no memory for it, build a static kind when it is back:
+// the memory counts, and others see that there is none.
+func TestBuildAfterTheSwap(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		v := newRebuilds(t, 0, 3, memlog.New(1, memlog.Faults{}))
+		defer v.end()
+		k, late := v.nodes[0], v.nodes[2]
+		const items = 20000
+		feed := []string{"FILTER.REBUILD", "s", "FEED"}
+		for i := range items {
+			feed = append(feed, fmt.Sprint("item", i))
+		}
+		k.do("FILTER.REBUILD", "s", "BEGIN", "fuse16", "CAPACITY", "100000")
+		if got := k.do(feed...); got != fmt.Sprint(":", items) {
+			t.Fatal(got)
+		}
+		time.Sleep(time.Second)
+		if err := late.door.Snapshot(); err != nil {
+			t.Fatal(err)
+		}
+		late.kill()
+		time.Sleep(10 * time.Second) // nobody hears of it
+		if got := k.do("FILTER.REBUILD", "s", "COMMIT"); got != "+OK" {
+			t.Fatal(got)
+		}
+		late.most = k.engine.Budget.Used() + 1000
+		late.start()
+		time.Sleep(time.Second)
+		if got := late.do("FILTER.HAS", "s", "item1", "item19999"); got != "[true true]" {
+			t.Errorf("FILTER.HAS = %s", got)
+		}
+		used, peak := late.engine.Budget.Used(), late.engine.Budget.Peak()
+		if work := int64(store.BuildBytes(items)); peak < used+work/2 || peak <= late.most {
+			t.Errorf("at most %d bytes were in use, %d are, of %d, and building takes %d", peak, used, late.most, work)
+		}
+	})
+}
+
+// TestRebuildOfWideFilters rebuilds a filter that every node holds where others are spread, from every node, with
+// another key, as another kind, and again.
+func TestRebuildOfWideFilters(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		v := newRebuilds(t, 0, 4, memlog.New(1, memlog.Faults{}))
+		defer v.end()
+		line := func(i int, text, want string) {
+			t.Helper()
+			if got := v.nodes[i%4].do(strings.Fields(text)...); got != want {
+				t.Errorf("node %d: %s = %s, want %s", i%4+1, text, got, want)
+			}
+		}
+		line(0, "FILTER.CREATE w bloom CAPACITY 1000 PARTS 4 REPLICAS ALL", "+OK")
+		line(0, "FILTER.ADD w a b c d", "[true true true true]")
+		has, all := "FILTER.HAS w a b c d", "true true true true"
+		for i, begin := range []string{
+			"NEWKEY k1", "counting CAPACITY 3000", "bloom NEWKEY k2", "fuse16", "bloom CAPACITY 2000 NEWKEY k1", "cuckoo NEWKEY k2 PARTS 1", "ribbon NEWKEY k1", "bloom",
+		} {
+			time.Sleep(time.Second)
+			line(i+1, "FILTER.REBUILD w BEGIN "+begin, "+OK")
+			if from := v.nodes[i%4].do("FILTER.INFO", "w"); !strings.Contains(from, `"kind" "fuse16"`) && !strings.Contains(from, `"kind" "ribbon"`) {
+				line(i+2, fmt.Sprint("FILTER.ADD w more", i), "[true]")
+				has, all = has+fmt.Sprint(" more", i), all+" true"
+			}
+			items := strings.TrimPrefix(has, "FILTER.HAS w ")
+			line(i+3, "FILTER.REBUILD w FEED "+items, fmt.Sprint(":", len(strings.Fields(items))))
+			line(i, "FILTER.REBUILD w COMMIT FORCE", "+OK")
+			time.Sleep(time.Second)
+			for n, k := range v.nodes {
+				line(n, has, "["+all+"]")
+				e := k.state.Names.Lookup([]byte("w"), time.Now().UnixMilli())
+				if !store.Everywhere(e) {
+					t.Fatalf("BEGIN %s: not every node holds the filter", begin)
+				}
+				for j, p := range store.Parts(e) {
+					if p.Elsewhere() {
+						t.Errorf("BEGIN %s: node %d does not hold part %d", begin, n+1, j)
+					}
+				}
+			}
+			v.equal(t, 0)
+		}
+	})
+}
+
+// TestNewKeyThatANodeLacks gives filters a key that one node does not have: it acknowledges no add that the new filter lacks.
+func TestNewKeyThatANodeLacks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		v := newRebuilds(t, 0, 4, memlog.New(1, memlog.Faults{}))
+		defer v.end()
+		k, lacks := v.nodes[0], v.nodes[1]
+		lacks.state.SetKeys(map[string]hashing.Hasher{"k2": hashing.Keyed([16]byte{2})})
+		for _, create := range []string{"PARTS 1", "PARTS 4", "PARTS 1 REPLICAS ALL", "PARTS 4 REPLICAS ALL"} {
+			name := strings.ReplaceAll(create, " ", "")
+			for _, line := range []string{"FILTER.CREATE " + name + " bloom CAPACITY 1000 " + create, "FILTER.REBUILD " + name + " BEGIN NEWKEY k1"} {
+				if got := k.do(strings.Fields(line)...); got != "+OK" {
+					t.Fatalf("%s = %s", line, got)
+				}
+			}
+			time.Sleep(time.Second) // all nodes know it
+			if got := lacks.do("FILTER.REBUILD", name, "BEGIN", "NEWKEY", "k1"); !strings.HasPrefix(got, "-ERR ") {
+				t.Errorf("%s: BEGIN without the key = %s", create, got)
+			}
+			acked, refused := []string{"FILTER.HAS", name}, 0
+			for i := range 40 {
+				item := fmt.Sprint("item", i)
+				got := v.nodes[i%4].do("FILTER.ADD", name, item)
+				switch {
+				case got == "[true]" || got == "[false]":
+					acked = append(acked, item)
+				case strings.Contains(got, "-ERR the secret key 'k1' of this filter is not in the file of keys"): // here, or at a holder
+					refused++
+				default:
+					t.Errorf("%s: node %d: FILTER.ADD = %s", create, i%4+1, got)
+				}
+			}
+			if got := k.do("FILTER.REBUILD", name, "COMMIT", "FORCE"); got != "+OK" {
+				t.Errorf("%s: COMMIT = %s", create, got)
+			}
+			time.Sleep(time.Second)
+			if got := k.do(acked...); strings.Count(got, "true") != len(acked)-2 {
+				t.Errorf("%s: %d were acknowledged, %d refused: %s", create, len(acked)-2, refused, got)
+			}
+			if got := lacks.do(acked...); strings.Contains(got, "false") {
+				t.Errorf("%s: a node without the key answers %s", create, got)
+			}
 		}
 	})
 }
