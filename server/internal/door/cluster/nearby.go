@@ -3,6 +3,7 @@ package cluster
 // Which nodes are asked for a shard.
 
 import (
+	"context"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -83,6 +84,47 @@ func (v *nearby) holders(shard int) (nodes []uint32) {
 	}
 	slices.SortStableFunc(nodes, func(a, b uint32) int { return int(v.far[a] - v.far[b]) })
 	return nodes
+}
+
+// meet returns when this node can ask a holder of every shard that it does not hold. Where others
+// are is in their beats: who serves before the first of them finds no holder though all live.
+// Nodes that were not heard of for as long as a silent one counts as live are down.
+func (d *Door) meet(ctx context.Context) error {
+	if d.config.Peers == nil {
+		return nil
+	}
+	for began := d.tick(); d.tick()-began < liveFor && !d.meets(); {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(beatEvery / 20):
+		}
+	}
+	return nil
+}
+
+// meets reports whether this node can ask a holder of every shard that it does not hold.
+func (d *Door) meets() bool {
+	v, here := d.lookAround(), d.state.Holdings()
+	if !v.roster.Spread() {
+		return true
+	}
+	for shard := range placement.Shards {
+		if !here.Answers(shard) && !slices.ContainsFunc(v.holders(shard), d.askable) {
+			return false
+		}
+	}
+	return true
+}
+
+// askable reports whether a node that lives can be asked now.
+func (d *Door) askable(node uint32) bool {
+	p := d.config.Direct
+	if p == nil {
+		return true
+	}
+	_, connected := distance(p, node)
+	return connected
 }
 
 // distance returns how far a node is: its round trip, in steps that measurements of equal

@@ -19,7 +19,7 @@ const askEvery = time.Second
 
 // Start makes this node current and returns when it may serve (I5):
 //
-//	snapshot ── tail of the catalogue ── first record ── tails of all lanes ── heads ── number, session ── a round trip in every lane
+//	snapshot ── tail of the catalogue ── first record ── tails of all lanes ── heads ── number, session ── a round trip in every lane ── holders
 //
 // The session fences whatever an earlier process of this node has sent and is still on
 // its way, and the round trip is behind everything that was acknowledged before. alone
@@ -84,7 +84,7 @@ func (d *Door) start(ctx context.Context) error {
 	if v, ok := d.config.Log.(Vouching); ok {
 		v.Vouch(d.question)
 	}
-	return nil
+	return d.meet(ctx)
 }
 
 // followAll begins the tails of all lanes. A node that has no snapshot learns from the
