@@ -17,9 +17,9 @@ func TestCrawler(t *testing.T) {
 		t.Errorf("%d network calls for %d links", f.calls(), f.links)
 	}
 	if f.skipped > 20 { // about 5 are expected
-		t.Errorf("%d of %d pages skipped", f.skipped, f.pages)
+		t.Errorf("%d of %d pages skipped", f.skipped, f.visited)
 	}
-	if f.visits <= f.pages || f.known == 0 || f.links != f.local+f.visits+f.known+f.lost {
+	if f.visits <= f.visited || f.known == 0 || f.links != f.local+f.visits+f.known+f.lost {
 		t.Errorf("figures %+v", f)
 	}
 	f.Table().Documented(t)
