@@ -15,14 +15,14 @@ func TestSafeBrowsing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if f.unsafe == 0 || f.found != f.unsafe || f.blocked != 0 {
-		t.Errorf("%d of %d unsafe pages found, %d clean ones blocked", f.found, f.unsafe, f.blocked)
+	if f.found.All == 0 || f.found.Yes != f.found.All || f.blocked.Yes != 0 {
+		t.Errorf("%v unsafe pages found, %v clean ones blocked", f.found, f.blocked)
 	}
-	if mean := rate * float64(f.lookups); float64(f.wrong) > mean+4*math.Sqrt(mean) {
-		t.Errorf("%d false positives in %d lookups, want about %.0f", f.wrong, f.lookups, mean)
+	if mean := rate * float64(f.wrong.All); float64(f.wrong.Yes) > mean+4*math.Sqrt(mean) {
+		t.Errorf("%v lookups were false positives, want about %.0f", f.wrong, mean)
 	}
-	if f.calls*100 > f.clean {
-		t.Errorf("%d calls for %d clean pages, want at most one in a hundred", f.calls, f.clean)
+	if f.wrong.Yes*100 > f.blocked.All {
+		t.Errorf("%d calls for %d clean pages, want at most one in a hundred", f.wrong.Yes, f.blocked.All)
 	}
 	if 8*f.update/days > f.whole || f.update == 0 {
 		t.Errorf("%d bytes of updates, %d for the whole", f.update, f.whole)
