@@ -187,7 +187,7 @@ func (d *draft) Freeze() (Frozen, error) { return d.freeze(0) }
 func (d *draft) freeze(made uint32) (Frozen, error) {
 	if d.inner != nil {
 		if g, ok := d.inner.f.(*quotient.Growing); ok {
-			return newFrozenFork(d.appendInfo(append(appendAge(nil, &d.plan.Plan, made), formDraft)), g.Fork()), nil
+			return newFrozenFork(d.appendInfo(append(appendAge(nil, &d.plan.Plan, made), formDraft)), g.Fork(), nil), nil
 		}
 	}
 	b := appendAge(make([]byte, 0, d.Bytes()+4096), &d.plan.Plan, made)

@@ -38,6 +38,9 @@ type arrays struct {
 	memory *memory.Arena
 	list   [][]byte
 	bytes  uint64
+
+	copies []*frozenBits // who copies the filter at present
+	left   bool          // the filter does not need them any more: the last of copies releases them
 }
 
 func (a *arrays) alloc(n int) ([]byte, error) {
@@ -51,6 +54,10 @@ func (a *arrays) alloc(n int) ([]byte, error) {
 }
 
 func (a *arrays) release() {
+	if a.left = len(a.copies) > 0; a.left {
+		a.bytes = 0
+		return
+	}
 	for _, b := range a.list {
 		a.memory.Free(b)
 	}
@@ -279,6 +286,7 @@ func (c *filter) add(hashes []uint64, room uint64, res *Result) (grown int64) {
 	res.sized(len(hashes))
 	switch f := c.f.(type) {
 	case bloomery.Adder:
+		c.own.before(hashes)
 		if g, ok := c.f.(grower); ok {
 			if g.GrowBytes(len(hashes)) > room {
 				res.Err = ErrRoom

@@ -49,11 +49,15 @@ func (p *Part) Freeze() (Frozen, error) {
 // Freeze implements Contents.
 func (c *filter) Freeze() (Frozen, error) { return c.freeze(0) }
 
-// freeze copies the encoding: a part is small enough for that under its lock. One that grows may
-// not be, and is forked.
+// freeze copies the encoding: a part of most kinds is small enough for that under its lock. One that
+// grows may not be, and is forked; one of bits is read in pieces.
 func (c *filter) freeze(made uint32) (Frozen, error) {
+	head := c.appendForm(nil, made)
 	if g, ok := c.f.(*quotient.Growing); ok {
-		return newFrozenFork(c.appendForm(nil, made), g.Fork()), nil
+		return newFrozenFork(head, g.Fork(), c.aside.encode(nil)), nil
+	}
+	if z := c.freezeBits(head, true); z != nil {
+		return z, nil
 	}
 	z := &frozenFilter{}
 	// What is not the array is little: the sum is an estimate from above for
@@ -67,7 +71,7 @@ func (c *filter) freeze(made uint32) (Frozen, error) {
 		}
 		z.mapped, buf = b, b[:0]
 	}
-	data, err := c.encode(c.appendForm(buf, made))
+	data, err := c.encode(append(buf, head...))
 	if err != nil {
 		_ = z.Close()
 		return nil, err

@@ -302,6 +302,7 @@ func (s *State) replaceSource(c *filter, o *FilterSource, data []byte) error {
 		}
 	}
 	c.abandon()
+	c.own.detach()
 	v := c.aside.source(o.Source)
 	old := v.filter
 	v.filter, v.version, v.at = fresh, o.Version, o.At

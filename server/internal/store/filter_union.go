@@ -72,6 +72,7 @@ func (c *filter) union(o *FilterUnion, res *Result) {
 		res.Err = ErrSourced
 		return
 	}
+	c.own.detach()
 	defer func() {
 		if res.Changed {
 			c.news.estimate(c.f, littleBytes)

@@ -2,11 +2,16 @@ package store_test
 
 import (
 	"bytes"
+	"encoding"
+	"math/rand/v2"
 	"runtime"
 	"testing"
 
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/bloom"
 	"github.com/bloomery/bloomery/codec"
 	"github.com/bloomery/bloomery/quotient"
+	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
@@ -67,5 +72,92 @@ func TestFreezeOfGrowing(t *testing.T) {
 	f := p.Fork()
 	if f == nil || f.Stats().Items != uint64(len(hs)) {
 		t.Errorf("Fork() = %v", f)
+	}
+}
+
+// TestFreezeOfBits freezes large filters whose keys set bits: little is copied with the lock held, and
+// what is read meanwhile is the filter of before, whatever is done to it.
+func TestFreezeOfBits(t *testing.T) {
+	hs, rng := make([]uint64, 400_000), rand.New(rand.NewPCG(1, 2))
+	for i := range hs {
+		hs[i] = rng.Uint64()
+	}
+	clearing := func(t *testing.T, f bloomery.Hashed) store.Body {
+		t.Helper()
+		outline, err := codec.AppendOutline(nil, f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return &store.FilterClear{Outline: outline}
+	}
+	for name, f := range map[string]bloomery.Hashed{
+		"scalable": bloom.NewScalable(600_000, 0.001), "bloom": bloom.New(1_000_000, 0.001), "standard": bloom.NewStandard(1_000_000, 0.001),
+		"split": bloom.NewSplit(1_000_000, 0.001), "partitioned": bloom.NewPartitioned(1_000_000, 0.001),
+	} {
+		for how, then := range map[string]func(t *testing.T, s *store.State, e *catalog.Entry){
+			"added to": func(*testing.T, *store.State, *catalog.Entry) {},
+			"cleared": func(t *testing.T, s *store.State, e *catalog.Entry) {
+				t.Helper()
+				apply(t, s, store.Record{ID: e.ID, Body: clearing(t, f)})
+			},
+			"removed": func(t *testing.T, s *store.State, e *catalog.Entry) {
+				t.Helper()
+				apply(t, s, store.Record{Body: &store.Remove{Names: [][]byte{[]byte("f")}}})
+			},
+		} {
+			t.Run(name+" "+how, func(t *testing.T) {
+				outline, err := codec.AppendOutline(nil, f)
+				if err != nil {
+					t.Fatal(err)
+				}
+				s := store.New()
+				e := apply(t, s, store.Record{Body: &store.Make{As: store.OpFilter, Name: []byte("f"), Header: store.AppendCreation(nil, &store.Plan{}, outline)}}).Entry
+				add := func(hs []uint64) {
+					apply(t, s, store.Record{ID: e.ID, Body: &store.FilterAdd{Room: store.Unlimited, Hashes: hs}})
+				}
+				add(hs[:200_000])
+				p := store.PartOf(e)
+				want, err := p.Filter().(encoding.BinaryMarshaler).MarshalBinary()
+				if err != nil {
+					t.Fatal(err)
+				}
+				var before, after runtime.MemStats
+				p.Lock()
+				runtime.ReadMemStats(&before)
+				z, err := p.Freeze()
+				runtime.ReadMemStats(&after)
+				p.Unlock()
+				if err != nil {
+					t.Fatal(err)
+				}
+				if n := after.TotalAlloc - before.TotalAlloc; n > uint64(len(want))/8 {
+					t.Errorf("with the lock held %d bytes of %d are copied", n, len(want))
+				}
+				var got []byte
+				next := func() bool {
+					piece, _ := z.Next(make([]byte, 64<<10))
+					got = append(got, piece...)
+					return len(piece) > 0
+				}
+				next()
+				add(hs[200_000:])
+				if z.Saved() == 0 {
+					t.Error("nothing was put aside")
+				}
+				next()
+				then(t, s, e)
+				for next() {
+				}
+				if int64(len(got)) != z.Size() || !bytes.HasSuffix(got, want) {
+					t.Errorf("a copy of %d bytes, %d were promised and %d are the filter: it is another", len(got), z.Size(), len(want))
+				}
+				p.Lock()
+				err = z.Close()
+				p.Unlock()
+				if err != nil {
+					t.Error(err)
+				}
+			})
+		}
 	}
 }

@@ -139,9 +139,6 @@ func empty(f bloomery.Hashed) error {
 // encode returns the encoding of a part, and what opens it.
 func encode(p *store.Part) (data []byte, hasher hashing.Hasher, err error) {
 	hasher, _ = p.Hasher() // without the key it is copied all the same
-	err = reading(p, func(f bloomery.Hashed) (err error) {
-		data, err = marshal(f)
-		return err
-	})
+	data, err = copied(p, false)
 	return data, hasher, err
 }

@@ -3,6 +3,7 @@ package filter
 // FILTER.DUMP and FILTER.LOAD.
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -10,9 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/internal/rdb"
-	"github.com/bloomery/bloomery/quotient"
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/engine"
@@ -113,32 +112,36 @@ func runDump(x *engine.Context, c *engine.Call) {
 
 // written returns the encoding of a part, for which it makes room once.
 func written(p *store.Part, room int) (data string, err error) {
-	err = reading(p, func(f bloomery.Hashed) error {
-		w, ok := f.(io.WriterTo)
-		if !ok {
-			return fmt.Errorf("a filter of kind %s has no encoding", p.Row().Name)
-		}
-		var b strings.Builder
-		b.Grow(room)
-		_, err := w.WriteTo(&b)
-		data = b.String()
-		return err
-	})
-	return data, err
+	var b strings.Builder
+	b.Grow(room)
+	err = write(&b, p, false)
+	return b.String(), err
 }
 
-// reading calls do with the filter of a part, to pass over all of it: under its lock, or a fork
-// of one that grows, which may be large.
-func reading(p *store.Part, do func(f bloomery.Hashed) error) error {
+// write writes the encoding of a part, with what it keeps aside if that is asked for: in pieces, of a
+// fork, or under the lock of the part if that takes no time.
+func write(w io.Writer, p *store.Part, aside bool) error {
+	if ok, err := p.WriteLarge(w, aside); ok || err != nil {
+		return err
+	}
 	if f := p.Fork(); f != nil {
-		return do(f)
+		_, err := f.WriteTo(w)
+		return err
 	}
 	p.RLock()
 	defer p.RUnlock()
 	if p.Gone() {
 		return errGone
 	}
-	return do(p.Filter())
+	f, ok := p.Filter().(io.WriterTo)
+	if !ok {
+		return fmt.Errorf("a filter of kind %s has no encoding", p.Row().Name)
+	}
+	_, err := f.WriteTo(w)
+	if err == nil && aside {
+		_, err = w.Write(p.AppendAside(nil))
+	}
+	return err
 }
 
 // loadCall is a call of FILTER.LOAD.
@@ -339,15 +342,17 @@ func pack(w *rdb.Writer, entry *catalog.Entry, part func(index uint32) ([]byte, 
 }
 
 // packed returns the encoding of a part, with what it keeps aside.
-func packed(p *store.Part) (data []byte, err error) {
-	err = reading(p, func(f bloomery.Hashed) (err error) {
-		data, err = marshal(f)
-		if _, fork := f.(*quotient.Growing); !fork && err == nil { // that keeps nothing
-			data = p.AppendAside(data)
-		}
-		return err
-	})
-	return data, err
+func packed(p *store.Part) ([]byte, error) { return copied(p, true) }
+
+// copied returns the encoding of a part, with what it keeps aside if that is asked for.
+func copied(p *store.Part, aside bool) ([]byte, error) {
+	p.RLock()
+	size := int(p.Bytes())
+	p.RUnlock()
+	var b bytes.Buffer
+	b.Grow(size + size>>16 + 512)
+	err := write(&b, p, aside)
+	return b.Bytes(), err
 }
 
 // unpack reads what pack wrote.
