@@ -55,6 +55,10 @@ type Op struct {
 	// while its part cannot change.
 	Admit Admitter
 
+	// Effect, if not nil, is memory in which a door makes what it logs. Ops of one caller may
+	// share it.
+	Effect *store.Effect
+
 	// Granted are machines that have set memory aside for what the record makes.
 	Granted []uint32
 

@@ -6,6 +6,7 @@ import (
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/scratch"
+	"github.com/bloomery/bloomery/server/internal/store"
 )
 
 // Workspace is memory for running commands that is used again and again. A
@@ -18,6 +19,7 @@ type Workspace struct {
 	Memory scratch.Memory
 
 	ops     []*Op // taken and free ones
+	effect  store.Effect
 	taken   int
 	used    int        // the most that were taken since Reset
 	spans   []Span     // of the bundle that is being run
@@ -72,6 +74,7 @@ func (w *Workspace) takeOp() *Op {
 		w.ops = append(w.ops, new(Op))
 	}
 	op := w.ops[w.taken]
+	op.Effect = &w.effect
 	w.taken++
 	w.used = max(w.used, w.taken)
 	return op

@@ -209,8 +209,8 @@ func (d *Door) names(op *door.Op) {
 		op.Result.Err, op.Result.Changed, op.Result.N = store.ErrLength, false, 0
 		return
 	}
-	f := d.effects.Get().(*store.Effect)
-	defer d.effects.Put(f)
+	f := d.effect(op)
+	defer d.put(op, f)
 	d.state.Names.Lock()
 	defer d.state.Names.Unlock()
 	if _, ok := op.Record.Body.(*store.Begin); ok && d.log != nil {
@@ -231,6 +231,20 @@ func (d *Door) names(op *door.Op) {
 	}
 }
 
+// effect returns memory for what op does, which put gives back.
+func (d *Door) effect(op *door.Op) *store.Effect {
+	if op.Effect != nil {
+		return op.Effect
+	}
+	return d.effects.Get().(*store.Effect)
+}
+
+func (d *Door) put(op *door.Op, f *store.Effect) {
+	if op.Effect == nil {
+		d.effects.Put(f)
+	}
+}
+
 // part applies a run of records of one part.
 func (d *Door) part(ops []*door.Op) {
 	p := ops[0].Part
@@ -245,8 +259,8 @@ func (d *Door) part(ops []*door.Op) {
 		}
 		return
 	}
-	f := d.effects.Get().(*store.Effect)
-	defer d.effects.Put(f)
+	f := d.effect(ops[0])
+	defer d.put(ops[0], f)
 	p.Lock()
 	defer p.Unlock()
 	if d.state.Shadowed(ops[0].Record.ID) {
@@ -392,10 +406,12 @@ func (d *Door) background() {
 	defer look.Stop()
 	refused := false
 	for {
+		d.log.attended.Store(true)
 		select {
 		case <-d.stop:
 			return
 		case <-look.C:
+			d.log.attended.Store(false)
 			if d.look() {
 				_ = d.StartSnapshot() // one that is being taken may have begun too early: then the next
 			}
@@ -407,6 +423,7 @@ func (d *Door) background() {
 			}
 		case <-timer.C:
 		}
+		d.log.attended.Store(false)
 		err := d.log.step()
 		if (err != nil) != refused {
 			refused = err != nil

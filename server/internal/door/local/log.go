@@ -69,6 +69,9 @@ type log struct {
 
 	longBytes atomic.Int64 // of all long records that are not written yet
 
+	// attended reports that the door's background waits for its timer, by which it writes
+	// and syncs in time: nobody else need look at the clock.
+	attended atomic.Bool
 	err      atomic.Pointer[logError]
 	oldest   atomic.Int64 // when the first record that is not durable came; 0 if there is none
 	buffered atomic.Int64
@@ -288,10 +291,7 @@ func (l *log) crowded() bool {
 
 // behind reports whether the disk is further behind than everysec allows.
 func (l *log) behind() bool {
-	if l.mode() != EverySecond {
-		return false
-	}
-	return l.age() > maxBehind
+	return l.mode() == EverySecond && !l.attended.Load() && l.age() > maxBehind
 }
 
 // now returns the time in nanoseconds, by a clock that never goes back. It is
