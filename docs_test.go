@@ -141,16 +141,6 @@ func TestDocumentsAreListed(t *testing.T) {
 	}
 }
 
-// TestExamplesAreListed asks that every example that has a README is a row of docs/applications.md.
-func TestExamplesAreListed(t *testing.T) {
-	index := readText(t, "docs/applications.md")
-	for _, file := range sources(t, "examples", "README.md") {
-		if !strings.Contains(index, "(../"+file+")") {
-			t.Errorf("docs/applications.md does not list %s", file)
-		}
-	}
-}
-
 // references are documents in which one looks things up; nobody reads them from top to bottom.
 var references = []string{"commands.md", "filter-commands.md", "configuration.md", "format.md", "cli.md", "http-api.md"}
 
@@ -177,21 +167,47 @@ func TestDocumentsAreShort(t *testing.T) {
 	}
 }
 
-// TestApplicationsAreListed asks that docs/applications.md names every example that has a README,
-// and that each of those says how to run it and what a false positive costs.
+// TestApplicationsAreListed asks that README.md leads to docs/applications.md, and that to every example
+// that has a README; that each of those says how to run it, what a false positive costs, and which
+// kind it uses; and that the program is short: about 200 lines without comments.
 func TestApplicationsAreListed(t *testing.T) {
+	if !strings.Contains(readText(t, "README.md"), "(docs/applications.md)") {
+		t.Error("README.md has no link to docs/applications.md")
+	}
 	index := readText(t, "docs/applications.md")
-	for _, file := range sources(t, "examples", "README.md") {
-		if !strings.Contains(index, "(../"+file+")") {
-			t.Errorf("docs/applications.md does not list %s", file)
+	check := func(readme, program, run string) {
+		if !strings.Contains(index, "(../"+readme+")") {
+			t.Errorf("docs/applications.md does not list %s", readme)
 		}
-		text := readText(t, file)
-		for _, want := range []string{"go run ./" + filepath.ToSlash(filepath.Dir(file)), "false positive costs here", "**Which kind, and why.**"} {
+		text := readText(t, readme)
+		for _, want := range []string{run, "false positive costs here", "**Which kind"} {
 			if !strings.Contains(text, want) {
-				t.Errorf("%s lacks %q", file, want)
+				t.Errorf("%s lacks %q", readme, want)
+			}
+		}
+		const most = 215
+		if lines := codeLines(t, program); lines > most {
+			t.Errorf("%s has %d lines of code, want at most %d", program, lines, most)
+		}
+	}
+	for _, file := range sources(t, "examples", "README.md") {
+		dir := filepath.ToSlash(filepath.Dir(file))
+		check(file, dir, "go run ./"+dir)
+	}
+	check("contrib/pebble/README.md", "contrib/pebble/sstable", "go run ./sstable")
+}
+
+// codeLines counts the lines of a program without tests, empty lines and comments of their own.
+func codeLines(t *testing.T, dir string) (n int) {
+	t.Helper()
+	for _, file := range sources(t, dir, "*.go") {
+		for line := range strings.Lines(readText(t, file)) {
+			if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "//") && !strings.HasSuffix(file, "_test.go") {
+				n++
 			}
 		}
 	}
+	return n
 }
 
 // TestDecisionsAreNumbered asks that every decision has a number of its own, and that its head
