@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery/hashing"
+	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/door/cluster/memlog"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
@@ -234,6 +235,45 @@ func TestNewKeyThatANodeLacks(t *testing.T) {
 			if got := lacks.do(acked...); strings.Contains(got, "false") {
 				t.Errorf("%s: a node without the key answers %s", create, got)
 			}
+		}
+	})
+}
+
+// TestCommitOfADeadOperator kills a node between the seal and the swap of a COMMIT: others end it within 30 seconds, and
+// items are taken again.
+func TestCommitOfADeadOperator(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		v := newRebuilds(t, 0, 3, memlog.New(1, memlog.Faults{}))
+		defer v.end()
+		k, operator := v.nodes[0], v.nodes[1]
+		line := func(text string) string { return k.do(strings.Fields(text)...) }
+		line("FILTER.REBUILD s BEGIN fuse16 CAPACITY 1000")
+		line("FILTER.REBUILD s FEED a b c")
+		time.Sleep(time.Second)
+		id := operator.state.ShadowNamed([]byte("s")).ID
+		operator.state.Committing(id)
+		ops := []*door.Op{{Record: store.Record{Body: &store.RebuildStep{ID: id, What: store.StepAttempt}}}}
+		operator.door.Do(ops)
+		operator.door.Wait(ops)
+		if ops[0].Err != nil || ops[0].Result.N != 1 {
+			t.Fatalf("attempt %d, %v", ops[0].Result.N, ops[0].Err)
+		}
+		operator.kill()
+		time.Sleep(time.Second)
+		if got := line("FILTER.REBUILD s STATUS"); !strings.Contains(got, `"state" "committing"`) {
+			t.Errorf("STATUS = %s", got)
+		}
+		time.Sleep(29 * time.Second)
+		for _, step := range []string{"FEED d = :1", "COMMIT = +OK"} {
+			verb, want, _ := strings.Cut(step, " = ")
+			if got := line("FILTER.REBUILD s " + verb); got != want {
+				t.Errorf("%s = %s", verb, got)
+			}
+		}
+		operator.start()
+		time.Sleep(time.Second)
+		if got := operator.do("FILTER.HAS", "s", "a", "b", "c", "d"); got != "[true true true true]" {
+			t.Errorf("FILTER.HAS = %s", got)
 		}
 	})
 }
