@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/server/internal/wire"
 )
 
 // maxDepth is how many arrays a reply may have inside each other, and mostElems how many
@@ -24,7 +25,7 @@ func (r *Reply) Append(b []byte) []byte {
 	case Int, Bool, Double:
 		b = binary.AppendVarint(b, r.N)
 	case Status, Error, Bulk, Verbatim:
-		b = appendText(b, r.Text)
+		b = wire.AppendBytes(b, r.Text)
 	case Array, Map, Set, Fields:
 		b = binary.AppendUvarint(b, uint64(len(r.Elems)))
 		for i := range r.Elems {
@@ -35,7 +36,7 @@ func (r *Reply) Append(b []byte) []byte {
 		for _, v := range r.Bools {
 			b = append(b, byte(Truth(v).N))
 		}
-		b = appendText(b, r.Text)
+		b = wire.AppendBytes(b, r.Text)
 	case Codes, CodeInts:
 		b = binary.AppendUvarint(b, uint64(len(r.Codes)))
 		for _, v := range r.Codes {
@@ -45,89 +46,69 @@ func (r *Reply) Append(b []byte) []byte {
 	return b
 }
 
-func appendText(b []byte, s string) []byte {
-	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
-}
-
 // Read reads a reply that Append has written, and returns what is behind it. The error wraps
 // bloomery.ErrCorrupt: then the reply is not whole.
 func (r *Reply) Read(b []byte) (rest []byte, err error) {
 	*r = Reply{}
-	w := wire{rest: b, elems: mostElems}
+	w := reader{wire.Reader{Rest: b}, mostElems}
 	w.reply(r, maxDepth)
-	if w.bad {
+	if w.Bad {
 		return nil, fmt.Errorf("answer: %w: a reply of another node", bloomery.ErrCorrupt)
 	}
-	return w.rest, nil
+	return w.Rest, nil
 }
 
-// wire is what is left of an encoding.
-type wire struct {
-	rest  []byte
+// reader is what is left of an encoding.
+type reader struct {
+	wire.Reader
 	elems int // that may still come
-	bad   bool
 }
 
-func (w *wire) reply(r *Reply, depth int) {
-	if kind := w.take(1); !w.bad {
-		r.Kind = ReplyKind(kind[0])
-	}
-	switch r.Kind {
+func (w *reader) reply(r *Reply, depth int) {
+	switch r.Kind = ReplyKind(w.Byte()); r.Kind {
 	case None, Null, NullArray:
 	case Int, Bool, Double:
-		n, size := binary.Varint(w.rest)
-		r.N = n
-		w.take(size)
-		w.bad = w.bad || size <= 0
+		r.N = w.Varint()
 	case Status, Error, Bulk, Verbatim:
-		r.Text = string(w.take(w.length()))
+		r.Text = string(w.Bytes())
 	case Array, Map, Set, Fields:
 		n := w.length() // each has a byte at least
-		if w.elems -= n; w.bad || depth == 0 || w.elems < 0 {
-			w.bad = true
+		if w.elems -= int(n); w.Bad || depth == 0 || w.elems < 0 {
+			w.Bad = true
 			return
 		}
 		r.Elems = make([]Reply, n)
 		for i := range r.Elems {
-			if w.reply(&r.Elems[i], depth-1); w.bad {
+			if w.reply(&r.Elems[i], depth-1); w.Bad {
 				return
 			}
 		}
 	case Bools:
-		data := w.take(w.length())
+		data := w.Bytes()
 		r.Bools = make([]bool, len(data))
 		for i, v := range data {
 			r.Bools[i] = v != 0
 		}
-		r.Text = string(w.take(w.length()))
+		r.Text = string(w.Bytes())
 	case Codes, CodeInts:
-		data := w.take(w.length())
+		data := w.Bytes()
 		r.Codes = make([]int8, len(data))
 		for i, v := range data {
 			r.Codes[i] = int8(v)
 		}
 	default:
-		w.bad = true
+		w.Bad = true
 	}
 }
 
 // length reads how many bytes, or elements, follow. So many bytes are there.
-func (w *wire) length() int {
-	n, size := binary.Uvarint(w.rest)
-	w.take(size)
-	if w.bad || size <= 0 || n > uint64(len(w.rest)) {
-		w.bad = true
+func (w *reader) length() uint64 {
+	n := w.Uvarint()
+	if n > uint64(len(w.Rest)) {
+		w.Bad = true
+	}
+	if w.Bad {
 		return 0
 	}
-	return int(n)
-}
-
-func (w *wire) take(n int) []byte {
-	if w.bad || n < 0 || n > len(w.rest) {
-		w.bad = true
-		return nil
-	}
-	b := w.rest[:n]
-	w.rest = w.rest[n:]
-	return b
+	return n
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/bloomery/bloomery/server/internal/folder"
 	"github.com/bloomery/bloomery/server/internal/placement"
 	"github.com/bloomery/bloomery/server/internal/store"
+	"github.com/bloomery/bloomery/server/internal/wire"
 )
 
 // Loaded is what Load has read.
@@ -290,7 +291,7 @@ type assembly struct {
 // take adds the piece of a frame. most bounds what contents may claim to be:
 // they are in a file of that size.
 func (a *assembly) take(body []byte, most uint64, m *Manifest, number uint64) error {
-	c := folder.Cursor{Rest: body}
+	c := wire.Reader{Rest: body}
 	id, size, off := c.Uvarint(), c.Uvarint(), c.Uvarint()
 	if c.Bad || id == 0 || off > size || uint64(len(c.Rest)) > size-off || size > most {
 		return fmt.Errorf("%w: piece", bloomery.ErrCorrupt)

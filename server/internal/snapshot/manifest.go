@@ -14,6 +14,7 @@ import (
 	"github.com/bloomery/bloomery/server/internal/folder"
 	"github.com/bloomery/bloomery/server/internal/placement"
 	"github.com/bloomery/bloomery/server/internal/store"
+	"github.com/bloomery/bloomery/server/internal/wire"
 )
 
 // The versions of a manifest. Version 1 is that of a single server: one lane without
@@ -201,7 +202,7 @@ func (m *Manifest) appendHeld(b []byte) []byte {
 }
 
 // readHeld reads what appendHeld wrote.
-func (m *Manifest) readHeld(c *folder.Cursor) {
+func (m *Manifest) readHeld(c *wire.Reader) {
 	fetched, last := c.Uvarint(), -1
 	if m.Fetched = fetched == 1; fetched > 1 {
 		c.Bad = true
@@ -244,14 +245,12 @@ func (m *Manifest) appendItem(b []byte, it *Item) []byte {
 	b = binary.AppendUvarint(b, it.ID)
 	b = append(b, byte(it.Kind), fate)
 	b = binary.AppendVarint(b, it.Deadline)
-	b = binary.AppendUvarint(b, uint64(len(it.Name)))
-	b = append(b, it.Name...)
+	b = wire.AppendBytes(b, it.Name)
 	if m.Version >= Version3 {
 		b = binary.AppendUvarint(b, uint64(it.Shard))
 	}
 	if it.Elsewhere {
-		b = binary.AppendUvarint(b, uint64(len(it.About)))
-		return append(b, it.About...)
+		return wire.AppendBytes(b, it.About)
 	}
 	b = binary.AppendUvarint(b, it.File)
 	b = binary.AppendUvarint(b, it.Size)
@@ -328,7 +327,7 @@ func Decode(r folder.Reader) (*Manifest, error) {
 
 // decodeHeader decodes the numbers, and returns how many lanes and items follow.
 func (m *Manifest) decodeHeader(fr folder.Frame) (lanes, count uint64, err error) {
-	c := folder.Cursor{Rest: fr.Body}
+	c := wire.Reader{Rest: fr.Body}
 	m.Number = c.Uvarint()
 	first := Lane{Seq: c.Uvarint(), High: c.Uvarint()}
 	m.Last, m.Next, m.Saved, count = c.Uvarint(), c.Uvarint(), int64(c.Uvarint()), c.Uvarint()
@@ -360,7 +359,7 @@ func (m *Manifest) decodeHeader(fr folder.Frame) (lanes, count uint64, err error
 
 // decodeLane adds the next lane. The positions of the first are in the header too.
 func (m *Manifest) decodeLane(i uint64, body []byte) bool {
-	c := folder.Cursor{Rest: body}
+	c := wire.Reader{Rest: body}
 	l := Lane{Seq: c.Uvarint(), High: c.Uvarint()}
 	if c.Bad || l.High < l.Seq {
 		return false
@@ -377,7 +376,7 @@ func (m *Manifest) decodeLane(i uint64, body []byte) bool {
 
 // decodeItems adds the items of a frame.
 func (m *Manifest) decodeItems(body []byte, at int64) error {
-	for c := (folder.Cursor{Rest: body}); len(c.Rest) > 0; {
+	for c := (wire.Reader{Rest: body}); len(c.Rest) > 0; {
 		it, ok := readItem(&c, m)
 		if !ok || len(m.Items) > 0 && m.Items[len(m.Items)-1].ID >= it.ID {
 			return fmt.Errorf("offset %d: %w: item", at, bloomery.ErrCorrupt)
@@ -391,11 +390,11 @@ func (m *Manifest) decodeItems(body []byte, at int64) error {
 }
 
 // readItem reads the next item of m.
-func readItem(c *folder.Cursor, m *Manifest) (it Item, ok bool) {
+func readItem(c *wire.Reader, m *Manifest) (it Item, ok bool) {
 	it.ID = c.Uvarint()
 	flags := c.Take(2)
 	it.Deadline = c.Varint()
-	it.Name = string(c.Take(c.Uvarint()))
+	it.Name = string(c.Bytes())
 	shard := uint64(0)
 	if m.Version >= Version3 {
 		shard = c.Uvarint()
@@ -405,7 +404,7 @@ func readItem(c *folder.Cursor, m *Manifest) (it Item, ok bool) {
 	}
 	it.Kind, it.Shard = catalog.Kind(flags[0]), int(shard)
 	if it.Elsewhere = flags[1] == itemElsewhere && m.Version >= Version3; it.Elsewhere {
-		it.About = slices.Clone(c.Take(c.Uvarint()))
+		it.About = slices.Clone(c.Bytes())
 		return it, !c.Bad
 	}
 	it.File, it.Size = c.Uvarint(), c.Uvarint()

@@ -12,6 +12,7 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/server/internal/folder"
+	"github.com/bloomery/bloomery/server/internal/wire"
 )
 
 // Picked is a part file as it would be with a part of its contents alone, and under another
@@ -61,7 +62,7 @@ func Pick(from folder.Reader, number, as uint64, wanted func(id uint64) bool) (*
 		if err != nil {
 			return nil, fmt.Errorf("offset %d: %w", at, err)
 		}
-		c := folder.Cursor{Rest: head[folder.FrameHeader:min(got, folder.FrameHeader+n)]}
+		c := wire.Reader{Rest: head[folder.FrameHeader:min(got, folder.FrameHeader+n)]}
 		id := c.Uvarint()
 		n += folder.FrameHeader
 		if c.Bad || int64(n) > from.Size()-at {

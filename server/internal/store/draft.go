@@ -14,6 +14,7 @@ import (
 	"github.com/bloomery/bloomery/quotient"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/effort"
+	"github.com/bloomery/bloomery/server/internal/wire"
 )
 
 // draft is the contents of a part of a shadow: a filter, or the hashes from which one
@@ -139,7 +140,7 @@ func (d *draft) appendInfo(b []byte) []byte {
 	for _, v := range []uint64{d.main, d.fed, d.added, d.missed, d.limit, math.Float64bits(d.rate)} {
 		b = binary.AppendUvarint(b, v)
 	}
-	b = appendBytes(b, []byte(d.name))
+	b = wire.AppendBytes(b, d.name)
 	flags := byte(0)
 	if d.broken {
 		flags |= draftBroken
@@ -201,17 +202,17 @@ func (d *draft) freeze(made uint32) (Frozen, error) {
 }
 
 // redraft reads what freeze has written behind the form.
-func (s *State) redraft(p Plan, sealed uint64, in *decoder) (Contents, error) {
-	d := &draft{sealed: sealed, main: in.uvarint(), fed: in.uvarint(), added: in.uvarint(), missed: in.uvarint(), limit: in.uvarint()}
-	d.rate = math.Float64frombits(in.uvarint())
-	d.name = string(in.bytes())
-	flags := in.byte()
+func (s *State) redraft(p Plan, sealed uint64, in *wire.Reader) (Contents, error) {
+	d := &draft{sealed: sealed, main: in.Uvarint(), fed: in.Uvarint(), added: in.Uvarint(), missed: in.Uvarint(), limit: in.Uvarint()}
+	d.rate = math.Float64frombits(in.Uvarint())
+	d.name = string(in.Bytes())
+	flags := in.Byte()
 	d.broken = flags&draftBroken != 0
 	if flags&draftStatic == 0 {
-		if in.bad {
+		if in.Bad {
 			return nil, corrupt("copy of a shadow")
 		}
-		c, err := s.openContents(p, in.rest)
+		c, err := s.openContents(p, in.Rest)
 		if err != nil {
 			return nil, err
 		}
@@ -223,10 +224,10 @@ func (s *State) redraft(p Plan, sealed uint64, in *decoder) (Contents, error) {
 		return nil, err
 	}
 	d.plan = plan
-	if len(in.rest)%8 != 0 || uint64(len(in.rest)/8) > d.limit {
+	if len(in.Rest)%8 != 0 || uint64(len(in.Rest)/8) > d.limit {
 		return nil, corrupt("copy of a shadow")
 	}
-	for rest := in.rest; len(rest) > 0; {
+	for rest := in.Rest; len(rest) > 0; {
 		n := min(len(rest)/8, chunkHashes)
 		chunk := make([]uint64, n, chunkHashes)
 		for i := range chunk {
@@ -240,7 +241,7 @@ func (s *State) redraft(p Plan, sealed uint64, in *decoder) (Contents, error) {
 }
 
 // staticPlan reads kind and hash of a static filter that is not built yet.
-func (s *State) staticPlan(p Plan, in *decoder) (*shared, error) {
+func (s *State) staticPlan(p Plan, in *wire.Reader) (*shared, error) {
 	v, err := s.readHash(p, in)
 	if err == nil && (v.kind.Build == nil || v.kind.Features.Get || v.kind.Features.Out) {
 		return nil, fmt.Errorf("store: draft: %w: kind %s is not one that is built", bloomery.ErrVersion, v.kind.Name)
@@ -280,27 +281,27 @@ func (o *ShadowOpen) bytes() (uint64, error) {
 	if len(o.Header) > maxText {
 		return 0, fmt.Errorf("store: create: %w: header of %d bytes", bloomery.ErrTooLarge, len(o.Header))
 	}
-	d := decoder{rest: o.Header}
-	form := d.byte()
+	d := wire.Reader{Rest: o.Header}
+	form := d.Byte()
 	switch {
-	case d.bad || form > shadowStatic:
+	case d.Bad || form > shadowStatic:
 		return 0, corrupt("shadow")
 	case form == shadowFilter:
-		p, outline, err := parseCreation(d.rest)
+		p, outline, err := parseCreation(d.Rest)
 		return (outline.Bytes() + 2*p.beside() + uint64(len(o.Name))) << p.Parts, err
 	}
-	p, _, err := parsePlan(d.rest)
+	p, _, err := parsePlan(d.Rest)
 	return (p.beside() + uint64(len(o.Name))) << p.Parts, err
 }
 
 func (o *ShadowOpen) contents(s *State, l lying) ([]Contents, error) {
-	in := decoder{rest: o.Header}
+	in := wire.Reader{Rest: o.Header}
 	blank := draft{main: o.Of}
 	if o.Of == 0 {
 		blank.name = string(o.Name)
 	}
-	if form := in.byte(); form == shadowFilter {
-		parts, err := newFilter(s, in.rest, l)
+	if form := in.Byte(); form == shadowFilter {
+		parts, err := newFilter(s, in.Rest, l)
 		for i, c := range parts {
 			if c, here := c.(*filter); here {
 				d := blank
@@ -310,16 +311,16 @@ func (o *ShadowOpen) contents(s *State, l lying) ([]Contents, error) {
 		}
 		return parts, err
 	}
-	p, rest, err := parsePlan(in.rest)
+	p, rest, err := parsePlan(in.Rest)
 	if err != nil {
 		return nil, err
 	}
-	in.rest = rest
+	in.Rest = rest
 	if blank.plan, err = s.staticPlan(p, &in); err != nil {
 		return nil, err
 	}
-	blank.limit, blank.rate = in.uvarint(), math.Float64frombits(in.uvarint())
-	if in.bad {
+	blank.limit, blank.rate = in.Uvarint(), math.Float64frombits(in.Uvarint())
+	if in.Bad {
 		return nil, corrupt("shadow")
 	}
 	parts := make([]Contents, 1<<p.Parts)

@@ -13,6 +13,7 @@ import (
 	"github.com/bloomery/bloomery/hashing"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/placement"
+	"github.com/bloomery/bloomery/server/internal/wire"
 )
 
 // No record of the catalogue looks at contents: every node comes to the same catalogue,
@@ -203,20 +204,20 @@ func (p *Part) AppendAbout(b []byte) []byte {
 // Away returns the part that AppendAbout has described. The error wraps
 // bloomery.ErrCorrupt or bloomery.ErrVersion.
 func (s *State) Away(k catalog.Kind, about []byte) (*Part, error) {
-	d := decoder{rest: about}
-	made := d.uvarint()
+	d := wire.Reader{Rest: about}
+	made := d.Uvarint()
 	p := &Part{made: uint32(made)}
-	if d.bad || made > math.MaxUint32 {
+	if d.Bad || made > math.MaxUint32 {
 		return nil, corrupt("part of another node")
 	}
 	if k != catalog.Filter && k != catalog.FilterPart {
-		if len(d.rest) > 0 || kinds[k].load == nil {
+		if len(d.Rest) > 0 || kinds[k].load == nil {
 			return nil, corrupt("part of another node")
 		}
 		p.contents = &elsewhere{of: k}
 		return p, nil
 	}
-	plan, described, err := s.describedLoad(d.rest)
+	plan, described, err := s.describedLoad(d.Rest)
 	if err != nil {
 		return nil, err
 	}
@@ -242,9 +243,9 @@ func appendHash(b []byte, kind *codec.Kind, h hashing.Hasher) []byte {
 
 // readHash reads what appendHash wrote, behind a plan. The error wraps bloomery.ErrCorrupt
 // or bloomery.ErrVersion.
-func (s *State) readHash(p Plan, in *decoder) (*shared, error) {
-	number, kind, check := in.uvarint(), hashing.Kind(in.byte()), in.uint64()
-	if in.bad || number > math.MaxUint16 {
+func (s *State) readHash(p Plan, in *wire.Reader) (*shared, error) {
+	number, kind, check := in.Uvarint(), hashing.Kind(in.Byte()), in.Uint64()
+	if in.Bad || number > math.MaxUint16 {
 		return nil, corrupt("kind of a filter")
 	}
 	row := rows[uint16(number)]
@@ -261,9 +262,9 @@ func (s *State) describedLoad(header []byte) (Plan, *shared, error) {
 	if err != nil || len(rest) == 0 {
 		return p, nil, err
 	}
-	in := decoder{rest: rest}
+	in := wire.Reader{Rest: rest}
 	v, err := s.readHash(p, &in)
-	if err == nil && len(in.rest) > 0 {
+	if err == nil && len(in.Rest) > 0 {
 		err = corrupt("bytes behind a filter that is loaded")
 	}
 	return p, v, err

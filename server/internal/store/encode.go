@@ -10,6 +10,7 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/internal/redisbloom"
+	"github.com/bloomery/bloomery/server/internal/wire"
 )
 
 // recordVersion is the first byte of every record.
@@ -43,9 +44,9 @@ func (r *Record) Decode(b []byte) (int, error) {
 	if body == nil || body.op() != op {
 		body = operations[op].body()
 	}
-	d := decoder{rest: b[2:]}
-	*r = Record{Origin: Origin{d.uvarint(), d.uvarint()}, Body: body}
-	c := body.fields(coder{b: d.rest, does: reads, bad: d.bad}, r)
+	d := wire.Reader{Rest: b[2:]}
+	*r = Record{Origin: Origin{d.Uvarint(), d.Uvarint()}, Body: body}
+	c := body.fields(coder{b: d.Rest, does: reads, bad: d.Bad}, r)
 	if c.bad {
 		return 0, corrupt("record cut short")
 	}
@@ -76,10 +77,10 @@ const (
 )
 
 // reader returns what reads from here on, and behind the coder that goes on behind it.
-func (c coder) reader() decoder { return decoder{c.b, c.bad} }
+func (c coder) reader() wire.Reader { return wire.Reader{Rest: c.b, Bad: c.bad} }
 
-func (c coder) behind(d decoder) coder {
-	c.b, c.bad = d.rest, d.bad
+func (c coder) behind(d wire.Reader) coder {
+	c.b, c.bad = d.Rest, d.Bad
 	return c
 }
 
@@ -140,7 +141,7 @@ func (c coder) bits(v *float64) coder {
 		c.b = binary.LittleEndian.AppendUint64(c.b, math.Float64bits(*v))
 	case reads:
 		d := c.reader()
-		*v = math.Float64frombits(d.uint64())
+		*v = math.Float64frombits(d.Uint64())
 		return c.behind(d)
 	}
 	return c
@@ -195,7 +196,7 @@ func (c coder) byte(v *uint8) coder {
 		c.b = append(c.b, *v)
 	case reads:
 		d := c.reader()
-		*v = d.byte()
+		*v = d.Byte()
 		return c.behind(d)
 	}
 	return c
@@ -216,10 +217,10 @@ func (c coder) bool(v *bool) coder {
 func (c coder) bytes(v *[]byte) coder {
 	switch c.does {
 	case writes:
-		c.b = appendBytes(c.b, *v)
+		c.b = wire.AppendBytes(c.b, *v)
 	case reads:
 		d := c.reader()
-		*v = d.bytes()
+		*v = d.Bytes()
 		return c.behind(d)
 	case bounds:
 		c.bound += len(*v)
@@ -276,7 +277,7 @@ func (c coder) digests(v *[]redisbloom.Digest) coder {
 		c.b = b
 	case reads:
 		d := c.reader()
-		*v = d.digests((*v)[:0])
+		*v = readDigests(&d, (*v)[:0])
 		return c.behind(d)
 	case bounds:
 		c.bound += 16 * len(*v)
@@ -296,7 +297,7 @@ func (c coder) hashes(v *[]uint64) coder {
 		c.b = b
 	case reads:
 		d := c.reader()
-		*v = d.hashes((*v)[:0])
+		*v = readHashes(&d, (*v)[:0])
 		return c.behind(d)
 	case bounds:
 		c.bound += 8 * len(*v)
@@ -312,70 +313,13 @@ func appendUvarint(b []byte, v uint64) []byte {
 	return binary.AppendUvarint(b, v)
 }
 
-func appendBytes(b, v []byte) []byte {
-	b = binary.AppendUvarint(b, uint64(len(v)))
-	return append(b, v...)
-}
-
-// decoder reads values until one is cut short; from then on all are zero.
-type decoder struct {
-	rest []byte
-	bad  bool
-}
-
-func (d *decoder) take(n uint64) []byte {
-	if d.bad || n > uint64(len(d.rest)) {
-		d.bad = true
+func readDigests(d *wire.Reader, ds []redisbloom.Digest) []redisbloom.Digest {
+	n := d.Uvarint()
+	if n > uint64(len(d.Rest))/16 {
+		d.Bad = true
 		return nil
 	}
-	v := d.rest[:n:n]
-	d.rest = d.rest[n:]
-	return v
-}
-
-func (d *decoder) byte() byte {
-	if v := d.take(1); v != nil {
-		return v[0]
-	}
-	return 0
-}
-
-func (d *decoder) uint64() uint64 {
-	if v := d.take(8); v != nil {
-		return binary.LittleEndian.Uint64(v)
-	}
-	return 0
-}
-
-func (d *decoder) uvarint() uint64 {
-	v, n := binary.Uvarint(d.rest)
-	if n <= 0 {
-		d.bad = true
-		return 0
-	}
-	d.rest = d.rest[n:]
-	return v
-}
-
-func (d *decoder) varint() int64 {
-	v, n := binary.Varint(d.rest)
-	if n <= 0 {
-		d.bad = true
-		return 0
-	}
-	d.rest = d.rest[n:]
-	return v
-}
-
-func (d *decoder) bytes() []byte { return d.take(d.uvarint()) }
-
-func (d *decoder) digests(ds []redisbloom.Digest) []redisbloom.Digest {
-	n := d.uvarint()
-	if n > uint64(len(d.rest))/16 {
-		d.bad = true
-		return nil
-	}
-	b := d.take(16 * n)
+	b := d.Take(16 * n)
 	ds = slices.Grow(ds, int(n))[:n]
 	for i := range ds {
 		ds[i] = redisbloom.Digest{A: binary.LittleEndian.Uint64(b[16*i:]), B: binary.LittleEndian.Uint64(b[16*i+8:])}
@@ -383,13 +327,13 @@ func (d *decoder) digests(ds []redisbloom.Digest) []redisbloom.Digest {
 	return ds
 }
 
-func (d *decoder) hashes(hs []uint64) []uint64 {
-	n := d.uvarint()
-	if n > uint64(len(d.rest))/8 {
-		d.bad = true
+func readHashes(d *wire.Reader, hs []uint64) []uint64 {
+	n := d.Uvarint()
+	if n > uint64(len(d.Rest))/8 {
+		d.Bad = true
 		return nil
 	}
-	b := d.take(8 * n)
+	b := d.Take(8 * n)
 	hs = slices.Grow(hs, int(n))[:n]
 	for i := range hs {
 		hs[i] = binary.LittleEndian.Uint64(b[8*i:])

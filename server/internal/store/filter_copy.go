@@ -16,6 +16,7 @@ import (
 	"github.com/bloomery/bloomery/internal/redisbloom"
 	"github.com/bloomery/bloomery/quotient"
 	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/wire"
 )
 
 // What follows the plan and the age in the copy of a part.
@@ -163,16 +164,16 @@ func (l *filterLoader) Done() (Contents, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := decoder{rest: rest}
-	l.made = uint32(d.uvarint())
-	form := d.byte()
-	if d.bad {
+	d := wire.Reader{Rest: rest}
+	l.made = uint32(d.Uvarint())
+	form := d.Byte()
+	if d.Bad {
 		return nil, corrupt("copy of a filter")
 	}
 	var c Contents
 	switch form {
 	case formWhole, formAside:
-		c, err = l.state.openContents(p, d.rest)
+		c, err = l.state.openContents(p, d.Rest)
 	case formLoading:
 		c, err = l.state.reload(p, nil, &d)
 	case formAwaited:
@@ -181,19 +182,19 @@ func (l *filterLoader) Done() (Contents, error) {
 			c, err = l.state.reload(p, as, &d)
 		}
 	case formMarked:
-		mark := d.uvarint()
-		if d.bad || mark == 0 {
+		mark := d.Uvarint()
+		if d.Bad || mark == 0 {
 			return nil, corrupt("mark of a filter")
 		}
 		var f *filter
-		if f, err = l.state.openContents(p, d.rest); err == nil {
+		if f, err = l.state.openContents(p, d.Rest); err == nil {
 			f.mark(mark)
 			c = f
 		}
 	case formDraft:
 		c, err = l.state.redraft(p, 0, &d)
 	case formSealed:
-		c, err = l.state.redraft(p, d.uvarint(), &d)
+		c, err = l.state.redraft(p, d.Uvarint(), &d)
 	default:
 		err = fmt.Errorf("store: load: %w: form %d: a later release is needed", bloomery.ErrVersion, form)
 	}
@@ -205,9 +206,9 @@ func (l *filterLoader) Done() (Contents, error) {
 }
 
 // reload returns a part whose encoding was on its way.
-func (s *State) reload(p Plan, as *shared, d *decoder) (Contents, error) {
-	size := d.uvarint()
-	if d.bad || size > maxEncoding || uint64(len(d.rest)) > size {
+func (s *State) reload(p Plan, as *shared, d *wire.Reader) (Contents, error) {
+	size := d.Uvarint()
+	if d.Bad || size > maxEncoding || uint64(len(d.Rest)) > size {
 		return nil, corrupt("copy of a filter that is being loaded")
 	}
 	l := &loading{plan: p, as: as, memory: s.memory}
@@ -216,7 +217,7 @@ func (s *State) reload(p Plan, as *shared, d *decoder) (Contents, error) {
 		if l.buf, err = s.memory.Alloc(int(size)); err != nil {
 			return nil, err
 		}
-		l.got = int64(copy(l.buf, d.rest))
+		l.got = int64(copy(l.buf, d.Rest))
 	}
 	return l, nil
 }

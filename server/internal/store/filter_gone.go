@@ -9,6 +9,7 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/internal/redisbloom"
+	"github.com/bloomery/bloomery/server/internal/wire"
 )
 
 // LevelGone is the level of a cluster from which on filters keep something aside. No release has
@@ -91,15 +92,15 @@ func (s *State) readAside(c *filter, kept []byte) error {
 	if kept == nil {
 		return nil
 	}
-	d := decoder{rest: kept}
-	if version := d.byte(); !d.bad && version != asideVersion {
+	d := wire.Reader{Rest: kept}
+	if version := d.Byte(); !d.Bad && version != asideVersion {
 		return fmt.Errorf("store: load: %w: a filter keeps something aside in version %d: a later release is needed", bloomery.ErrVersion, version)
 	}
-	c.aside = &aside{gone: d.uvarint()}
+	c.aside = &aside{gone: d.Uvarint()}
 	if err := s.readSources(c, &d); err != nil {
 		return err
 	}
-	if d.bad || len(d.rest) > 0 {
+	if d.Bad || len(d.Rest) > 0 {
 		return corrupt("what a filter keeps aside")
 	}
 	return nil

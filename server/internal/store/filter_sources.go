@@ -12,6 +12,7 @@ import (
 	"github.com/bloomery/bloomery"
 	bloomfilter "github.com/bloomery/bloomery/bloom"
 	"github.com/bloomery/bloomery/codec"
+	"github.com/bloomery/bloomery/server/internal/wire"
 	"github.com/bloomery/bloomery/sizing"
 )
 
@@ -378,7 +379,7 @@ func (a *aside) appendSources(b []byte) []byte {
 	}
 	b = appendFilter(b, a.added)
 	for _, v := range a.sources {
-		b = appendBytes(b, []byte(v.name))
+		b = wire.AppendBytes(b, v.name)
 		b = binary.AppendVarint(binary.AppendUvarint(b, v.version), v.at)
 		b = appendFilter(b, v.filter)
 		next := v.next
@@ -386,7 +387,7 @@ func (a *aside) appendSources(b []byte) []byte {
 			next = &incoming{}
 		}
 		b = binary.AppendVarint(binary.AppendUvarint(b, next.version), next.at)
-		b = appendBytes(binary.AppendUvarint(b, next.of), next.buf)
+		b = wire.AppendBytes(binary.AppendUvarint(b, next.of), next.buf)
 	}
 	return b
 }
@@ -394,19 +395,19 @@ func (a *aside) appendSources(b []byte) []byte {
 // appendFilter appends the encoding of a filter, or of none.
 func appendFilter(b []byte, c *filter) []byte {
 	if c == nil {
-		return appendBytes(b, nil)
+		return append(b, 0)
 	}
 	data, err := encoded(c.f)
 	if err != nil { // it was read from one
 		panic(err)
 	}
-	return appendBytes(b, data)
+	return wire.AppendBytes(b, data)
 }
 
 // readSources reads what appendSources wrote into the aside of c. Pieces of a version that cannot become a
 // source are dropped. If it fails the caller releases c.
-func (s *State) readSources(c *filter, d *decoder) error {
-	n := d.uvarint()
+func (s *State) readSources(c *filter, d *wire.Reader) error {
+	n := d.Uvarint()
 	if n == 0 {
 		return nil
 	}
@@ -415,7 +416,7 @@ func (s *State) readSources(c *filter, d *decoder) error {
 	}
 	a := c.aside
 	read := func() (f *filter, err error) {
-		if data := d.bytes(); len(data) > 0 {
+		if data := d.Bytes(); len(data) > 0 {
 			f, err = s.openSource(c, data)
 		}
 		return f, err
@@ -427,18 +428,18 @@ func (s *State) readSources(c *filter, d *decoder) error {
 	whole, pending, usable := false, 0, true
 	shape, shaped := shapeOf(c.f)
 	for ; n > 0; n-- {
-		v := &summary{name: string(d.bytes()), version: d.uvarint(), at: d.varint()}
+		v := &summary{name: string(d.Bytes()), version: d.Uvarint(), at: d.Varint()}
 		i, twice := a.at(v.name)
-		if d.bad || v.name == "" || len(v.name) > MaxSourceName || twice != nil || i < len(a.sources) {
+		if d.Bad || v.name == "" || len(v.name) > MaxSourceName || twice != nil || i < len(a.sources) {
 			return corrupt("sources of a filter")
 		}
 		a.sources = append(a.sources, v)
 		if v.filter, err = read(); err != nil {
 			return err
 		}
-		next := incoming{version: d.uvarint(), at: d.varint(), of: d.uvarint(), buf: slices.Clone(d.bytes())}
+		next := incoming{version: d.Uvarint(), at: d.Varint(), of: d.Uvarint(), buf: slices.Clone(d.Bytes())}
 		whole = whole || v.filter != nil
-		if d.bad || (v.filter == nil) != (v.version == 0) || (next.of == 0) != (next.version == 0) || uint64(len(next.buf)) > next.of {
+		if d.Bad || (v.filter == nil) != (v.version == 0) || (next.of == 0) != (next.version == 0) || uint64(len(next.buf)) > next.of {
 			return corrupt("sources of a filter")
 		}
 		if next.of > 0 {

@@ -12,6 +12,7 @@ import (
 	"github.com/bloomery/bloomery/internal/memory"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/effort"
+	"github.com/bloomery/bloomery/server/internal/wire"
 )
 
 const (
@@ -122,24 +123,24 @@ func (c layered) Details() []Detail {
 func AppendLayers(b []byte, names []string) []byte {
 	b = binary.AppendUvarint(append(b, layeredVersion), uint64(len(names)))
 	for _, name := range names {
-		b = appendBytes(b, []byte(name))
+		b = wire.AppendBytes(b, name)
 	}
 	return b
 }
 
 // parseLayers reads what AppendLayers wrote.
 func parseLayers(header []byte) (names []string, err error) {
-	d := decoder{rest: header}
-	version, n := d.byte(), d.uvarint()
-	if !d.bad && version != layeredVersion {
+	d := wire.Reader{Rest: header}
+	version, n := d.Byte(), d.Uvarint()
+	if !d.Bad && version != layeredVersion {
 		return nil, fmt.Errorf("store: layers: %w: version %d, this release reads %d: a later one is needed", bloomery.ErrVersion, version, layeredVersion)
 	}
-	for ; n > 0 && n <= MaxLayers && !d.bad; n-- {
-		name := string(d.bytes())
-		d.bad = d.bad || slices.Contains(names, name)
+	for ; n > 0 && n <= MaxLayers && !d.Bad; n-- {
+		name := string(d.Bytes())
+		d.Bad = d.Bad || slices.Contains(names, name)
 		names = append(names, name)
 	}
-	if d.bad || n > 0 || len(names) == 0 || len(d.rest) > 0 || len(header) > MaxLayerNames+8*MaxLayers {
+	if d.Bad || n > 0 || len(names) == 0 || len(d.Rest) > 0 || len(header) > MaxLayerNames+8*MaxLayers {
 		return nil, corrupt("layers")
 	}
 	return names, nil

@@ -9,6 +9,7 @@ import (
 
 	"github.com/bloomery/bloomery/internal/redisbloom"
 	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/wire"
 )
 
 // A merge reads several parts and changes others, so it is a record of the
@@ -81,8 +82,8 @@ func (o *CountMinMerge) fields(c coder, r *Record) coder {
 	}
 	if c = c.at(r).bytes(&o.Name).names(&o.Sources).bytes(&weights); c.does == reads {
 		o.Weights = o.Weights[:0]
-		for d := (decoder{rest: weights}); len(d.rest) > 0 && !c.bad; c.bad = d.bad {
-			o.Weights = append(o.Weights, d.varint())
+		for d := (wire.Reader{Rest: weights}); len(d.Rest) > 0 && !c.bad; c.bad = d.Bad {
+			o.Weights = append(o.Weights, d.Varint())
 		}
 	}
 	return c

@@ -12,6 +12,7 @@ import (
 	"github.com/bloomery/bloomery/codec"
 	"github.com/bloomery/bloomery/hashing"
 	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/wire"
 )
 
 // Plan is what a user has asked of a filter and its encoding does not hold. It
@@ -116,38 +117,38 @@ func AppendPlan(b []byte, p *Plan) []byte {
 	for _, v := range []uint64{p.SLA, p.Budget, uint64(p.Generation), p.Version} {
 		body = binary.AppendUvarint(body, v)
 	}
-	body = appendBytes(body, []byte(p.KeyID))
+	body = wire.AppendBytes(body, []byte(p.KeyID))
 	if p.Replicas != 0 || p.News != 0 { // older plans end here
 		body = append(body, p.Replicas)
 	}
 	if p.News != 0 { // or here
 		body = binary.AppendUvarint(body, p.News)
 	}
-	return appendBytes(b, body)
+	return wire.AppendBytes(b, body)
 }
 
 // parsePlan reads a plan and returns what is behind it.
 func parsePlan(b []byte) (p Plan, rest []byte, err error) {
-	d := decoder{rest: b}
-	in := decoder{rest: d.bytes()}
-	version := in.byte()
-	if !d.bad && !in.bad && version != planVersion {
+	d := wire.Reader{Rest: b}
+	in := wire.Reader{Rest: d.Bytes()}
+	version := in.Byte()
+	if !d.Bad && !in.Bad && version != planVersion {
 		return p, nil, fmt.Errorf("store: plan: %w: plan of version %d, this release reads %d: a later one is needed", bloomery.ErrVersion, version, planVersion)
 	}
 	p = Plan{
-		Parts: in.byte(), SLA: in.uvarint(), Budget: in.uvarint(), Generation: int64(in.uvarint()),
-		Version: in.uvarint(), KeyID: string(in.bytes()),
+		Parts: in.Byte(), SLA: in.Uvarint(), Budget: in.Uvarint(), Generation: int64(in.Uvarint()),
+		Version: in.Uvarint(), KeyID: string(in.Bytes()),
 	}
-	if len(in.rest) > 0 {
-		p.Replicas = in.byte()
+	if len(in.Rest) > 0 {
+		p.Replicas = in.Byte()
 	}
-	if len(in.rest) > 0 {
-		p.News = in.uvarint()
+	if len(in.Rest) > 0 {
+		p.News = in.Uvarint()
 	}
-	if p.News > MaxNews || d.bad || in.bad || len(in.rest) > 0 || p.Parts > maxParts || p.Generation < 0 {
+	if p.News > MaxNews || d.Bad || in.Bad || len(in.Rest) > 0 || p.Parts > maxParts || p.Generation < 0 {
 		return p, nil, corrupt("plan of a filter")
 	}
-	return p, d.rest, nil
+	return p, d.Rest, nil
 }
 
 // share returns a plan with the hasher that opens its filters: the one of the last

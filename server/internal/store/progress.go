@@ -8,6 +8,7 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/compose"
+	"github.com/bloomery/bloomery/server/internal/wire"
 )
 
 // Progress is what there is to know of a filter, or of a shadow, for those who rebuild it.
@@ -80,12 +81,12 @@ func (v *Progress) Append(b []byte) []byte {
 
 // ReadProgress reads what Append wrote, and returns what stands behind it.
 func ReadProgress(b []byte) (v Progress, rest []byte, ok bool) {
-	d := decoder{rest: b}
+	d := wire.Reader{Rest: b}
 	for _, f := range v.numbers() {
-		*f = d.uvarint()
+		*f = d.Uvarint()
 	}
-	v.Asked, v.Burst = math.Float64frombits(d.uint64()), math.Float64frombits(d.uint64())
-	return v, d.rest, !d.bad
+	v.Asked, v.Burst = math.Float64frombits(d.Uint64()), math.Float64frombits(d.Uint64())
+	return v, d.Rest, !d.Bad
 }
 
 // Progress returns how far the shadow has come. It reports false if it is gone, or not here.

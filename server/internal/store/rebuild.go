@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/wire"
 )
 
 // In a cluster the parts of a filter and of its shadow are in lanes that are not ordered
@@ -430,7 +431,7 @@ func appendRebuilds(b []byte, list []Rebuild) []byte {
 		for _, n := range []uint64{v.ID, v.Main, v.Attempts, v.Attempt, v.By} {
 			b = binary.AppendUvarint(b, n)
 		}
-		b = appendBytes(b, []byte(v.Name))
+		b = wire.AppendBytes(b, v.Name)
 	}
 	return b
 }
@@ -441,17 +442,17 @@ const (
 	rebuildFlags
 )
 
-// rebuilds reads what appendRebuilds wrote.
-func (d *decoder) rebuilds() (list []Rebuild) {
+// readRebuilds reads what appendRebuilds wrote.
+func readRebuilds(d *wire.Reader) (list []Rebuild) {
 	last := uint64(0)
-	for n := d.uvarint(); n > 0 && !d.bad; n-- {
-		flags := d.byte()
+	for n := d.Uvarint(); n > 0 && !d.Bad; n-- {
+		flags := d.Byte()
 		v := Rebuild{
-			ID: d.uvarint(), Main: d.uvarint(), Attempts: d.uvarint(), Attempt: d.uvarint(), By: d.uvarint(), Name: string(d.bytes()),
+			ID: d.Uvarint(), Main: d.Uvarint(), Attempts: d.Uvarint(), Attempt: d.Uvarint(), By: d.Uvarint(), Name: string(d.Bytes()),
 			Ready: flags&rebuildReady != 0, Broken: flags&rebuildBroken != 0,
 		}
 		if flags >= rebuildFlags || v.ID <= last || v.Attempt > v.Attempts || (v.Main == 0) == (v.Name == "") {
-			d.bad = true
+			d.Bad = true
 		}
 		last = v.ID
 		list = append(list, v)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/server/internal/placement"
+	"github.com/bloomery/bloomery/server/internal/wire"
 )
 
 // Roster is who belongs to a cluster. It is part of the state: records of the
@@ -362,8 +363,8 @@ func AppendRoster(b []byte, r *Roster) []byte {
 	}
 	for i := range r.Members {
 		m := &r.Members[i]
-		b = appendBytes(b, []byte(m.Name))
-		b = appendBytes(b, []byte(m.Addr))
+		b = wire.AppendBytes(b, m.Name)
+		b = wire.AppendBytes(b, m.Addr)
 		b = binary.AppendUvarint(b, m.Level)
 		b = binary.AppendVarint(b, m.Joined)
 		b = binary.AppendUvarint(b, m.Session)
@@ -401,52 +402,52 @@ func AppendRoster(b []byte, r *Roster) []byte {
 // ParseRoster reads what AppendRoster wrote and returns what is behind it. The error
 // wraps bloomery.ErrCorrupt or bloomery.ErrVersion.
 func ParseRoster(b []byte) (r *Roster, rest []byte, err error) {
-	d := decoder{rest: b}
-	version := d.byte()
-	if !d.bad && (version < 1 || version > rosterVersion) {
+	d := wire.Reader{Rest: b}
+	version := d.Byte()
+	if !d.Bad && (version < 1 || version > rosterVersion) {
 		return nil, nil, fmt.Errorf("store: roster: %w: roster of version %d, this release reads up to %d: a later one is needed", bloomery.ErrVersion, version, rosterVersion)
 	}
-	r = &Roster{ID: d.uvarint()}
-	lanes := d.uvarint()
-	r.Level, r.Sessions = d.uvarint(), d.uvarint()
-	members := d.uvarint()
-	if d.bad || r.ID == 0 || lanes < 1 || lanes > MaxLanes || members > MaxMembers {
+	r = &Roster{ID: d.Uvarint()}
+	lanes := d.Uvarint()
+	r.Level, r.Sessions = d.Uvarint(), d.Uvarint()
+	members := d.Uvarint()
+	if d.Bad || r.ID == 0 || lanes < 1 || lanes > MaxLanes || members > MaxMembers {
 		return nil, nil, corrupt("roster")
 	}
 	r.Lanes = int(lanes)
-	for i := uint64(0); i < members && !d.bad; i++ {
-		m := Member{Number: uint32(i + 1), Name: string(d.bytes()), Addr: string(d.bytes())}
-		m.Level, m.Joined, m.Session, m.Nonce = d.uvarint(), d.varint(), d.uvarint(), d.varint()
-		m.Left = d.byte() != 0
+	for i := uint64(0); i < members && !d.Bad; i++ {
+		m := Member{Number: uint32(i + 1), Name: string(d.Bytes()), Addr: string(d.Bytes())}
+		m.Level, m.Joined, m.Session, m.Nonce = d.Uvarint(), d.Varint(), d.Uvarint(), d.Varint()
+		m.Left = d.Byte() != 0
 		r.Members = append(r.Members, m)
 	}
 	r.Holders = make([][]uint32, lanes+2)
 	for i := range r.Holders {
-		n := d.uvarint()
+		n := d.Uvarint()
 		if n > members {
 			return nil, nil, corrupt("holders of a lane")
 		}
-		for ; n > 0 && !d.bad; n-- {
-			r.Holders[i] = append(r.Holders[i], uint32(d.uvarint()))
+		for ; n > 0 && !d.Bad; n-- {
+			r.Holders[i] = append(r.Holders[i], uint32(d.Uvarint()))
 		}
 	}
 	if version > 1 {
-		for n := d.uvarint(); n > 0 && !d.bad; n-- {
-			r.Staged = append(r.Staged, StagedBy{d.uvarint(), d.uvarint()})
+		for n := d.Uvarint(); n > 0 && !d.Bad; n-- {
+			r.Staged = append(r.Staged, StagedBy{d.Uvarint(), d.Uvarint()})
 		}
 	}
 	spread := version == 3
 	if version > 3 {
-		r.Rebuilds = d.rebuilds()
-		spread = d.byte() == 1
+		r.Rebuilds = readRebuilds(&d)
+		spread = d.Byte() == 1
 	}
 	if spread {
-		if err := d.shards(r); err != nil {
+		if err := readShards(&d, r); err != nil {
 			return nil, nil, err
 		}
 	}
-	if d.bad {
+	if d.Bad {
 		return nil, nil, corrupt("roster cut short")
 	}
-	return r, d.rest, nil
+	return r, d.Rest, nil
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/bloomery/bloomery/server/internal/placement"
+	"github.com/bloomery/bloomery/server/internal/wire"
 )
 
 // LevelShards is the level of a cluster from which on contents can be spread over nodes.
@@ -289,15 +290,15 @@ func flag(v bool) byte {
 	return 0
 }
 
-// shards reads what appendShards wrote.
-func (d *decoder) shards(r *Roster) error {
-	s := &Shards{Copies: int(d.byte()), Paused: d.byte() != 0, Settings: d.uvarint(), Changes: d.uvarint()}
+// readShards reads what appendShards wrote.
+func readShards(d *wire.Reader, r *Roster) error {
+	s := &Shards{Copies: int(d.Byte()), Paused: d.Byte() != 0, Settings: d.Uvarint(), Changes: d.Uvarint()}
 	if s.Copies != 0 && !validCopies(uint64(s.Copies)) {
 		return corrupt("number of copies")
 	}
 	for i := range r.Members {
 		m := &r.Members[i]
-		m.Weight, m.Behind = placement.Weight(d.byte()), d.byte() != 0
+		m.Weight, m.Behind = placement.Weight(d.Byte()), d.Byte() != 0
 		if m.Weight > placement.MaxWeight {
 			return corrupt("weight of a node")
 		}
@@ -306,7 +307,7 @@ func (d *decoder) shards(r *Roster) error {
 		s.Places = make([]Place, placement.Shards)
 	}
 	for i := range s.Places {
-		s.Places[i] = d.place()
+		s.Places[i] = readPlace(d)
 		if !s.Places[i].valid(s.Changes, len(r.Members)) {
 			return corrupt("place of a shard")
 		}
@@ -315,11 +316,11 @@ func (d *decoder) shards(r *Roster) error {
 	return nil
 }
 
-// place reads the place of a shard.
-func (d *decoder) place() Place {
-	p := Place{Version: d.uvarint()}
-	for n := d.uvarint(); n > 0 && !d.bad; n-- {
-		p.Copies = append(p.Copies, Copy{Node: uint32(min(d.uvarint(), MaxMembers+1)), Phase: Phase(d.byte()), Since: d.uvarint()})
+// readPlace reads the place of a shard.
+func readPlace(d *wire.Reader) Place {
+	p := Place{Version: d.Uvarint()}
+	for n := d.Uvarint(); n > 0 && !d.Bad; n-- {
+		p.Copies = append(p.Copies, Copy{Node: uint32(min(d.Uvarint(), MaxMembers+1)), Phase: Phase(d.Byte()), Since: d.Uvarint()})
 	}
 	return p
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/order"
+	"github.com/bloomery/bloomery/server/internal/wire"
 )
 
 // AppendSnapshot appends every entry that has a name to b, in the order of ids: id,
@@ -21,7 +22,7 @@ func (s *State) AppendSnapshot(b []byte) []byte {
 		b = binary.AppendUvarint(b, e.ID)
 		b = append(b, byte(e.Kind))
 		b = binary.AppendVarint(b, e.When())
-		b = appendBytes(b, []byte(e.Name()))
+		b = wire.AppendBytes(b, e.Name())
 		b = appendContents(b, e)
 	}
 	if r := s.Roster(); r != nil {
@@ -34,7 +35,7 @@ func (s *State) AppendSnapshot(b []byte) []byte {
 // every chunk, each with its length in front and an empty one at the end.
 func appendContents(b []byte, e *catalog.Entry) []byte {
 	if PartOf(e) == nil {
-		return appendBytes(b, []byte(Text(e)))
+		return wire.AppendBytes(b, Text(e))
 	}
 	for _, p := range Parts(e) {
 		b = appendPart(b, p)
@@ -45,11 +46,11 @@ func appendContents(b []byte, e *catalog.Entry) []byte {
 func appendPart(b []byte, p *Part) []byte {
 	p.RLock()
 	defer p.RUnlock()
-	b = appendBytes(b, p.contents.AppendHeader(nil))
+	b = wire.AppendBytes(b, p.contents.AppendHeader(nil))
 	for iter := int64(1); iter != 0; {
 		var chunk []byte
 		iter, chunk = p.contents.ScanDump(iter)
-		b = appendBytes(b, chunk)
+		b = wire.AppendBytes(b, chunk)
 	}
 	return b
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/bloomery/bloomery/internal/memory"
 	"github.com/bloomery/bloomery/internal/redisbloom"
 	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/wire"
 )
 
 // MaxItem bounds an item of a TOPK: its records hold the items.
@@ -72,7 +73,7 @@ func (o *TopKIncr) fields(c coder, r *Record) coder { return c.target(r).bytes(&
 // its count.
 func AppendCounted(b []byte, n uint32, item []byte) []byte {
 	b = binary.AppendUvarint(b, uint64(n))
-	return appendBytes(b, item)
+	return wire.AppendBytes(b, item)
 }
 
 // change changes nothing if the record cannot be read.
@@ -81,10 +82,10 @@ func (o *TopKIncr) change(_ *State, p *Part, _ *Record, res *Result) (grown int6
 	before := t.Bytes()
 	res.Expelled = res.Expelled[:0]
 	for pass := range 2 {
-		d := decoder{rest: o.Items}
-		for len(d.rest) > 0 {
-			n, item := d.uvarint(), d.bytes()
-			if d.bad || n > redisbloom.MaxIncrement {
+		d := wire.Reader{Rest: o.Items}
+		for len(d.Rest) > 0 {
+			n, item := d.Uvarint(), d.Bytes()
+			if d.Bad || n > redisbloom.MaxIncrement {
 				res.Err = errPayload(o)
 				return 0
 			}

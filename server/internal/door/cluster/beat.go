@@ -12,9 +12,9 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery"
-	"github.com/bloomery/bloomery/server/internal/folder"
 	"github.com/bloomery/bloomery/server/internal/peers"
 	"github.com/bloomery/bloomery/server/internal/store"
+	"github.com/bloomery/bloomery/server/internal/wire"
 )
 
 const (
@@ -55,8 +55,8 @@ func (v *beat) bytes(cluster uint64) []byte {
 		b = binary.AppendUvarint(b, v.kept[i])
 	}
 	b = appendSums(b, v.sums)
-	b = append(binary.AppendUvarint(b, uint64(len(v.addr))), v.addr...)
-	b = append(binary.AppendUvarint(b, uint64(len(v.peer))), v.peer...)
+	b = wire.AppendBytes(b, v.addr)
+	b = wire.AppendBytes(b, v.peer)
 	return binary.AppendUvarint(b, v.data)
 }
 
@@ -66,7 +66,7 @@ func parseBeat(b []byte, cluster uint64) (v beat, err error) {
 	if len(b) < 9 || b[0] != beatVersion || beatCluster(b) != cluster {
 		return v, bad
 	}
-	c := folder.Cursor{Rest: b[9:]}
+	c := wire.Reader{Rest: b[9:]}
 	v.digest = c.Uint64()
 	node := c.Uvarint()
 	v.level, v.at, v.headroom = c.Uvarint(), int64(c.Uvarint()), c.Uvarint()
@@ -83,10 +83,10 @@ func parseBeat(b []byte, cluster uint64) (v beat, err error) {
 		v.sums = parseSums(&c)
 	}
 	if len(c.Rest) > 0 { // and those that send no address
-		v.addr = string(c.Take(c.Uvarint()))
+		v.addr = string(c.Bytes())
 	}
 	if len(c.Rest) > 0 { // nor where they are asked
-		v.peer = string(c.Take(c.Uvarint()))
+		v.peer = string(c.Bytes())
 	}
 	if len(c.Rest) > 0 { // nor how much they hold
 		v.data = c.Uvarint() // what later releases put behind it is passed over

@@ -18,6 +18,7 @@ import (
 	"github.com/bloomery/bloomery/server/internal/folder"
 	"github.com/bloomery/bloomery/server/internal/snapshot"
 	"github.com/bloomery/bloomery/server/internal/store"
+	"github.com/bloomery/bloomery/server/internal/wire"
 )
 
 // A folder can be copied, and a copy started while the node runs, or long after it was
@@ -100,7 +101,7 @@ func (c *claim) append(b []byte) []byte {
 }
 
 func parseClaim(b []byte) (c claim, err error) {
-	r := folder.Cursor{Rest: b}
+	r := wire.Reader{Rest: b}
 	c.cluster = r.Uint64()
 	number, nonces := r.Uvarint(), r.Uvarint()
 	if number > store.MaxMembers || nonces > uint64(len(r.Rest)/8) {

@@ -10,8 +10,8 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/bloomery/bloomery/server/internal/folder"
 	"github.com/bloomery/bloomery/server/internal/snapshot"
+	"github.com/bloomery/bloomery/server/internal/wire"
 )
 
 // Parts that have had the same records are the same, byte for byte. After a snapshot
@@ -37,7 +37,7 @@ func appendSums(b []byte, sums []partSum) []byte {
 }
 
 // parseSums reads sums.
-func parseSums(c *folder.Cursor) (sums []partSum) {
+func parseSums(c *wire.Reader) (sums []partSum) {
 	n := c.Uvarint()
 	c.Bad = c.Bad || n > maxSums
 	for ; n > 0 && !c.Bad; n-- {

@@ -19,6 +19,7 @@ import (
 	"github.com/bloomery/bloomery/server/internal/folder"
 	"github.com/bloomery/bloomery/server/internal/peers"
 	"github.com/bloomery/bloomery/server/internal/snapshot"
+	"github.com/bloomery/bloomery/server/internal/wire"
 )
 
 // fetched is a hold of another node.
@@ -134,11 +135,11 @@ type remote struct {
 
 // parseHold reads the answer to askHold: the manifest and part files, and no other.
 func parseHold(b []byte) (number uint64, files []remote, err error) {
-	c := folder.Cursor{Rest: b}
+	c := wire.Reader{Rest: b}
 	number = c.Uvarint()
 	seen := map[string]bool{}
 	for len(c.Rest) > 0 {
-		name, size := string(c.Take(c.Uvarint())), c.Uvarint()
+		name, size := string(c.Bytes()), c.Uvarint()
 		_, part := folder.ParsePartName(name)
 		if !part && name != folder.Manifest || part == (len(files) == 0) || seen[name] || size > 1<<62 || len(files) >= maxFiles {
 			return 0, nil, errAnswer

@@ -6,8 +6,8 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/bloomery/bloomery/server/internal/folder"
 	"github.com/bloomery/bloomery/server/internal/snapshot"
+	"github.com/bloomery/bloomery/server/internal/wire"
 )
 
 // question: askGather, lanes, a place of each, a bit for each shard   answer: as that of askHold
@@ -54,7 +54,7 @@ func (d *Door) openGather(b []byte) ([]byte, error) {
 
 // parseGather reads a question.
 func parseGather(b []byte, lanes int) (places []uint64, shards *shardSet, err error) {
-	c := folder.Cursor{Rest: b}
+	c := wire.Reader{Rest: b}
 	if n := c.Uvarint(); c.Bad || n != uint64(lanes) {
 		return nil, nil, errQuestion
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/bloomery/bloomery/server/internal/folder"
 	"github.com/bloomery/bloomery/server/internal/snapshot"
+	"github.com/bloomery/bloomery/server/internal/wire"
 )
 
 // A node that lacks what the log no longer has fetches the snapshot of another one:
@@ -83,7 +84,7 @@ func (d *Door) answer(q []byte) ([]byte, error) {
 		return d.openGather(q[1:])
 	}
 	var v [4]uint64
-	c, n := folder.Cursor{Rest: q[1:]}, 0
+	c, n := wire.Reader{Rest: q[1:]}, 0
 	for ; n < len(v) && len(c.Rest) > 0; n++ {
 		v[n] = c.Uvarint()
 	}
@@ -157,8 +158,7 @@ func (d *Door) giveHold(held *snapshot.Held) []byte {
 	d.noteKept()
 	b := binary.AppendUvarint([]byte{answerGiven}, number)
 	for i, name := range held.Names {
-		b = binary.AppendUvarint(b, uint64(len(name)))
-		b = append(b, name...)
+		b = wire.AppendBytes(b, name)
 		b = binary.AppendUvarint(b, uint64(held.Readers[i].Size()))
 	}
 	return b

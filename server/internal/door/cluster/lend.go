@@ -10,9 +10,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/bloomery/bloomery/server/internal/folder"
 	"github.com/bloomery/bloomery/server/internal/placement"
 	"github.com/bloomery/bloomery/server/internal/store"
+	"github.com/bloomery/bloomery/server/internal/wire"
 )
 
 // A part is lent frozen between two messages of its lane, with the table of senders there. A
@@ -230,9 +230,9 @@ type loan struct {
 
 // parseLoan reads the answer to askLend, and returns the first piece behind it.
 func parseLoan(b []byte) (z loan, rest []byte, err error) {
-	c := folder.Cursor{Rest: b}
+	c := wire.Reader{Rest: b}
 	z.number, z.version, z.seq, z.size = c.Uvarint(), c.Uvarint(), c.Uvarint(), c.Uvarint()
-	z.senders = c.Take(c.Uvarint())
+	z.senders = c.Bytes()
 	if c.Bad || z.size > math.MaxInt64 {
 		return z, nil, errAnswer
 	}
@@ -241,7 +241,7 @@ func parseLoan(b []byte) (z loan, rest []byte, err error) {
 
 // parsePiece reads a piece: behind pieces with a checksum it has to make up the one that it says.
 func parsePiece(b []byte, before uint32) (piece []byte, off int64, sum uint32, err error) {
-	c := folder.Cursor{Rest: b}
+	c := wire.Reader{Rest: b}
 	at, want := c.Uvarint(), c.Take(4)
 	if c.Bad || at > math.MaxInt64 || len(c.Rest) == 0 {
 		return nil, 0, 0, errAnswer

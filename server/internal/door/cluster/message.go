@@ -10,8 +10,8 @@ import (
 	"math"
 
 	"github.com/bloomery/bloomery"
-	"github.com/bloomery/bloomery/server/internal/folder"
 	"github.com/bloomery/bloomery/server/internal/store"
+	"github.com/bloomery/bloomery/server/internal/wire"
 )
 
 // A message is what a lane holds: records of one node that were sent together.
@@ -102,7 +102,7 @@ func parseMessage(h *header, b []byte) (records []byte, err error) {
 		return nil, fmt.Errorf("cluster: %w: message with flags %#x: a later release is needed", bloomery.ErrVersion, body[1])
 	}
 	*h = header{flags: body[1], cluster: binary.LittleEndian.Uint64(body[2:]), after: h.after[:0]}
-	c := folder.Cursor{Rest: body[10:]}
+	c := wire.Reader{Rest: body[10:]}
 	node := c.Uvarint()
 	h.session, h.counter = c.Uvarint(), c.Uvarint()
 	places := c.Uvarint()

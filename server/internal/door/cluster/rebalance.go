@@ -10,10 +10,10 @@ import (
 	"slices"
 	"time"
 
-	"github.com/bloomery/bloomery/server/internal/folder"
 	"github.com/bloomery/bloomery/server/internal/placement"
 	"github.com/bloomery/bloomery/server/internal/status"
 	"github.com/bloomery/bloomery/server/internal/store"
+	"github.com/bloomery/bloomery/server/internal/wire"
 )
 
 var (
@@ -148,7 +148,7 @@ func (d *Door) askSizes(ctx context.Context) ([]uint64, error) {
 		all = append(all, b)
 	}
 	for _, b := range all {
-		c := folder.Cursor{Rest: b}
+		c := wire.Reader{Rest: b}
 		for shard := range sizes {
 			sizes[shard] = max(sizes[shard], c.Uvarint())
 		}

@@ -4,7 +4,6 @@ package cluster
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"time"
@@ -13,6 +12,7 @@ import (
 	"github.com/bloomery/bloomery/server/internal/folder"
 	"github.com/bloomery/bloomery/server/internal/snapshot"
 	"github.com/bloomery/bloomery/server/internal/store"
+	"github.com/bloomery/bloomery/server/internal/wire"
 )
 
 // Errors of a folder.
@@ -285,14 +285,13 @@ func laneStates(m *snapshot.Manifest) (r *store.Roster, tables []senders, sums [
 // appendCatalogue appends what the lane of the catalogue keeps besides names: who
 // belongs to the cluster, and the table of senders.
 func appendCatalogue(b []byte, r *store.Roster, senders []byte) []byte {
-	b = binary.AppendUvarint(b, uint64(len(senders)))
-	b = append(b, senders...)
+	b = wire.AppendBytes(b, senders)
 	return store.AppendRoster(b, r)
 }
 
 func parseCatalogue(b []byte) (r *store.Roster, senders, rest []byte, err error) {
-	c := folder.Cursor{Rest: b}
-	senders = c.Take(c.Uvarint())
+	c := wire.Reader{Rest: b}
+	senders = c.Bytes()
 	if c.Bad {
 		return nil, nil, nil, fmt.Errorf("%w: state of the catalogue", bloomery.ErrCorrupt)
 	}

@@ -18,9 +18,9 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery/server/internal/door"
-	"github.com/bloomery/bloomery/server/internal/folder"
 	"github.com/bloomery/bloomery/server/internal/peers"
 	"github.com/bloomery/bloomery/server/internal/store"
+	"github.com/bloomery/bloomery/server/internal/wire"
 )
 
 const (
@@ -217,7 +217,7 @@ func (d *Door) answerRun(q []byte) ([]byte, error) {
 	if err := d.Current(); err != nil {
 		return nil, err
 	}
-	c := folder.Cursor{Rest: q}
+	c := wire.Reader{Rest: q}
 	room, n := c.Uvarint(), c.Uvarint()
 	if c.Bad || room > door.MaxQuestion || n > store.MaxLanes+2 || d.run == nil {
 		return nil, errQuestion
@@ -264,7 +264,7 @@ func (d *Door) readAnswer(b []byte) (a door.Answer, places []uint64, err error) 
 	case b[0] != answerGiven:
 		return a, nil, fmt.Errorf("%w: %s", errRefusedRun, b[1:])
 	}
-	c := folder.Cursor{Rest: b[1:]}
+	c := wire.Reader{Rest: b[1:]}
 	n := c.Uvarint()
 	if c.Bad || n == 0 || n > store.MaxLanes+2 {
 		return a, nil, errQuestion

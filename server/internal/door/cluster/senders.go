@@ -10,7 +10,7 @@ import (
 	"slices"
 
 	"github.com/bloomery/bloomery"
-	"github.com/bloomery/bloomery/server/internal/folder"
+	"github.com/bloomery/bloomery/server/internal/wire"
 )
 
 // senders is which messages of which nodes a lane has had. It is part of the state
@@ -100,7 +100,7 @@ func parseSenders(b []byte) (t senders, rest []byte, err error) {
 	if b[0] != sendersVersion {
 		return nil, nil, fmt.Errorf("cluster: senders: %w: table of version %d, this release reads %d: a later one is needed", bloomery.ErrVersion, b[0], sendersVersion)
 	}
-	c := folder.Cursor{Rest: b[1:]}
+	c := wire.Reader{Rest: b[1:]}
 	count := c.Uvarint()
 	if count > uint64(len(c.Rest))/4 {
 		return nil, nil, errSenders
