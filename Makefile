@@ -235,7 +235,7 @@ fuzz: ## fuzz every target, N=200000x inputs each
 FORMATS := $(addprefix ./foreign/,bip158 bip37 bitsandblooms cassandra dcso guava leveldb parquet rocksdb)
 
 fuzz-short:
-	scripts/fuzz 1000x plain ./codec $(FORMATS) ./foreign/redisbloom ./internal/redisbloom ./internal/envelope ./internal/resp ./server/internal/store ./server/internal/snapshot
+	scripts/fuzz 1000x plain ./codec $(FORMATS) ./foreign/redisbloom ./internal/redisbloom ./internal/envelope ./internal/resp ./server/internal/roster ./server/internal/store ./server/internal/snapshot
 
 lint: ## linters and formatters
 	$(TOOL) golangci-lint run ./...

@@ -15,6 +15,7 @@ import (
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/health"
 	"github.com/bloomery/bloomery/server/internal/placement"
+	"github.com/bloomery/bloomery/server/internal/roster"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
@@ -61,7 +62,7 @@ func (x Contents) NodesOf(entry *catalog.Entry) string {
 			return ""
 		}
 		for _, c := range place.Copies {
-			if c.Phase == store.Holds {
+			if c.Phase == roster.Holds {
 				counts[c.Node]++
 			}
 		}

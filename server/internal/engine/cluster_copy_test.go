@@ -15,6 +15,7 @@ import (
 	"github.com/bloomery/bloomery/server/internal/door/local"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/folder"
+	"github.com/bloomery/bloomery/server/internal/roster"
 	"github.com/bloomery/bloomery/server/internal/store"
 	"github.com/bloomery/bloomery/server/internal/traits"
 )
@@ -211,7 +212,7 @@ func data(state *store.State) []byte {
 	defer state.Names.Unlock()
 	b := state.AppendSnapshot(nil)
 	if r := state.Roster(); r != nil {
-		b = bytes.TrimSuffix(b, store.AppendRoster(nil, r))
+		b = bytes.TrimSuffix(b, roster.Append(nil, r))
 	}
 	return b
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/door/cluster/memlog"
+	"github.com/bloomery/bloomery/server/internal/roster"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
@@ -116,7 +117,7 @@ func TestNewsAreFresh(t *testing.T) {
 // has left, and all of them hold every filter: fewer cannot be asked for.
 func TestReplicas(t *testing.T) {
 	b, _ := newShared(t, 1<<30)
-	b.state.SetRoster(&store.Roster{Members: []store.Member{{Number: 1}, {Number: 2, Left: true}, {Number: 3}, {Number: 4}}})
+	b.state.SetRoster(&roster.Roster{Members: []roster.Member{{Number: 1}, {Number: 2, Left: true}, {Number: 3}, {Number: 4}}})
 	for line, want := range map[string]uint8{
 		"FILTER.CREATE a bloom": 0, "FILTER.CREATE b bloom REPLICAS 3": 3, "FILTER.CREATE more bloom REPLICAS 7": 7, "FILTER.CREATE c cuckoo REPLICAS ALL PARTS 2": store.AllReplicas,
 	} {

@@ -13,6 +13,7 @@ import (
 	"github.com/bloomery/bloomery/server/internal/door/cluster/memlog"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/placement"
+	"github.com/bloomery/bloomery/server/internal/roster"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
@@ -82,17 +83,17 @@ func loadMap(t *testing.T, b *bench, name string) {
 // spreadOut spreads contents, as records would: a node holds all of them.
 func spreadOut(t *testing.T, b *bench, node uint32) {
 	t.Helper()
-	roster := *b.state.Roster()
-	roster.Level = store.LevelRebuilds
-	for n := uint32(len(roster.Members)) + 1; n <= node; n++ {
-		roster.Members = append(slices.Clip(roster.Members), store.Member{Number: n})
+	own := *b.state.Roster()
+	own.Level = store.LevelRebuilds
+	for n := uint32(len(own.Members)) + 1; n <= node; n++ {
+		own.Members = append(slices.Clip(own.Members), roster.Member{Number: n})
 	}
-	roster.Shards = &store.Shards{Copies: 2, Changes: 1, Places: make([]store.Place, placement.Shards)}
-	for i := range roster.Shards.Places {
-		roster.Shards.Places[i] = store.Place{Version: 1, Copies: []store.Copy{{Node: node, Phase: store.Holds, Since: 1}}}
+	own.Shards = &roster.Shards{Copies: 2, Changes: 1, Places: make([]roster.Place, placement.Shards)}
+	for i := range own.Shards.Places {
+		own.Shards.Places[i] = roster.Place{Version: 1, Copies: []roster.Copy{{Node: node, Phase: roster.Holds, Since: 1}}}
 	}
-	b.state.SetRoster(&roster)
-	if err := b.state.Resume(1, store.Everything(1, roster.Shards)); err != nil {
+	b.state.SetRoster(&own)
+	if err := b.state.Resume(1, roster.Everything(1, own.Shards)); err != nil {
 		t.Fatal(err)
 	}
 }

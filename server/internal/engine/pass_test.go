@@ -17,6 +17,7 @@ import (
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/peers"
 	"github.com/bloomery/bloomery/server/internal/placement"
+	"github.com/bloomery/bloomery/server/internal/roster"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
@@ -46,21 +47,21 @@ func newSpread(t testing.TB, faults memlog.Faults) *spread {
 // place spreads contents, as records would: holds says which node holds which shard.
 func (v *spread) place(t testing.TB, holds func(shard, node int) bool) {
 	t.Helper()
-	table := &store.Shards{Copies: 2, Paused: true, Changes: 1, Places: make([]store.Place, placement.Shards)}
+	table := &roster.Shards{Copies: 2, Paused: true, Changes: 1, Places: make([]roster.Place, placement.Shards)}
 	for shard := range table.Places {
-		place := store.Place{Version: 1}
+		place := roster.Place{Version: 1}
 		for i := range v.nodes {
 			if holds(shard, i) {
-				place.Copies = append(place.Copies, store.Copy{Node: uint32(i + 1), Phase: store.Holds, Since: 1})
+				place.Copies = append(place.Copies, roster.Copy{Node: uint32(i + 1), Phase: roster.Holds, Since: 1})
 			}
 		}
 		table.Places[shard] = place
 	}
 	for i, b := range v.nodes {
-		roster := *b.state.Roster()
-		roster.Shards = table
-		b.state.SetRoster(&roster)
-		if err := b.state.Resume(uint32(i+1), store.Everything(uint32(i+1), table)); err != nil {
+		own := *b.state.Roster()
+		own.Shards = table
+		b.state.SetRoster(&own)
+		if err := b.state.Resume(uint32(i+1), roster.Everything(uint32(i+1), table)); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -9,9 +9,9 @@ import (
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/control"
 	"github.com/bloomery/bloomery/server/internal/door"
+	"github.com/bloomery/bloomery/server/internal/roster"
 	"github.com/bloomery/bloomery/server/internal/session"
 	"github.com/bloomery/bloomery/server/internal/status"
-	"github.com/bloomery/bloomery/server/internal/store"
 )
 
 // Shutdown has the server end in order, and the session of the client with it.
@@ -54,7 +54,7 @@ func (x Server) Holders() (nodes [][]uint32) {
 	for i := range r.Shards.Places {
 		var list []uint32
 		for _, c := range r.Shards.Places[i].Copies {
-			if c.Phase == store.Holds {
+			if c.Phase == roster.Holds {
 				list = append(list, c.Node)
 			}
 		}

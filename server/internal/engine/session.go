@@ -6,9 +6,9 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery/server/internal/acl"
+	"github.com/bloomery/bloomery/server/internal/roster"
 	"github.com/bloomery/bloomery/server/internal/session"
 	"github.com/bloomery/bloomery/server/internal/staging"
-	"github.com/bloomery/bloomery/server/internal/store"
 )
 
 // Session is a client, and what the engine knows of what it runs. Make it with
@@ -39,7 +39,7 @@ type Session struct {
 	wrote  bool            // something that must be durable before it is answered
 	owner  bool            // reads see what any machine has acknowledged
 	stale  error           // they cannot, for the calls that are run
-	held   *store.Holdings // with which it was found that calls can be run here
+	held   *roster.Holdings // with which it was found that calls can be run here
 	avoid  []uint32        // machines that do not answer, for the calls that are run
 	only   *shardSet       // the shards that it answers for, nil for all
 	helps  bool            // it runs commands for clients of another machine

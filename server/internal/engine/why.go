@@ -3,6 +3,7 @@ package engine
 // Where the contents of a key lie in a cluster.
 
 import (
+	"github.com/bloomery/bloomery/server/internal/roster"
 	"github.com/bloomery/bloomery/server/internal/status"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
@@ -34,11 +35,11 @@ func (x Server) Where(name []byte) (k status.Key, ok bool) {
 		if place := x.e.state.PlaceOf(p); place != nil {
 			for _, c := range place.Copies {
 				switch c.Phase {
-				case store.Holds:
+				case roster.Holds:
 					v.Holds = append(v.Holds, c.Node)
-				case store.Learns:
+				case roster.Learns:
 					v.Learns = append(v.Learns, c.Node)
-				case store.Retires:
+				case roster.Retires:
 					v.Retires = append(v.Retires, c.Node)
 				}
 			}

@@ -8,7 +8,7 @@ import (
 	"testing/synctest"
 
 	"github.com/bloomery/bloomery/server/internal/door/cluster/memlog"
-	"github.com/bloomery/bloomery/server/internal/store"
+	"github.com/bloomery/bloomery/server/internal/roster"
 )
 
 // TestClusterWhy asks where keys lie: while every node holds everything, and when another node
@@ -36,9 +36,9 @@ func TestClusterWhy(t *testing.T) {
 		asks("b", `^node:1\nkind:MBbloom--\nid:\d+\npart_0:shard=\d+,lane=D\d,applied=\d+,head=\d+,here=1,holds=,learns=,retires=\n$`)
 		asks("f", `^node:1\nkind:standard\n`)
 		asks("none", `^ERR no such key`)
-		roster := *b.state.Roster()
-		roster.Members = append(slices.Clone(roster.Members), store.Member{Number: 2, Name: "away", Level: roster.Level})
-		b.state.SetRoster(&roster)
+		own := *b.state.Roster()
+		own.Members = append(slices.Clone(own.Members), roster.Member{Number: 2, Name: "away", Level: own.Level})
+		b.state.SetRoster(&own)
 		spreadOut(t, b, 2)
 		asks("f", `\npart_1:shard=\d+,lane=D\d,applied=\d+,head=\d+,here=0,holds=2,learns=,retires=\n`)
 		asks("f", `\nwait_0:4 parts \(0, 1, 2, …\): commands fail until node 2 is up\n`)

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/bloomery/bloomery/server/internal/roster"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
@@ -122,7 +123,7 @@ func (s *Saver) away(m *Manifest, it *Item, v value) bool {
 	v.part.RLock()
 	defer v.part.RUnlock()
 	whole := !s.config.State.Roster().Spread() || store.Everywhere(v.entry) ||
-		slices.ContainsFunc(m.Held, func(h store.Held) bool { return h.Shard == v.part.Shard() })
+		slices.ContainsFunc(m.Held, func(h roster.Held) bool { return h.Shard == v.part.Shard() })
 	if v.part.Void() || v.part.Gone() && !v.part.Moved() || whole && !v.part.Elsewhere() {
 		return false
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/folder"
 	"github.com/bloomery/bloomery/server/internal/placement"
+	"github.com/bloomery/bloomery/server/internal/roster"
 	"github.com/bloomery/bloomery/server/internal/store"
 	"github.com/bloomery/bloomery/server/internal/wire"
 )
@@ -35,17 +36,17 @@ const manifestBody = 64 << 10
 // hold the items in the order of ids.
 type Manifest struct {
 	Version int
-	Number  uint64       // counts snapshots
-	Last    uint64       // the last id that was given
-	Next    uint64       // the number of the next part file
-	Saved   int64        // when, in milliseconds since 1970
-	Seeded  bool         // has a seed; the first manifests had none
-	Seed    uint64       // of the order of names
-	Cluster uint64       // which cluster the data belongs to; 0 for none
-	Node    uint32       // the number of the node that wrote it
-	Lanes   []Lane       // at least one; the first is that of the catalogue
-	Held    []store.Held // the shards that are whole in it, in their order; from version 3 on
-	Fetched bool         // another node has taken it, so there are none; from version 3 on
+	Number  uint64        // counts snapshots
+	Last    uint64        // the last id that was given
+	Next    uint64        // the number of the next part file
+	Saved   int64         // when, in milliseconds since 1970
+	Seeded  bool          // has a seed; the first manifests had none
+	Seed    uint64        // of the order of names
+	Cluster uint64        // which cluster the data belongs to; 0 for none
+	Node    uint32        // the number of the node that wrote it
+	Lanes   []Lane        // at least one; the first is that of the catalogue
+	Held    []roster.Held // the shards that are whole in it, in their order; from version 3 on
+	Fetched bool          // another node has taken it, so there are none; from version 3 on
 	Items   []Item
 }
 
@@ -214,7 +215,7 @@ func (m *Manifest) readHeld(c *wire.Reader) {
 			return
 		}
 		last = int(shard)
-		m.Held = append(m.Held, store.Held{Shard: last, Since: since})
+		m.Held = append(m.Held, roster.Held{Shard: last, Since: since})
 	}
 }
 

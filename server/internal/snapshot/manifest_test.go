@@ -13,8 +13,8 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/folder"
+	"github.com/bloomery/bloomery/server/internal/roster"
 	"github.com/bloomery/bloomery/server/internal/snapshot"
-	"github.com/bloomery/bloomery/server/internal/store"
 )
 
 // encode returns the file of a manifest.
@@ -55,7 +55,7 @@ func clustered() *snapshot.Manifest {
 // spread is a manifest of version 3 with all that it can hold.
 func spread() *snapshot.Manifest {
 	m := clustered()
-	m.Version, m.Held, m.Fetched = snapshot.Version3, []store.Held{{Shard: 0, Since: 1}, {Shard: 1023, Since: 1 << 40}}, true
+	m.Version, m.Held, m.Fetched = snapshot.Version3, []roster.Held{{Shard: 0, Since: 1}, {Shard: 1023, Since: 1 << 40}}, true
 	m.Items[0].Shard, m.Items[1].Shard, m.Items[2].Shard = 1023, 1023, 0
 	m.Items[1] = snapshot.Item{ID: 4, Kind: catalog.Filter, Name: "parts", Deadline: 1_800_000_000_000, Shard: 1023, Elsewhere: true, About: []byte("about")}
 	return m

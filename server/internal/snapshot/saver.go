@@ -15,6 +15,7 @@ import (
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/folder"
 	"github.com/bloomery/bloomery/server/internal/order"
+	"github.com/bloomery/bloomery/server/internal/roster"
 	"github.com/bloomery/bloomery/server/internal/status"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
@@ -164,7 +165,7 @@ func (s *Saver) take(src Source) (*Manifest, error) {
 	s.next = w.next // never the same name twice
 	if err == nil {
 		now := s.config.State.Holdings()
-		if m.Held = store.Both(held, now.Held()); (before == nil) != (now == nil) {
+		if m.Held = roster.Both(held, now.Held()); (before == nil) != (now == nil) {
 			err = errSpread
 		}
 		if m.Next = w.next; len(m.Items) > 0 {

@@ -9,6 +9,7 @@ import (
 	"github.com/bloomery/bloomery/bloom"
 	"github.com/bloomery/bloomery/codec"
 	"github.com/bloomery/bloomery/server/internal/folder"
+	"github.com/bloomery/bloomery/server/internal/roster"
 	"github.com/bloomery/bloomery/server/internal/snapshot"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
@@ -37,10 +38,10 @@ func (l *lanes) free(t *testing.T, shard int) {
 }
 
 // learn has node 1 learn a shard.
-func (l *lanes) learn(t *testing.T, shard int) store.Held {
+func (l *lanes) learn(t *testing.T, shard int) roster.Held {
 	t.Helper()
 	n := l.do(t, store.Record{Body: &store.ShardLearn{Node: 1, Shard: uint64(shard), Version: l.state.Roster().Shards.Places[shard].Version}}).N
-	return store.Held{Shard: shard, Since: uint64(n)}
+	return roster.Held{Shard: shard, Since: uint64(n)}
 }
 
 // spreadLanes is lanes whose manifests are of version 3.
@@ -115,7 +116,7 @@ func TestSnapshotOfSomeShards(t *testing.T) {
 		if err := again.Resume(1, m.Held); err != nil {
 			t.Fatal(err)
 		}
-		if len(m.Held) != 1021 || slices.ContainsFunc(m.Held, func(h store.Held) bool { return h.Shard == shard(1) || h.Shard == shard(3) }) {
+		if len(m.Held) != 1021 || slices.ContainsFunc(m.Held, func(h roster.Held) bool { return h.Shard == shard(1) || h.Shard == shard(3) }) {
 			t.Errorf("%d shards are whole", len(m.Held))
 		}
 		if got := elsewhere(again, id); !slices.Equal(got, []int{1, 3}) || len(elsewhere(again, wide)) > 0 {
@@ -138,7 +139,7 @@ func TestSnapshotOfSomeShards(t *testing.T) {
 		if err := store.New().Resume(1, m.Held); err != nil {
 			t.Errorf("outside of a cluster: %v", err)
 		}
-		m.Held = append(m.Held, store.Held{Shard: shard(1), Since: 1})
+		m.Held = append(m.Held, roster.Held{Shard: shard(1), Since: 1})
 		if err := again.Resume(1, m.Held); !errors.Is(err, bloomery.ErrCorrupt) {
 			t.Errorf("a whole shard without contents: %v", err)
 		}

@@ -16,6 +16,7 @@ import (
 	"github.com/bloomery/bloomery/internal/redisbloom"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/placement"
+	"github.com/bloomery/bloomery/server/internal/roster"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
@@ -67,18 +68,18 @@ func newHistory(t *testing.T, seed uint64) *history {
 // spreadOut takes all shards from one node and half of them from another, as many moves
 // would.
 func (h *history) spreadOut() {
-	roster := *h.nodes[0].Roster()
-	table := *roster.Shards
-	roster.Shards, table.Places = &table, slices.Clone(table.Places)
+	own := *h.nodes[0].Roster()
+	table := *own.Shards
+	own.Shards, table.Places = &table, slices.Clone(table.Places)
 	for i := range table.Places {
 		half := h.random.IntN(2)
-		table.Places[i].Copies = slices.DeleteFunc(slices.Clone(table.Places[i].Copies), func(c store.Copy) bool {
+		table.Places[i].Copies = slices.DeleteFunc(slices.Clone(table.Places[i].Copies), func(c roster.Copy) bool {
 			return c.Node == holdsNone || c.Node == holdsSome && half == 0
 		})
 	}
 	for i, s := range h.nodes {
-		s.SetRoster(&roster)
-		if err := s.Resume(uint32(i+1), store.Everything(uint32(i+1), &table)); err != nil {
+		s.SetRoster(&own)
+		if err := s.Resume(uint32(i+1), roster.Everything(uint32(i+1), &table)); err != nil {
 			h.t.Fatal(err)
 		}
 	}
@@ -144,7 +145,7 @@ func (h *history) names(b store.Body) (entry *catalog.Entry) {
 		got := s.AppendCatalogue(nil)
 		s.Names.Unlock()
 		if now := s.Roster(); now != before {
-			got = store.AppendRoster(got, now)
+			got = roster.Append(got, now)
 		}
 		if i == 0 {
 			first, want, entry = res, got, res.Entry

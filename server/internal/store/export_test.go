@@ -17,26 +17,6 @@ func Operations() (list []Op) {
 	return list
 }
 
-// Conditions returns the words of all conditions of records about shards.
-func Conditions() (words []string) {
-	for _, c := range conditions {
-		words = append(words, c.unless)
-	}
-	return words
-}
-
-// Waive has a condition count as met until the function that it returns is called.
-func Waive(words string) (restore func()) {
-	for i := range conditions {
-		if c := &conditions[i]; c.unless == words {
-			met := c.met
-			c.met = func(*Roster, *asked) bool { return true }
-			return func() { c.met = met }
-		}
-	}
-	panic("no such condition: " + words)
-}
-
 // AppendCatalogue appends all that a record of the catalogue may look at, or decides: what
 // has to be the same on every node, whatever it holds, but the roster. The kind of a filter of package codec
 // is not part of it: growing changes that, and is a record of parts.

@@ -11,6 +11,7 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/bloom"
 	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/roster"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
@@ -274,7 +275,7 @@ func TestPiecesThatNoFilterTakes(t *testing.T) {
 // before it knew that the filter is rebuilt: it would be in the old filter alone.
 func TestSourceOfANodeThatKnowsNoRebuild(t *testing.T) {
 	s := store.New()
-	s.SetRoster(&store.Roster{ID: 1, Lanes: 1, Level: store.LevelRebuilds, Holders: make([][]uint32, 3)})
+	s.SetRoster(&roster.Roster{ID: 1, Lanes: 1, Level: store.LevelRebuilds, Holders: make([][]uint32, 3)})
 	e := apply(t, s, creation(t, 100, 0)).Entry
 	apply(t, s, store.Record{ID: e.ID, Body: &store.FilterMark{Number: 9}})
 	file := sourceFile(t, 100, 7)

@@ -1,6 +1,6 @@
 package store
 
-// Holdings: what this node has of shards.
+// What this node has of shards.
 
 import (
 	"fmt"
@@ -10,128 +10,8 @@ import (
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/order"
 	"github.com/bloomery/bloomery/server/internal/placement"
+	"github.com/bloomery/bloomery/server/internal/roster"
 )
-
-// Holdings is what a node has of shards. The table of shards says what it is to have;
-// Holdings follow it, and know besides which shards are whole here.
-//
-// Those of a State are never changed, but replaced.
-type Holdings struct {
-	node   uint32
-	copies []ownCopy // by shard
-}
-
-// ownCopy is the copy of a shard that a node has.
-type ownCopy struct {
-	since uint64 // see Copy
-	phase Phase  // as the table says
-	whole bool   // the contents of all parts are here
-}
-
-// Held is a shard that a node has whole, as a snapshot keeps it.
-type Held struct {
-	Shard int
-	Since uint64 // of the copy
-}
-
-// NewHoldings returns those of a node that has a snapshot with these shards.
-func NewHoldings(node uint32, held []Held) *Holdings {
-	h := &Holdings{node: node, copies: make([]ownCopy, placement.Shards)}
-	for _, v := range held {
-		h.copies[v.Shard] = ownCopy{since: v.Since, whole: true}
-	}
-	return h
-}
-
-// Everything returns the shards of a node that has all of them when the table begins.
-func Everything(node uint32, table *Shards) (held []Held) {
-	for shard := range table.Places {
-		if c := table.Places[shard].Copy(node); c.Phase == Holds {
-			held = append(held, Held{shard, c.Since})
-		}
-	}
-	return held
-}
-
-// Clone returns a copy that may be changed.
-func (h *Holdings) Clone() *Holdings { return &Holdings{h.node, slices.Clone(h.copies)} }
-
-// Follow takes over what the table says. It returns the shards whose contents the node is
-// not to have any more: those of another copy than the table has.
-func (h *Holdings) Follow(table *Shards) (lost []int) {
-	for shard := range table.Places {
-		c, own := table.Places[shard].Copy(h.node), &h.copies[shard]
-		if own.since != c.Since {
-			*own = ownCopy{since: c.Since}
-			lost = append(lost, shard)
-		}
-		own.phase = c.Phase
-	}
-	return lost
-}
-
-// Keeps reports whether the node is to have a part of a shard that is made now.
-func (h *Holdings) Keeps(shard int) bool {
-	c := &h.copies[shard]
-	return c.phase == Learns || c.phase != 0 && c.whole
-}
-
-// Answers reports whether the node answers for a shard: it holds it, and has all of it.
-func (h *Holdings) Answers(shard int) bool {
-	c := &h.copies[shard]
-	return c.phase == Holds && c.whole
-}
-
-// Everything reports whether the node answers for all shards.
-func (h *Holdings) Everything() bool {
-	return !slices.ContainsFunc(h.copies, func(c ownCopy) bool { return c.phase != Holds || !c.whole })
-}
-
-// Lacks reports whether something is not here of a shard that the node holds, as the table says.
-// Without holdings nothing is.
-func (h *Holdings) Lacks() bool {
-	return h != nil && slices.ContainsFunc(h.copies, func(c ownCopy) bool { return c.phase == Holds && !c.whole })
-}
-
-// Learns returns the number of the copy that the node is to learn, 0 if it is to learn none
-// or has learned it.
-func (h *Holdings) Learns(shard int) (since uint64) {
-	if c := &h.copies[shard]; c.phase == Learns && !c.whole {
-		return c.since
-	}
-	return 0
-}
-
-// Whole reports whether all of a shard is here.
-func (h *Holdings) Whole(shard int) bool { return h.copies[shard].whole }
-
-// Complete notes that all of a shard is here, and Drop that nothing is.
-func (h *Holdings) Complete(shard int) { h.copies[shard].whole = true }
-
-// Drop undoes Complete.
-func (h *Holdings) Drop(shard int) { h.copies[shard].whole = false }
-
-// Held returns the shards that are whole, in their order, nil if there are no holdings.
-func (h *Holdings) Held() (held []Held) {
-	if h == nil {
-		return nil
-	}
-	for shard, c := range h.copies {
-		if c.whole {
-			held = append(held, Held{shard, c.since})
-		}
-	}
-	return held
-}
-
-// Both returns the shards that were whole at two moments, as the same copy: those that a
-// snapshot has which was begun at the first and ended at the second.
-func Both(first, second []Held) []Held {
-	return slices.DeleteFunc(slices.Clone(first), func(v Held) bool { return !slices.Contains(second, v) })
-}
-
-// Spread reports whether nodes hold different contents.
-func (r *Roster) Spread() bool { return r != nil && r.Shards.spread() }
 
 // SetNode says which node of the cluster this is.
 func (s *State) SetNode(number uint32) {
@@ -142,22 +22,22 @@ func (s *State) SetNode(number uint32) {
 	}
 	s.node = number
 	if r := s.Roster(); r.Spread() {
-		s.hold(NewHoldings(number, nil), r)
+		s.hold(roster.NewHoldings(number, nil), r)
 	}
 }
 
 // Holdings returns what this node has of shards, nil if every node has everything.
-func (s *State) Holdings() *Holdings { return s.holdings.Load() }
+func (s *State) Holdings() *roster.Holdings { return s.holdings.Load() }
 
 // Resume takes over what a snapshot says of shards, when its entries and its roster are in
 // the state. Contents of other shards go. The error wraps bloomery.ErrCorrupt.
-func (s *State) Resume(number uint32, held []Held) error {
+func (s *State) Resume(number uint32, held []roster.Held) error {
 	err := s.resume(number, held)
 	s.Sweep()
 	return err
 }
 
-func (s *State) resume(number uint32, held []Held) error {
+func (s *State) resume(number uint32, held []roster.Held) error {
 	s.Names.Lock()
 	defer s.Names.Unlock()
 	s.node = number
@@ -165,10 +45,10 @@ func (s *State) resume(number uint32, held []Held) error {
 	if !r.Spread() {
 		return nil
 	}
-	h := NewHoldings(number, held)
+	h := roster.NewHoldings(number, held)
 	for _, e := range s.Names.Unsorted() {
 		for i, p := range Parts(e) { // nobody else has them yet
-			if p.Elsewhere() && (p.wide || h.copies[p.shard].whole) {
+			if p.Elsewhere() && (p.wide || h.Whole(p.Shard())) {
 				return fmt.Errorf("%w: the contents of part %d of id %d are not there", bloomery.ErrCorrupt, i, e.ID)
 			}
 		}
@@ -180,8 +60,8 @@ func (s *State) resume(number uint32, held []Held) error {
 // Divide has a state, which is empty, take of what it is filled with the contents alone that a
 // table gives to a node, and what stands in the place of the others. Names decide in which
 // shard a filter lies.
-func (s *State) Divide(node uint32, table *Shards) {
-	h := NewHoldings(node, Everything(node, table))
+func (s *State) Divide(node uint32, table *roster.Shards) {
+	h := roster.NewHoldings(node, roster.Everything(node, table))
 	h.Follow(table)
 	s.node = node
 	s.holdings.Store(h)
@@ -203,7 +83,7 @@ func (s *State) Part(p *Part, shard int) *Part {
 }
 
 // follow has the contents of this node be those that the table says.
-func (s *State) follow(before, now *Roster) {
+func (s *State) follow(before, now *roster.Roster) {
 	if s.node == 0 || !now.Spread() || before != nil && before.Shards == now.Shards {
 		return
 	}
@@ -211,12 +91,12 @@ func (s *State) follow(before, now *Roster) {
 		s.hold(h.Clone(), now)
 		return
 	}
-	s.hold(NewHoldings(s.node, Everything(s.node, now.Shards)), now)
+	s.hold(roster.NewHoldings(s.node, roster.Everything(s.node, now.Shards)), now)
 }
 
 // hold makes h the holdings of this node, as far as the table goes. The caller holds the
 // catalogue's lock.
-func (s *State) hold(h *Holdings, r *Roster) {
+func (s *State) hold(h *roster.Holdings, r *roster.Roster) {
 	h.Follow(r.Shards)
 	s.holdings.Store(h)
 	s.littered.Store(true)
@@ -236,7 +116,7 @@ func (s *State) Answers(p *Part) bool {
 }
 
 // PlaceOf returns which nodes have something of a part, nil if all have it. It needs no lock.
-func (s *State) PlaceOf(p *Part) *Place {
+func (s *State) PlaceOf(p *Part) *roster.Place {
 	r := s.Roster()
 	if p.wide || !r.Spread() {
 		return nil
@@ -249,7 +129,7 @@ func (s *State) PlaceOf(p *Part) *Place {
 func (s *State) Yield(shard int) {
 	s.Names.Lock()
 	defer s.Names.Unlock()
-	if h := s.holdings.Load(); h != nil && h.copies[shard].phase == Retires {
+	if h := s.holdings.Load(); h != nil && h.Retires(shard) {
 		h = h.Clone()
 		h.Drop(shard)
 		s.holdings.Store(h)
@@ -283,7 +163,7 @@ func (s *State) Sweep() {
 }
 
 // yield lets go of the parts of an entry that this node is not to have.
-func (s *State) yield(e *catalog.Entry, h *Holdings) {
+func (s *State) yield(e *catalog.Entry, h *roster.Holdings) {
 	s.replaceParts(e, func(p *Part) *Part {
 		if p.wide || p.Void() || p.Elsewhere() || h.Keeps(p.Shard()) {
 			return p
@@ -300,7 +180,7 @@ type PartID struct {
 
 // Learning is a copy of a shard that a node is to learn, and the parts that it lacks.
 type Learning struct {
-	Held
+	roster.Held
 	Parts []PartID
 }
 
@@ -312,10 +192,10 @@ func (s *State) ToLearn() (list []Learning) {
 		return nil
 	}
 	at := map[int]int{}
-	for shard := range h.copies {
+	for shard := range placement.Shards {
 		if since := h.Learns(shard); since != 0 {
 			at[shard] = len(list)
-			list = append(list, Learning{Held: Held{shard, since}})
+			list = append(list, Learning{Held: roster.Held{Shard: shard, Since: since}})
 		}
 	}
 	if len(list) == 0 {
@@ -361,7 +241,7 @@ func (p *Part) lacks() bool {
 
 // Learned says that all parts of a shard are here that this node was to learn as a copy. It
 // reports false if it is another one, or a part is not here.
-func (s *State) Learned(v Held) bool {
+func (s *State) Learned(v roster.Held) bool {
 	i := slices.IndexFunc(s.ToLearn(), func(l Learning) bool { return l.Held == v && len(l.Parts) == 0 })
 	if i < 0 {
 		return false
@@ -382,7 +262,7 @@ func (s *State) Learned(v Held) bool {
 // held. It is of the copy v, and has all records up to where its lane is, which does not go
 // on meanwhile. It reports false if the part is not to be learned, or there already: then p
 // is the caller's as before. The state has counted the bytes of p since Count.
-func (s *State) Install(id uint64, index uint32, p *Part, v Held) bool {
+func (s *State) Install(id uint64, index uint32, p *Part, v roster.Held) bool {
 	s.Names.Lock()
 	defer s.Names.Unlock()
 	e := s.Names.ByID(id)

@@ -13,6 +13,7 @@ import (
 	"github.com/bloomery/bloomery/hashing"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/placement"
+	"github.com/bloomery/bloomery/server/internal/roster"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
@@ -39,7 +40,7 @@ func partOf(s *store.State, id uint64, index uint32) *store.Part {
 }
 
 // copyAt returns what node 1 has of a shard, as the table says.
-func copyAt(s *store.State, shard int) (store.Place, store.Copy) {
+func copyAt(s *store.State, shard int) (roster.Place, roster.Copy) {
 	place := s.Roster().Shards.Places[shard]
 	return place, place.Copy(1)
 }
@@ -101,12 +102,12 @@ func TestHoldingsFollow(t *testing.T) {
 		t.Error("a node that is to learn a shard answers for it, or makes nothing in it")
 	}
 	copied := learnedPart(t, s, 20)
-	for _, v := range []store.Held{{Shard: shard, Since: since + 1}, {Shard: shard}, {Shard: shard + 1, Since: since}} {
+	for _, v := range []roster.Held{{Shard: shard, Since: since + 1}, {Shard: shard}, {Shard: shard + 1, Since: since}} {
 		if s.Install(id, 5, copied, v) || s.Learned(v) {
 			t.Errorf("a part of %+v is taken, and %d is to be learned", v, since)
 		}
 	}
-	v := store.Held{Shard: shard, Since: since}
+	v := roster.Held{Shard: shard, Since: since}
 	if s.Learned(v) || s.Install(id, 4, copied, v) || s.Install(id, 8, copied, v) || s.Install(id+100, 0, copied, v) {
 		t.Error("a shard is whole that is not, or a part is taken that is none")
 	}

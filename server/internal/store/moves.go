@@ -3,14 +3,16 @@ package store
 // Records about shards: settings, moves, and nodes that are given up.
 
 import (
-	"fmt"
-
 	"github.com/bloomery/bloomery/server/internal/placement"
+	"github.com/bloomery/bloomery/server/internal/roster"
 )
 
+// LevelShards is the level of a cluster from which on contents can be spread over nodes.
+const LevelShards = 3
+
 // What a record about shards names is as its sender knew it. So records that were decided
-// at the same time, come late or come again do nothing, and are decided anew: see the
-// conditions in shards.go.
+// at the same time, come late or come again do nothing, and are decided anew: package roster
+// has the conditions.
 
 // ShardCopies says how many nodes are to hold each shard. The first such record spreads
 // contents: up to there every node holds everything.
@@ -25,19 +27,8 @@ func (o *ShardCopies) fields(c coder, r *Record) coder {
 }
 
 func (o *ShardCopies) apply(s *State, _ *Record, res *Result) {
-	if !validCopies(o.Copies) {
-		res.Err = fmt.Errorf("%w: there are %d to %d copies", ErrCondition, placement.MinCopies, placement.MaxCopies)
-		return
-	}
 	before := s.Roster()
-	s.reroster(res, func(next *Roster) {
-		next.set(res, &asked{named: o.Settings}, func(table *Shards) {
-			if table.Copies == 0 {
-				table.begin(next.Members)
-			}
-			table.Copies = int(o.Copies)
-		}, sameSettings)
-	})
+	s.reroster(res, func(next *roster.Roster) roster.Outcome { return next.SetCopies(o.Copies, o.Settings) })
 	if s.Roster().Spread() && !before.Spread() {
 		s.dropUnplaced()
 	}
@@ -51,8 +42,6 @@ func (s *State) dropUnplaced() {
 	}
 }
 
-func validCopies(n uint64) bool { return n >= placement.MinCopies && n <= placement.MaxCopies }
-
 // ShardPause lets no move begin; those that have begun go on. Or it lets them begin again.
 type ShardPause struct {
 	Paused   bool
@@ -65,9 +54,7 @@ func (o *ShardPause) fields(c coder, r *Record) coder {
 }
 
 func (o *ShardPause) apply(s *State, _ *Record, res *Result) {
-	s.reroster(res, func(next *Roster) {
-		next.set(res, &asked{named: o.Settings}, func(table *Shards) { table.Paused = o.Paused }, sameSettings)
-	})
+	s.reroster(res, func(next *roster.Roster) roster.Outcome { return next.Pause(o.Paused, o.Settings) })
 }
 
 // Weight says how much a node is to hold in relation to others.
@@ -83,29 +70,9 @@ func (o *Weight) fields(c coder, r *Record) coder {
 }
 
 func (o *Weight) apply(s *State, _ *Record, res *Result) {
-	s.reroster(res, func(next *Roster) {
-		m := next.memberOf(o.Node)
-		switch {
-		case m == nil:
-			res.Err = ErrMissing
-		case placement.Weight(o.Weight) > placement.MaxWeight:
-			res.Err = fmt.Errorf("%w: a weight is %d at most", ErrCondition, placement.MaxWeight)
-		default:
-			a := asked{member: m, named: o.Settings}
-			next.set(res, &a, func(*Shards) { m.Weight = placement.Weight(o.Weight) }, belongs, sameSettings)
-		}
+	s.reroster(res, func(next *roster.Roster) roster.Outcome {
+		return next.Weigh(o.Node, placement.Weight(o.Weight), o.Settings)
 	})
-}
-
-// set changes settings if conditions are met.
-func (r *Roster) set(res *Result, a *asked, change func(table *Shards), needs ...condition) {
-	if res.Err = r.refuse(a, needs...); res.Err != nil {
-		return
-	}
-	table := r.reshard()
-	table.Settings++
-	change(table)
-	res.N, res.Changed = int64(table.Settings), true
 }
 
 // ShardLearn has a node learn a shard: it fetches the contents from a node that holds it.
@@ -120,7 +87,7 @@ func (o *ShardLearn) fields(c coder, r *Record) coder {
 }
 
 func (o *ShardLearn) apply(s *State, _ *Record, res *Result) {
-	s.move(res, o.Node, o.Shard, o.Version, Learns, belongs, isCurrent, movesGoOn, sameVersion, hasNone, nobodyLearns)
+	s.reroster(res, func(next *roster.Roster) roster.Outcome { return next.Learn(o.Node, o.Shard, o.Version) })
 }
 
 // ShardHold says that a node has a shard that it was to learn, and that a durable snapshot
@@ -136,7 +103,7 @@ func (o *ShardHold) fields(c coder, r *Record) coder {
 }
 
 func (o *ShardHold) apply(s *State, _ *Record, res *Result) {
-	s.move(res, o.Node, o.Shard, o.Since, Holds, isLearning, sameCopy)
+	s.reroster(res, func(next *roster.Roster) roster.Outcome { return next.Hold(o.Node, o.Shard, o.Since) })
 }
 
 // ShardCancel says that a node need not learn a shard.
@@ -151,7 +118,7 @@ func (o *ShardCancel) fields(c coder, r *Record) coder {
 }
 
 func (o *ShardCancel) apply(s *State, _ *Record, res *Result) {
-	s.move(res, o.Node, o.Shard, o.Since, 0, isLearning, sameCopy)
+	s.reroster(res, func(next *roster.Roster) roster.Outcome { return next.Cancel(o.Node, o.Shard, o.Since) })
 }
 
 // ShardRetire has a node give up a shard that enough others hold.
@@ -166,7 +133,7 @@ func (o *ShardRetire) fields(c coder, r *Record) coder {
 }
 
 func (o *ShardRetire) apply(s *State, _ *Record, res *Result) {
-	s.move(res, o.Node, o.Shard, o.Version, Retires, movesGoOn, sameVersion, isHolding, copiesRemain)
+	s.reroster(res, func(next *roster.Roster) roster.Outcome { return next.Retire(o.Node, o.Shard, o.Version) })
 }
 
 // ShardFree says that a node has given up a shard: its own writes on their way have come
@@ -182,27 +149,7 @@ func (o *ShardFree) fields(c coder, r *Record) coder {
 }
 
 func (o *ShardFree) apply(s *State, _ *Record, res *Result) {
-	s.move(res, o.Node, o.Shard, o.Since, 0, isRetiring, sameCopy)
-}
-
-// move takes the copy of a shard that a node has to the next phase, if conditions are met.
-func (s *State) move(res *Result, node, shard, named uint64, to Phase, needs ...condition) {
-	s.reroster(res, func(next *Roster) {
-		m := next.memberOf(node)
-		if m == nil || next.Shards == nil || shard >= uint64(len(next.Shards.Places)) {
-			res.Err = ErrMissing
-			return
-		}
-		a := asked{member: m, place: &next.Shards.Places[shard], named: named}
-		if res.Err = next.refuse(&a, needs...); res.Err != nil {
-			return
-		}
-		c := a.place.Copy(m.Number)
-		c.Phase = to
-		table := next.reshard()
-		table.put(int(shard), c)
-		res.N, res.Changed = int64(table.Changes), true
-	})
+	s.reroster(res, func(next *roster.Roster) roster.Outcome { return next.Free(o.Node, o.Shard, o.Since) })
 }
 
 // Behind gives up a node that is away: what it has of shards is void, and the log need not
@@ -220,17 +167,5 @@ func (o *Behind) fields(c coder, r *Record) coder {
 }
 
 func (o *Behind) apply(s *State, _ *Record, res *Result) {
-	s.reroster(res, func(next *Roster) {
-		m := next.memberOf(o.Node)
-		if m == nil || !next.Shards.spread() {
-			res.Err = ErrMissing
-			return
-		}
-		a := asked{member: m, named: o.Changes, session: o.Session}
-		if res.Err = next.refuse(&a, belongs, isCurrent, sameSession, sameHoldings, heldElsewhere); res.Err != nil {
-			return
-		}
-		m.Behind, res.Changed = true, true
-		next.forfeit(m.Number)
-	})
+	s.reroster(res, func(next *roster.Roster) roster.Outcome { return next.GiveUp(o.Node, o.Session, o.Changes) })
 }

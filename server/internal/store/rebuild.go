@@ -3,12 +3,11 @@ package store
 // Shadows in a cluster: what the catalogue says of them, and the marks in lanes.
 
 import (
-	"encoding/binary"
 	"errors"
 	"slices"
 
 	"github.com/bloomery/bloomery/server/internal/catalog"
-	"github.com/bloomery/bloomery/server/internal/wire"
+	"github.com/bloomery/bloomery/server/internal/roster"
 )
 
 // In a cluster the parts of a filter and of its shadow are in lanes that are not ordered
@@ -35,94 +34,24 @@ const LevelRebuilds = 4
 // ErrNotReady means that the shadow of a cluster lacks marks: adds may miss it.
 var ErrNotReady = errors.New("store: the shadow is not ready")
 
-// Rebuild is what the catalogue of a cluster says of a shadow.
-type Rebuild struct {
-	ID       uint64 // of the shadow
-	Main     uint64 // see Shadow
-	Name     string
-	Ready    bool // every add to the filter knows of it
-	Broken   bool
-	Attempts uint64 // commits of a static kind that were begun
-	Attempt  uint64 // the one that is under way, 0 for none
-	By       uint64 // the session of the node that commits
-}
-
-// ended returns the number of the last attempt that is known to have ended.
-func (v *Rebuild) ended() uint64 {
-	if v.Attempt != 0 {
-		return v.Attempt - 1
-	}
-	return v.Attempts
-}
-
-// rebuild returns what is said of a shadow, nil if there is none of that id.
-func (r *Roster) rebuild(id uint64) *Rebuild {
-	if r == nil {
-		return nil
-	}
-	i := slices.IndexFunc(r.Rebuilds, func(v Rebuild) bool { return v.ID == id })
-	if i < 0 {
-		return nil
-	}
-	return &r.Rebuilds[i]
-}
-
-// current reports whether a session is the last one of a node that belongs to the cluster.
-func (r *Roster) current(session uint64) bool {
-	return slices.ContainsFunc(r.Members, func(m Member) bool { return !m.Left && m.Session == session })
-}
-
-// Attempt is a commit of a static kind that is under way, and the node that runs it.
-type Attempt struct {
-	ID, Number uint64
-	Node       uint32
-}
-
-// Attempts returns the commits of static kinds that are under way.
-func (r *Roster) Attempts() (list []Attempt) {
-	if r == nil {
-		return nil
-	}
-	for _, v := range r.Rebuilds {
-		if v.Attempt == 0 {
-			continue
-		}
-		a := Attempt{ID: v.ID, Number: v.Attempt}
-		for i := range r.Members {
-			if m := &r.Members[i]; m.Session == v.By {
-				a.Node = m.Number
-			}
-		}
-		list = append(list, a)
-	}
-	return list
-}
-
-// Keeps reports whether a filter without a name is a shadow that outlives the session
-// that has opened it.
-func (r *Roster) Keeps(id uint64) bool {
-	v := r.rebuild(id)
-	return v != nil && v.Ready
-}
-
 // noteRebuild makes a shadow say what the catalogue says of it.
-func (s *State) noteRebuild(v *Rebuild) {
+func (s *State) noteRebuild(v *roster.Rebuild) {
 	if sh := s.ShadowByID(v.ID); sh != nil {
 		sh.broken.Store(v.Broken)
 		sh.sealed.Store(v.Attempt)
-		sh.ended.Store(v.ended())
+		sh.ended.Store(v.Ended())
 		sh.ready.Store(v.Ready)
 	}
 }
 
 // relink makes the shadows of a cluster known that a snapshot has.
-func (s *State) relink(r *Roster) {
+func (s *State) relink(r *roster.Roster) {
 	if r == nil {
 		return
 	}
 	if t := s.shadows.Load(); t != nil {
 		for id, sh := range t.byID {
-			if r.rebuild(id) == nil { // of a single server, with whose data the cluster has begun
+			if r.Rebuild(id) == nil { // of a single server, with whose data the cluster has begun
 				s.publish(sh, false)
 			}
 		}
@@ -138,7 +67,7 @@ func (s *State) relink(r *Roster) {
 
 // linkShared makes known the shadow that the catalogue of a cluster speaks of, wherever its parts
 // are.
-func (s *State) linkShared(v *Rebuild) {
+func (s *State) linkShared(v *roster.Rebuild) {
 	if e := s.Names.ByID(v.ID); e != nil {
 		s.publish(s.newShadow(e, v.Main, v.Name, PartOf(e).about().plan), true)
 	}
@@ -160,8 +89,8 @@ func (o *ShadowOpen) openShared(s *State, old *catalog.Entry, r *Record, res *Re
 	}
 	res.Entry = s.Names.Stage(s.take(res.made, base), kind, value)
 	s.noteStaged(res.Entry.ID, r.Origin.Session)
-	next := s.Roster().clone()
-	v := Rebuild{ID: res.Entry.ID, Main: o.Of, Name: string(o.Name)}
+	next := s.Roster().Clone()
+	v := roster.Rebuild{ID: res.Entry.ID, Main: o.Of, Name: string(o.Name)}
 	next.Rebuilds = append(next.Rebuilds, v)
 	s.roster.Store(next)
 	s.linkShared(&v)
@@ -261,17 +190,17 @@ func (o *RebuildStep) effect(f *Effect, _ *Record, _ *Result) {
 }
 
 func (o *RebuildStep) apply(s *State, r *Record, res *Result) {
-	if s.Roster().rebuild(o.ID) == nil {
+	if s.Roster().Rebuild(o.ID) == nil {
 		res.Err = ErrMissing
 		return
 	}
-	next := s.Roster().clone()
-	v := next.rebuild(o.ID)
+	next := s.Roster().Clone()
+	v := next.Rebuild(o.ID)
 	was := *v
 	switch o.What {
 	case StepReady:
 		v.Ready = true
-		next.unstage(o.ID)
+		next.Unstage(o.ID)
 	case StepBreak:
 		v.Broken = true
 	case StepAttempt:
@@ -280,7 +209,7 @@ func (o *RebuildStep) apply(s *State, r *Record, res *Result) {
 			res.Err = ErrNotReady
 		case v.Broken:
 			res.Err = ErrBroken
-		case v.Attempt != 0 && next.current(v.By):
+		case v.Attempt != 0 && next.Current(v.By):
 			res.Err = ErrSealed
 		default:
 			v.Attempts++
@@ -302,7 +231,7 @@ func (o *RebuildStep) apply(s *State, r *Record, res *Result) {
 
 // endAttempts ends the commits of a session that has ended.
 func (s *State) endAttempts(session uint64) {
-	next := s.Roster().clone()
+	next := s.Roster().Clone()
 	for i := range next.Rebuilds {
 		if v := &next.Rebuilds[i]; v.Attempt != 0 && v.By == session {
 			v.Attempt, v.By = 0, 0
@@ -320,7 +249,7 @@ func (s *State) Committing(id uint64) (done func()) {
 
 // Stuck returns the attempts that their nodes will not end: this one, where the answer to
 // its record was lost, or one that is not live.
-func (s *State) Stuck(own uint32, live func(node uint32) bool) (list []Attempt) {
+func (s *State) Stuck(own uint32, live func(node uint32) bool) (list []roster.Attempt) {
 	for _, a := range s.Roster().Attempts() {
 		_, running := s.committing.Load(a.ID)
 		if a.Node == own && !running || a.Node != own && !live(a.Node) {
@@ -343,7 +272,7 @@ func (s *State) BrokenShadow(part uint64) bool {
 	if r == nil {
 		return false
 	}
-	return slices.ContainsFunc(r.Rebuilds, func(v Rebuild) bool {
+	return slices.ContainsFunc(r.Rebuilds, func(v roster.Rebuild) bool {
 		e := s.Names.ByID(v.ID)
 		return v.Broken && e != nil && part >= v.ID && part < v.ID+uint64(PartCount(e))
 	})
@@ -368,7 +297,7 @@ func (o *RebuildSwap) fields(c coder, r *Record) coder {
 }
 
 func (o *RebuildSwap) apply(s *State, r *Record, res *Result) {
-	v, e := s.Roster().rebuild(o.ID), s.Names.ByID(o.ID)
+	v, e := s.Roster().Rebuild(o.ID), s.Names.ByID(o.ID)
 	switch {
 	case v == nil || e == nil:
 		res.Err = ErrRetry
@@ -414,50 +343,6 @@ func (s *State) settlePart(p *Part) error {
 	p.version++
 	p.measure()
 	return err
-}
-
-// appendRebuilds appends what the catalogue says of shadows.
-func appendRebuilds(b []byte, list []Rebuild) []byte {
-	b = binary.AppendUvarint(b, uint64(len(list)))
-	for _, v := range list {
-		flags := byte(0)
-		if v.Ready {
-			flags |= rebuildReady
-		}
-		if v.Broken {
-			flags |= rebuildBroken
-		}
-		b = append(b, flags)
-		for _, n := range []uint64{v.ID, v.Main, v.Attempts, v.Attempt, v.By} {
-			b = binary.AppendUvarint(b, n)
-		}
-		b = wire.AppendBytes(b, v.Name)
-	}
-	return b
-}
-
-const (
-	rebuildReady = 1 << iota
-	rebuildBroken
-	rebuildFlags
-)
-
-// readRebuilds reads what appendRebuilds wrote.
-func readRebuilds(d *wire.Reader) (list []Rebuild) {
-	last := uint64(0)
-	for n := d.Uvarint(); n > 0 && !d.Bad; n-- {
-		flags := d.Byte()
-		v := Rebuild{
-			ID: d.Uvarint(), Main: d.Uvarint(), Attempts: d.Uvarint(), Attempt: d.Uvarint(), By: d.Uvarint(), Name: string(d.Bytes()),
-			Ready: flags&rebuildReady != 0, Broken: flags&rebuildBroken != 0,
-		}
-		if flags >= rebuildFlags || v.ID <= last || v.Attempt > v.Attempts || (v.Main == 0) == (v.Name == "") {
-			d.Bad = true
-		}
-		last = v.ID
-		list = append(list, v)
-	}
-	return list
 }
 
 // OfRebuild reports whether a record is one of those by which a filter is rebuilt: other nodes may ask

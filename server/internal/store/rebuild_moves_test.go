@@ -7,6 +7,7 @@ import (
 	"github.com/bloomery/bloomery/bloom"
 	"github.com/bloomery/bloomery/codec"
 	"github.com/bloomery/bloomery/hashing"
+	"github.com/bloomery/bloomery/server/internal/roster"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
@@ -56,7 +57,7 @@ func TestLearnedAcrossASwap(t *testing.T) {
 					t.Errorf("%s: a record of a filter that has been a shadow: %v", name, res.Err)
 				}
 			}
-			if !s.Install(shadow, 0, lent, store.Held{Shard: shard, Since: since}) {
+			if !s.Install(shadow, 0, lent, roster.Held{Shard: shard, Since: since}) {
 				t.Fatalf("%s: the part is not taken", name)
 			}
 			if f := partOf(s, shadow, 0).Filter(); f == nil {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/server/internal/roster"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
@@ -82,24 +83,24 @@ func TestRosterRoundTrip(t *testing.T) {
 	apply(t, s, store.Record{Body: &store.Level{Level: 3}})
 	want := *s.Roster()
 	want.Holders[3] = []uint32{1, 2}
-	want.Staged = []store.StagedBy{{ID: 9, Session: 1 << 40}, {ID: 1 << 50, Session: 1}}
-	b := store.AppendRoster(nil, &want)
-	got, rest, err := store.ParseRoster(append(b, "behind"...))
+	want.Staged = []roster.StagedBy{{ID: 9, Session: 1 << 40}, {ID: 1 << 50, Session: 1}}
+	b := roster.Append(nil, &want)
+	got, rest, err := roster.Parse(append(b, "behind"...))
 	if err != nil || string(rest) != "behind" || !reflect.DeepEqual(*got, want) {
 		t.Errorf("ParseRoster = %+v, %q, %v\nwant %+v", got, rest, err, want)
 	}
 	for n := range b {
-		if _, _, err := store.ParseRoster(b[:n]); !errors.Is(err, bloomery.ErrCorrupt) {
+		if _, _, err := roster.Parse(b[:n]); !errors.Is(err, bloomery.ErrCorrupt) {
 			t.Errorf("cut to %d bytes: %v", n, err)
 		}
 	}
 	old := append([]byte{1}, b[1:len(b)-1-1-6-8-1]...) // one of version 1 ends before the list
 	want.Staged = nil
-	if got, rest, err := store.ParseRoster(old); err != nil || len(rest) != 0 || !reflect.DeepEqual(*got, want) {
+	if got, rest, err := roster.Parse(old); err != nil || len(rest) != 0 || !reflect.DeepEqual(*got, want) {
 		t.Errorf("version 1: ParseRoster = %+v, %q, %v\nwant %+v", got, rest, err, want)
 	}
 	b[0] = 9
-	if _, _, err := store.ParseRoster(b); !errors.Is(err, bloomery.ErrVersion) {
+	if _, _, err := roster.Parse(b); !errors.Is(err, bloomery.ErrVersion) {
 		t.Errorf("another version: %v", err)
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/server/internal/placement"
+	"github.com/bloomery/bloomery/server/internal/roster"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
@@ -50,7 +51,7 @@ func TestShardsBegin(t *testing.T) {
 		t.Errorf("a new cluster has shards: %+v", s)
 	}
 	table := spread(t).Roster().Shards
-	want := []store.Copy{{Node: 1, Phase: store.Holds, Since: 1}, {Node: 2, Phase: store.Holds, Since: 1}, {Node: 3, Phase: store.Holds, Since: 1}}
+	want := []roster.Copy{{Node: 1, Phase: roster.Holds, Since: 1}, {Node: 2, Phase: roster.Holds, Since: 1}, {Node: 3, Phase: roster.Holds, Since: 1}}
 	if len(table.Places) != placement.Shards || table.Copies != 2 || !reflect.DeepEqual(table.Places[7].Copies, want) {
 		t.Errorf("%d places, %d copies, %+v", len(table.Places), table.Copies, table.Places[7])
 	}
@@ -60,7 +61,7 @@ func TestShardsBegin(t *testing.T) {
 // or does not fit.
 func TestMoveOfAShard(t *testing.T) {
 	s := spread(t)
-	place := func() store.Place { return s.Roster().Shards.Places[5] }
+	place := func() roster.Place { return s.Roster().Shards.Places[5] }
 	first := place().Version
 	for _, tt := range []struct {
 		body store.Body
@@ -93,7 +94,7 @@ func TestMoveOfAShard(t *testing.T) {
 			t.Errorf("%T%+v: changed %v, want %v, of %+v", tt.body, tt.body, got, tt.want, place())
 		}
 	}
-	want := store.Place{Version: 8, Copies: []store.Copy{{Node: 2, Phase: store.Retires, Since: 1}, {Node: 3, Phase: store.Holds, Since: 1}, {Node: 4, Phase: store.Holds, Since: 4}}}
+	want := roster.Place{Version: 8, Copies: []roster.Copy{{Node: 2, Phase: roster.Retires, Since: 1}, {Node: 3, Phase: roster.Holds, Since: 1}, {Node: 4, Phase: roster.Holds, Since: 4}}}
 	if got := place(); !reflect.DeepEqual(got, want) {
 		t.Errorf("the shard is at %+v, want %+v", got, want)
 	}
@@ -158,7 +159,7 @@ func TestNodesThatGo(t *testing.T) {
 		}
 	}
 	for i, p := range s.Roster().Shards.Places {
-		if len(p.Copies) != 1 || p.Copies[0].Node != 3 || p.Copies[0].Phase != store.Holds {
+		if len(p.Copies) != 1 || p.Copies[0].Node != 3 || p.Copies[0].Phase != roster.Holds {
 			t.Fatalf("shard %d is at %+v", i, p)
 		}
 	}
@@ -191,7 +192,7 @@ func TestLeaveOfAFewNodes(t *testing.T) {
 // without is written as earlier releases do.
 func TestShardsRoundTrip(t *testing.T) {
 	s := spread(t)
-	if b := store.AppendRoster(nil, born(t).Roster()); b[0] != 2 {
+	if b := roster.Append(nil, born(t).Roster()); b[0] != 2 {
 		t.Errorf("a roster without shards has version %d", b[0])
 	}
 	step(t, s, &store.ShardLearn{Node: 4, Shard: 1023, Version: 1})
@@ -200,13 +201,13 @@ func TestShardsRoundTrip(t *testing.T) {
 	step(t, s, &store.ShardPause{Paused: true, Settings: 2})
 	step(t, s, &store.Behind{Node: 2, Session: s.Roster().Member(2).Session, Changes: 1 << 40})
 	want := s.Roster()
-	b := store.AppendRoster(nil, want)
-	got, rest, err := store.ParseRoster(append(b, "behind"...))
+	b := roster.Append(nil, want)
+	got, rest, err := roster.Parse(append(b, "behind"...))
 	if err != nil || string(rest) != "behind" || !reflect.DeepEqual(got, want) {
 		t.Errorf("ParseRoster = %+v, %q, %v\nwant %+v", got, rest, err, want)
 	}
 	for n := range b {
-		if _, _, err := store.ParseRoster(b[:n]); !errors.Is(err, bloomery.ErrCorrupt) {
+		if _, _, err := roster.Parse(b[:n]); !errors.Is(err, bloomery.ErrCorrupt) {
 			t.Fatalf("cut to %d of %d bytes: %v", n, len(b), err)
 		}
 	}
@@ -214,48 +215,26 @@ func TestShardsRoundTrip(t *testing.T) {
 
 // TestHostileShards asks that a table that no records can have made is corrupt.
 func TestHostileShards(t *testing.T) {
-	for name, change := range map[string]func(r *store.Roster){
-		"one copy":    func(r *store.Roster) { r.Shards.Copies = 1 },
-		"six copies":  func(r *store.Roster) { r.Shards.Copies = 6 },
-		"weight":      func(r *store.Roster) { r.Members[1].Weight = placement.MaxWeight + 1 },
-		"stranger":    func(r *store.Roster) { r.Shards.Places[9].Copies[2].Node = 5 },
-		"node 0":      func(r *store.Roster) { r.Shards.Places[9].Copies[0].Node = 0 },
-		"twice":       func(r *store.Roster) { r.Shards.Places[9].Copies[0].Node = 2 },
-		"no phase":    func(r *store.Roster) { r.Shards.Places[9].Copies[0].Phase = 0 },
-		"other phase": func(r *store.Roster) { r.Shards.Places[9].Copies[0].Phase = 4 },
-		"two learners": func(r *store.Roster) {
+	for name, change := range map[string]func(r *roster.Roster){
+		"one copy":    func(r *roster.Roster) { r.Shards.Copies = 1 },
+		"six copies":  func(r *roster.Roster) { r.Shards.Copies = 6 },
+		"weight":      func(r *roster.Roster) { r.Members[1].Weight = placement.MaxWeight + 1 },
+		"stranger":    func(r *roster.Roster) { r.Shards.Places[9].Copies[2].Node = 5 },
+		"node 0":      func(r *roster.Roster) { r.Shards.Places[9].Copies[0].Node = 0 },
+		"twice":       func(r *roster.Roster) { r.Shards.Places[9].Copies[0].Node = 2 },
+		"no phase":    func(r *roster.Roster) { r.Shards.Places[9].Copies[0].Phase = 0 },
+		"other phase": func(r *roster.Roster) { r.Shards.Places[9].Copies[0].Phase = 4 },
+		"two learners": func(r *roster.Roster) {
 			c := r.Shards.Places[9].Copies
-			c[0].Phase, c[1].Phase = store.Learns, store.Learns
+			c[0].Phase, c[1].Phase = roster.Learns, roster.Learns
 		},
-		"future copy":    func(r *store.Roster) { r.Shards.Places[9].Copies[0].Since = 2 },
-		"future version": func(r *store.Roster) { r.Shards.Places[9].Version = 2 },
+		"future copy":    func(r *roster.Roster) { r.Shards.Places[9].Copies[0].Since = 2 },
+		"future version": func(r *roster.Roster) { r.Shards.Places[9].Version = 2 },
 	} {
 		r := spread(t).Roster()
 		change(r)
-		if _, _, err := store.ParseRoster(store.AppendRoster(nil, r)); !errors.Is(err, bloomery.ErrCorrupt) {
+		if _, _, err := roster.Parse(roster.Append(nil, r)); !errors.Is(err, bloomery.ErrCorrupt) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-}
-
-// FuzzParseRoster asks that what is understood is written as it was read.
-func FuzzParseRoster(f *testing.F) {
-	f.Add(store.AppendRoster(nil, &store.Roster{ID: 5, Lanes: 1, Members: make([]store.Member, 2), Holders: make([][]uint32, 3)}))
-	places := make([]store.Place, placement.Shards)
-	places[3] = store.Place{Version: 4, Copies: []store.Copy{{Node: 1, Phase: store.Holds, Since: 2}, {Node: 2, Phase: store.Learns, Since: 4}}}
-	shards := &store.Shards{Copies: 2, Changes: 9, Places: places}
-	f.Add(store.AppendRoster(nil, &store.Roster{ID: 5, Lanes: 1, Members: make([]store.Member, 2), Holders: make([][]uint32, 3), Shards: shards}))
-	f.Fuzz(func(t *testing.T, data []byte) {
-		r, _, err := store.ParseRoster(data)
-		if err != nil {
-			if !errors.Is(err, bloomery.ErrCorrupt) && !errors.Is(err, bloomery.ErrVersion) {
-				t.Fatalf("error %v wraps neither cause", err)
-			}
-			return
-		}
-		again, rest, err := store.ParseRoster(store.AppendRoster(nil, r))
-		if err != nil || len(rest) != 0 || !reflect.DeepEqual(again, r) {
-			t.Fatalf("again: %+v, %q, %v, want %+v", again, rest, err, r)
-		}
-	})
 }

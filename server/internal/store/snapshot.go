@@ -7,6 +7,7 @@ import (
 
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/order"
+	"github.com/bloomery/bloomery/server/internal/roster"
 	"github.com/bloomery/bloomery/server/internal/wire"
 )
 
@@ -26,7 +27,7 @@ func (s *State) AppendSnapshot(b []byte) []byte {
 		b = appendContents(b, e)
 	}
 	if r := s.Roster(); r != nil {
-		b = AppendRoster(b, r)
+		b = roster.Append(b, r)
 	}
 	return b
 }

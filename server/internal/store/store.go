@@ -23,6 +23,7 @@ import (
 	"github.com/bloomery/bloomery/internal/memory"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/order"
+	"github.com/bloomery/bloomery/server/internal/roster"
 )
 
 // What Apply answers when it did not do what the record says. Errors of package
@@ -79,9 +80,9 @@ type State struct {
 	shadows  atomic.Pointer[shadows] // nil if there are none
 
 	committing sync.Map               // ids of shadows: see Committing
-	roster     atomic.Pointer[Roster] // nil outside of a cluster
+	roster     atomic.Pointer[roster.Roster] // nil outside of a cluster
 	node       uint32                 // this one of the cluster; under the catalogue's lock
-	holdings   atomic.Pointer[Holdings]
+	holdings   atomic.Pointer[roster.Holdings]
 	littered   atomic.Bool // see Sweep
 	emptied    atomic.Pointer[func(id uint64)]
 	followed   followed

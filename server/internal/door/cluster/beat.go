@@ -13,7 +13,7 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/server/internal/peers"
-	"github.com/bloomery/bloomery/server/internal/store"
+	"github.com/bloomery/bloomery/server/internal/roster"
 	"github.com/bloomery/bloomery/server/internal/wire"
 )
 
@@ -71,7 +71,7 @@ func parseBeat(b []byte, cluster uint64) (v beat, err error) {
 	node := c.Uvarint()
 	v.level, v.at, v.headroom = c.Uvarint(), int64(c.Uvarint()), c.Uvarint()
 	lanes := c.Uvarint()
-	if c.Bad || node == 0 || node > store.MaxMembers || lanes > store.MaxLanes+2 {
+	if c.Bad || node == 0 || node > roster.MaxMembers || lanes > roster.MaxLanes+2 {
 		return v, bad
 	}
 	v.node = uint32(node)

@@ -13,6 +13,7 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/server/internal/door/cluster/memlog"
 	"github.com/bloomery/bloomery/server/internal/folder"
+	"github.com/bloomery/bloomery/server/internal/roster"
 	"github.com/bloomery/bloomery/server/internal/snapshot"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
@@ -21,7 +22,7 @@ import (
 func TestLaneStates(t *testing.T) {
 	made := func() *snapshot.Manifest {
 		m := &snapshot.Manifest{}
-		if err := (founder{&store.Roster{ID: 5, Lanes: 2, Holders: make([][]uint32, 4)}, 0, store.New()}).Cut(m, func() {}); err != nil {
+		if err := (founder{&roster.Roster{ID: 5, Lanes: 2, Holders: make([][]uint32, 4)}, 0, store.New()}).Cut(m, func() {}); err != nil {
 			t.Fatal(err)
 		}
 		for i := range m.Lanes { // lanes share their bytes
@@ -143,8 +144,8 @@ func TestLimitsOfDoors(t *testing.T) {
 		"defaults":           {Config{}, true},
 		"one lane":           {Config{Lanes: 1}, true},
 		"no lane":            {Config{Lanes: -1}, false},
-		"all lanes":          {Config{Lanes: store.MaxLanes}, true},
-		"more":               {Config{Lanes: store.MaxLanes + 1}, false},
+		"all lanes":          {Config{Lanes: roster.MaxLanes}, true},
+		"more":               {Config{Lanes: roster.MaxLanes + 1}, false},
 		"short messages":     {Config{MaxMessage: 64<<10 + spare}, true},
 		"too short messages": {Config{MaxMessage: 64<<10 + spare - 1}, false},
 	} {

@@ -16,8 +16,8 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/server/internal/folder"
+	"github.com/bloomery/bloomery/server/internal/roster"
 	"github.com/bloomery/bloomery/server/internal/snapshot"
-	"github.com/bloomery/bloomery/server/internal/store"
 	"github.com/bloomery/bloomery/server/internal/wire"
 )
 
@@ -104,7 +104,7 @@ func parseClaim(b []byte) (c claim, err error) {
 	r := wire.Reader{Rest: b}
 	c.cluster = r.Uint64()
 	number, nonces := r.Uvarint(), r.Uvarint()
-	if number > store.MaxMembers || nonces > uint64(len(r.Rest)/8) {
+	if number > roster.MaxMembers || nonces > uint64(len(r.Rest)/8) {
 		return c, errClaim
 	}
 	c.number = uint32(number)
@@ -112,7 +112,7 @@ func parseClaim(b []byte) (c claim, err error) {
 		c.nonces = append(c.nonces, int64(r.Uint64()))
 	}
 	lanes := r.Uvarint()
-	if lanes > store.MaxLanes+2 {
+	if lanes > roster.MaxLanes+2 {
 		return c, errClaim
 	}
 	for ; lanes > 0; lanes-- {
@@ -126,7 +126,7 @@ func parseClaim(b []byte) (c claim, err error) {
 
 // begun reports whether the last session of the node is one that the folder has asked for,
 // or that is not known.
-func (c *claim) begun(m *store.Member) bool {
+func (c *claim) begun(m *roster.Member) bool {
 	return m == nil || m.Session == 0 || c.nonces == nil || slices.Contains(c.nonces, m.Nonce)
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/bloomery/bloomery/server/internal/door/cluster/memlog"
 	"github.com/bloomery/bloomery/server/internal/door/local"
 	"github.com/bloomery/bloomery/server/internal/folder"
+	"github.com/bloomery/bloomery/server/internal/roster"
 	"github.com/bloomery/bloomery/server/internal/status"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
@@ -62,7 +63,7 @@ func snapshotOf(state *store.State) []byte {
 	defer state.Names.Unlock()
 	b := state.AppendSnapshot(nil)
 	if r := state.Roster(); r != nil {
-		b = bytes.TrimSuffix(b, store.AppendRoster(nil, r))
+		b = bytes.TrimSuffix(b, roster.Append(nil, r))
 	}
 	return b
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery/server/internal/placement"
+	"github.com/bloomery/bloomery/server/internal/roster"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
@@ -70,7 +71,7 @@ func (d *Door) liveNodes() []uint32 {
 }
 
 // describe returns which nodes there are, and who of them is there.
-func describe(r *store.Roster, live []uint32) string {
+func describe(r *roster.Roster, live []uint32) string {
 	text := strconv.Itoa(r.Shards.Copies)
 	for i := range r.Members {
 		if m := &r.Members[i]; !m.Left {
@@ -81,10 +82,10 @@ func describe(r *store.Roster, live []uint32) string {
 }
 
 // atTarget reports whether all shards are held by the nodes that are to, and no others.
-func atTarget(r *store.Roster, target [][]uint32) bool {
+func atTarget(r *roster.Roster, target [][]uint32) bool {
 	for shard := range r.Shards.Places {
 		place := &r.Shards.Places[shard]
-		if len(place.Copies) != len(target[shard]) || slices.ContainsFunc(target[shard], func(n uint32) bool { return place.Copy(n).Phase != store.Holds }) {
+		if len(place.Copies) != len(target[shard]) || slices.ContainsFunc(target[shard], func(n uint32) bool { return place.Copy(n).Phase != roster.Holds }) {
 			return false
 		}
 	}
@@ -111,7 +112,7 @@ func (d *Door) sayWeight(context.Context) {
 }
 
 // targetOf returns which nodes are to hold each shard.
-func targetOf(r *store.Roster) [][]uint32 {
+func targetOf(r *roster.Roster) [][]uint32 {
 	var nodes []placement.Node
 	for i := range r.Members {
 		if m := &r.Members[i]; !m.Left && !m.Behind {
@@ -154,13 +155,13 @@ func (h holders) count(shard int, besides uint32) (n int) {
 }
 
 // decide returns what brings shards to their target: first those that have the fewest copies.
-func (h holders) decide(r *store.Roster, target [][]uint32) (records []store.Body) {
+func (h holders) decide(r *roster.Roster, target [][]uint32) (records []store.Body) {
 	places := r.Shards.Places
 	order, learning := make([]int, len(places)), map[uint32]int{}
 	for shard := range places {
 		order[shard] = shard
 		for _, c := range places[shard].Copies {
-			if c.Phase == store.Learns {
+			if c.Phase == roster.Learns {
 				learning[c.Node]++
 			}
 		}
@@ -179,10 +180,10 @@ func (h holders) decide(r *store.Roster, target [][]uint32) (records []store.Bod
 
 // decideShard returns the next record about a shard, nil if there is nothing to do: somebody who
 // is not to learn it, or cannot, need not; then who is to hold it learns it; then others retire.
-func (h holders) decideShard(r *store.Roster, shard int, want []uint32, learning map[uint32]int) store.Body {
+func (h holders) decideShard(r *roster.Roster, shard int, want []uint32, learning map[uint32]int) store.Body {
 	place := &r.Shards.Places[shard]
 	for _, c := range place.Copies {
-		if c.Phase != store.Learns {
+		if c.Phase != roster.Learns {
 			continue
 		}
 		if slices.Contains(want, c.Node) && h[c.Node] != nil {
@@ -197,7 +198,7 @@ func (h holders) decideShard(r *store.Roster, shard int, want []uint32, learning
 		}
 	}
 	for _, c := range place.Copies {
-		if c.Phase == store.Holds && !slices.Contains(want, c.Node) && h.count(shard, c.Node) >= r.Shards.Copies {
+		if c.Phase == roster.Holds && !slices.Contains(want, c.Node) && h.count(shard, c.Node) >= r.Shards.Copies {
 			return &store.ShardRetire{Node: uint64(c.Node), Shard: uint64(shard), Version: place.Version}
 		}
 	}
@@ -232,9 +233,9 @@ func (d *Door) giveUpAway(ctx context.Context) {
 }
 
 // holdAll reports whether others answer for each shard that a node holds.
-func (h holders) holdAll(r *store.Roster, node uint32) bool {
+func (h holders) holdAll(r *roster.Roster, node uint32) bool {
 	for shard := range r.Shards.Places {
-		if r.Shards.Places[shard].Copy(node).Phase == store.Holds && h.count(shard, node) == 0 {
+		if r.Shards.Places[shard].Copy(node).Phase == roster.Holds && h.count(shard, node) == 0 {
 			return false
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/door/cluster/memlog"
 	"github.com/bloomery/bloomery/server/internal/placement"
+	"github.com/bloomery/bloomery/server/internal/roster"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
@@ -153,7 +154,7 @@ func TestNodesComeAndGo(t *testing.T) {
 		holds(t, nodes, filters)
 		own := 0
 		for shard := range placement.Shards {
-			if phaseOf(nodes[3], shard) == store.Holds {
+			if phaseOf(nodes[3], shard) == roster.Holds {
 				own++
 			}
 		}

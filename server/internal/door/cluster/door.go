@@ -32,6 +32,7 @@ import (
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/folder"
 	"github.com/bloomery/bloomery/server/internal/peers"
+	"github.com/bloomery/bloomery/server/internal/roster"
 	"github.com/bloomery/bloomery/server/internal/snapshot"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
@@ -161,8 +162,8 @@ func Open(c Config) (*Door, error) {
 	if c.Lanes == 0 {
 		c.Lanes = defaultLanes
 	}
-	if c.Lanes < 1 || c.Lanes > store.MaxLanes {
-		return nil, fmt.Errorf("cluster: open: %d lanes: there can be 1 to %d", c.Lanes, store.MaxLanes)
+	if c.Lanes < 1 || c.Lanes > roster.MaxLanes {
+		return nil, fmt.Errorf("cluster: open: %d lanes: there can be 1 to %d", c.Lanes, roster.MaxLanes)
 	}
 	if c.SnapshotAfter == 0 {
 		c.SnapshotAfter = defaultAfter
@@ -213,7 +214,7 @@ func (d *Door) wide() *lane {
 }
 
 // widen makes the lanes that the roster names.
-func (d *Door) widen(r *store.Roster) {
+func (d *Door) widen(r *roster.Roster) {
 	d.id.Store(r.ID)
 	lanes := d.all()[:1:1]
 	for n := 1; n <= r.Lanes+1; n++ {

@@ -13,6 +13,7 @@ import (
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/folder"
 	"github.com/bloomery/bloomery/server/internal/placement"
+	"github.com/bloomery/bloomery/server/internal/roster"
 	"github.com/bloomery/bloomery/server/internal/snapshot"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
@@ -42,7 +43,7 @@ var (
 )
 
 // Founding is a cluster that is to begin with data.
-type Founding struct{ roster *store.Roster }
+type Founding struct{ roster *roster.Roster }
 
 // Bounds of a cluster whose contents are spread from the beginning.
 const (
@@ -57,14 +58,14 @@ func NewFounding(lanes, nodes, copies int) (*Founding, error) {
 		lanes = defaultLanes
 	}
 	switch {
-	case lanes < 1 || lanes > store.MaxLanes:
-		return nil, fmt.Errorf("cluster: found: %d lanes: there can be 1 to %d", lanes, store.MaxLanes)
+	case lanes < 1 || lanes > roster.MaxLanes:
+		return nil, fmt.Errorf("cluster: found: %d lanes: there can be 1 to %d", lanes, roster.MaxLanes)
 	case nodes != 0 && (nodes < MinNodes || nodes > MaxNodes):
 		return nil, fmt.Errorf("cluster: found: %d nodes: there can be %d to %d", nodes, MinNodes, MaxNodes)
 	case nodes != 0 && (copies < placement.MinCopies || copies > min(placement.MaxCopies, nodes)):
 		return nil, fmt.Errorf("cluster: found: %d copies: there can be %d to %d", copies, placement.MinCopies, min(placement.MaxCopies, nodes))
 	}
-	r := &store.Roster{ID: random() | 1, Lanes: lanes, Level: foundLevel, Holders: make([][]uint32, lanes+2)}
+	r := &roster.Roster{ID: random() | 1, Lanes: lanes, Level: foundLevel, Holders: make([][]uint32, lanes+2)}
 	if nodes > 0 {
 		seat(r, nodes, copies)
 	}
@@ -72,20 +73,20 @@ func NewFounding(lanes, nodes, copies int) (*Founding, error) {
 }
 
 // seat gives a roster its members, and each of them its shards. Weights are equal until nodes say theirs.
-func seat(r *store.Roster, nodes, copies int) {
+func seat(r *roster.Roster, nodes, copies int) {
 	const first = 1 // change of the table
 	r.Level = Level
 	list := make([]placement.Node, nodes)
 	for i := range list {
 		list[i] = placement.Node{Number: uint32(i + 1), Weight: 1}
-		r.Members = append(r.Members, store.Member{Number: list[i].Number, Joined: int64(random()), Weight: list[i].Weight})
+		r.Members = append(r.Members, roster.Member{Number: list[i].Number, Joined: int64(random()), Weight: list[i].Weight})
 	}
-	r.Shards = &store.Shards{Copies: copies, Changes: first, Places: make([]store.Place, placement.Shards)}
+	r.Shards = &roster.Shards{Copies: copies, Changes: first, Places: make([]roster.Place, placement.Shards)}
 	for shard, holders := range placement.Target(r.ID, list, copies) {
 		p := &r.Shards.Places[shard]
 		p.Version = first
 		for _, node := range slices.Sorted(slices.Values(holders)) {
-			p.Copies = append(p.Copies, store.Copy{Node: node, Phase: store.Holds, Since: first})
+			p.Copies = append(p.Copies, roster.Copy{Node: node, Phase: roster.Holds, Since: first})
 		}
 	}
 }
@@ -162,7 +163,7 @@ const foundLevel = 2
 // founder is a state that no door changes, as a snapshot sees it: all lanes are at
 // their beginning.
 type founder struct {
-	roster *store.Roster
+	roster *roster.Roster
 	node   uint32 // 0 for none
 	state  *store.State
 }
@@ -172,7 +173,7 @@ func (s founder) Cut(m *snapshot.Manifest, copy func()) error {
 	nobody := senders{}.append(nil)
 	m.Version, m.Cluster, m.Lanes = snapshot.Version2, s.roster.ID, make([]snapshot.Lane, s.roster.Lanes+2)
 	if s.node != 0 {
-		m.Version, m.Node, m.Held = snapshot.Version3, s.node, store.Everything(s.node, s.roster.Shards)
+		m.Version, m.Node, m.Held = snapshot.Version3, s.node, roster.Everything(s.node, s.roster.Shards)
 	}
 	for i := range m.Lanes {
 		m.Lanes[i].State = nobody

@@ -15,6 +15,7 @@ import (
 
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/door"
+	"github.com/bloomery/bloomery/server/internal/roster"
 	"github.com/bloomery/bloomery/server/internal/snapshot"
 	"github.com/bloomery/bloomery/server/internal/status"
 	"github.com/bloomery/bloomery/server/internal/store"
@@ -47,9 +48,9 @@ type keeping struct {
 	copies  atomic.Uint64           // that were begun
 	journal atomic.Pointer[journal] // of that copy; see OpenCopy
 
-	mu    sync.Mutex   // guards what follows
-	taken []uint64     // by lane: the position of the last snapshot
-	held  []store.Held // the shards that it has
+	mu    sync.Mutex    // guards what follows
+	taken []uint64      // by lane: the position of the last snapshot
+	held  []roster.Held // the shards that it has
 	holds map[uint64]*hold
 	lent  map[uint32]*lent // by the node that learns
 	last  uint64           // number of the last hold, or loan
@@ -205,11 +206,11 @@ func (d source) cutNames(m *snapshot.Manifest, copy func()) {
 	l.still(func(seq uint64) {
 		d.state.Names.Lock()
 		defer d.state.Names.Unlock()
-		roster := d.state.Roster()
-		if roster.Level >= store.LevelShards {
+		r := d.state.Roster()
+		if r.Level >= store.LevelShards {
 			m.Version = snapshot.Version3
 		}
-		m.Lanes[0] = snapshot.Lane{Seq: seq, State: appendCatalogue(nil, roster, l.senders.append(nil))}
+		m.Lanes[0] = snapshot.Lane{Seq: seq, State: appendCatalogue(nil, r, l.senders.append(nil))}
 		copy()
 	})
 }

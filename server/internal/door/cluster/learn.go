@@ -12,6 +12,7 @@ import (
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/peers"
+	"github.com/bloomery/bloomery/server/internal/roster"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
@@ -31,7 +32,7 @@ type learned struct {
 	lane    *lane
 	id      uint64
 	index   uint32
-	of      store.Held // the copy of its shard that this node learns
+	of      roster.Held // the copy of its shard that this node learns
 	part    *store.Part
 	senders senders // of the lane, at seq
 	seq     uint64  // what the part has of the lane
@@ -41,7 +42,7 @@ type learned struct {
 
 // learnFrom learns a part from a node that holds it. The error is store.ErrRetry if it is not
 // to be learned any more.
-func (d *Door) learnFrom(ctx context.Context, node uint32, id uint64, index uint32, of store.Held) error {
+func (d *Door) learnFrom(ctx context.Context, node uint32, id uint64, index uint32, of roster.Held) error {
 	e := d.state.Names.ByID(id)
 	if e == nil {
 		return store.ErrRetry

@@ -15,6 +15,7 @@ import (
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/door/cluster/memlog"
 	"github.com/bloomery/bloomery/server/internal/folder"
+	"github.com/bloomery/bloomery/server/internal/roster"
 	"github.com/bloomery/bloomery/server/internal/snapshot"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
@@ -95,16 +96,16 @@ func spreadNodesOver(t *testing.T, log *memlog.Log, c Config, net *memlog.Peers)
 }
 
 // phaseOf returns what a node has of a shard, as it knows.
-func phaseOf(d *Door, shard int) store.Phase {
+func phaseOf(d *Door, shard int) roster.Phase {
 	return d.state.Roster().Shards.Places[shard].Copy(d.number.Load()).Phase
 }
 
 // toLearn has the third node learn a shard.
-func toLearn(t *testing.T, nodes [3]*Door, shard int) store.Held {
+func toLearn(t *testing.T, nodes [3]*Door, shard int) roster.Held {
 	t.Helper()
 	version := nodes[0].state.Roster().Shards.Places[shard].Version
 	since := names(t, nodes[0], &store.ShardLearn{Node: 3, Shard: uint64(shard), Version: version})
-	return store.Held{Shard: shard, Since: uint64(since)}
+	return roster.Held{Shard: shard, Since: uint64(since)}
 }
 
 // TestLearn moves a part to a node while others write to it, over a log that keeps messages
@@ -134,14 +135,14 @@ func TestLearn(t *testing.T) {
 			held := toLearn(t, nodes, shard)
 			time.Sleep(time.Second)
 			go func() {
-				for phaseOf(c, shard) != store.Holds {
-					if _, err := c.lend(id, 0); !errors.Is(err, store.ErrElsewhere) && phaseOf(c, shard) != store.Holds {
+				for phaseOf(c, shard) != roster.Holds {
+					if _, err := c.lend(id, 0); !errors.Is(err, store.ErrElsewhere) && phaseOf(c, shard) != roster.Holds {
 						t.Errorf("it lends what it does not hold yet: %v", err)
 					}
 					time.Sleep(10 * time.Millisecond)
 				}
 			}()
-			if c.learnShards(t.Context()); phaseOf(c, shard) != store.Holds {
+			if c.learnShards(t.Context()); phaseOf(c, shard) != roster.Holds {
 				t.Fatalf("the shard is not learned: %s", *c.moves.failed.Load())
 			}
 			m, err := snapshot.Read(c.config.Files)
@@ -289,7 +290,7 @@ func TestLostContents(t *testing.T) {
 			time.Sleep(time.Second)
 			toLearn(t, nodes, shard)
 			time.Sleep(time.Second)
-			if nodes[2].learnShards(t.Context()); phaseOf(nodes[2], shard) != store.Holds {
+			if nodes[2].learnShards(t.Context()); phaseOf(nodes[2], shard) != roster.Holds {
 				t.Fatal("the shard is not learned")
 			}
 			insert(t, nodes[0], id, 7)
@@ -312,7 +313,7 @@ func TestLostContents(t *testing.T) {
 				t.Errorf("what it has fetched: %+v, %v", m, err)
 			}
 			time.Sleep(time.Second)
-			if h := c.state.Holdings(); len(h.Held()) > 0 || phaseOf(c, shard) != 0 || phaseOf(nodes[0], shard) != store.Holds {
+			if h := c.state.Holdings(); len(h.Held()) > 0 || phaseOf(c, shard) != 0 || phaseOf(nodes[0], shard) != roster.Holds {
 				t.Errorf("it has %d shards, and phase %d of the one that is lost", len(h.Held()), phaseOf(c, shard))
 			}
 			nodes[2] = c

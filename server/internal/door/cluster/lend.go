@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery/server/internal/placement"
+	"github.com/bloomery/bloomery/server/internal/roster"
 	"github.com/bloomery/bloomery/server/internal/store"
 	"github.com/bloomery/bloomery/server/internal/wire"
 )
@@ -90,7 +91,7 @@ func (d *Door) lend(id uint64, index uint32) (*lent, error) {
 
 // openLoan lends a part to a node.
 func (d *Door) openLoan(learner, id, index uint64) ([]byte, error) {
-	if learner == 0 || learner > store.MaxMembers || index > math.MaxUint32 {
+	if learner == 0 || learner > roster.MaxMembers || index > math.MaxUint32 {
 		return nil, errQuestion
 	}
 	if err := d.Current(); err != nil {

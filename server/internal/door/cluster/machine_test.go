@@ -22,6 +22,7 @@ import (
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/door/cluster/memlog"
 	"github.com/bloomery/bloomery/server/internal/folder"
+	"github.com/bloomery/bloomery/server/internal/roster"
 	"github.com/bloomery/bloomery/server/internal/snapshot"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
@@ -257,6 +258,6 @@ func all(d *Door) (b []byte) {
 			b = fmt.Appendf(b, "%d:%d ", e.ID, p.Version())
 		}
 	}
-	b = store.AppendRoster(b, d.state.Roster())
+	b = roster.Append(b, d.state.Roster())
 	return d.state.AppendSnapshot(b)
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery/server/internal/door"
+	"github.com/bloomery/bloomery/server/internal/roster"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
@@ -123,7 +124,7 @@ func (d *Door) removed(server string) (left, known bool) {
 
 // newest returns the member that has a server now, nil if none has: a node that has lost its
 // data, and not its log, has the same server under a new number.
-func newest(r *store.Roster, server string) (m *store.Member) {
+func newest(r *roster.Roster, server string) (m *roster.Member) {
 	for i := range r.Members {
 		if r.Members[i].Name == server {
 			m = &r.Members[i]

@@ -10,6 +10,7 @@ import (
 	"math"
 
 	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/server/internal/roster"
 	"github.com/bloomery/bloomery/server/internal/store"
 	"github.com/bloomery/bloomery/server/internal/wire"
 )
@@ -31,7 +32,7 @@ const (
 	mostBytes = 900 << 10 // of a message
 	spare     = 4 << 10   // what a log needs of its limit for itself
 	headBytes = 2 << 10   // of a message, more than what stands around its records
-	maxPlaces = store.MaxLanes + 2
+	maxPlaces = roster.MaxLanes + 2
 )
 
 // header is what stands before the records of a message. A message of node 0 is

@@ -14,6 +14,7 @@ import (
 
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/placement"
+	"github.com/bloomery/bloomery/server/internal/roster"
 	"github.com/bloomery/bloomery/server/internal/status"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
@@ -43,7 +44,7 @@ func (d *Door) moveOn() {
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	d.later(stop)
-	again := func(due func(*store.Roster) bool, task func(context.Context)) {
+	again := func(due func(*roster.Roster) bool, task func(context.Context)) {
 		d.tasks.Go(func() {
 			for d.pause(ctx, moveEvery) == nil {
 				if due(d.state.Roster()) && d.Current() == nil {
@@ -52,9 +53,9 @@ func (d *Door) moveOn() {
 			}
 		})
 	}
-	again(func(r *store.Roster) bool { return r.Level >= store.LevelShards }, d.sayWeight)
+	again(func(r *roster.Roster) bool { return r.Level >= store.LevelShards }, d.sayWeight)
 	for _, task := range []func(context.Context){d.learnShards, d.retireShards, d.decideMoves} {
-		again((*store.Roster).Spread, task)
+		again((*roster.Roster).Spread, task)
 	}
 }
 
@@ -113,7 +114,7 @@ var errNoSource = errors.New("cluster: no node that holds it answers")
 
 // learnPart learns a part from a node that holds it: the next one if one cannot lend it. One that
 // is gone, or not to be learned any more, is none to learn.
-func (d *Door) learnPart(ctx context.Context, of store.Held, p store.PartID) error {
+func (d *Door) learnPart(ctx context.Context, of roster.Held, p store.PartID) error {
 	err := errNoSource
 	for _, node := range d.sources(of.Shard) {
 		switch err = d.learnFrom(ctx, node, p.ID, p.Index, of); {
@@ -130,7 +131,7 @@ func (d *Door) learnPart(ctx context.Context, of store.Held, p store.PartID) err
 func (d *Door) sources(shard int) (nodes []uint32) {
 	place := &d.state.Roster().Shards.Places[shard]
 	for _, v := range d.live() {
-		if place.Copy(v.node).Phase == store.Holds {
+		if place.Copy(v.node).Phase == roster.Holds {
 			nodes = append(nodes, v.node)
 		}
 	}
@@ -139,7 +140,7 @@ func (d *Door) sources(shard int) (nodes []uint32) {
 }
 
 // durable returns the shards that the last snapshot of this node has.
-func (d *Door) durable() []store.Held {
+func (d *Door) durable() []roster.Held {
 	d.keep.mu.Lock()
 	defer d.keep.mu.Unlock()
 	return d.keep.held
@@ -147,10 +148,10 @@ func (d *Door) durable() []store.Held {
 
 // learnedCopies returns the copies that this node has learned and does not hold yet, as the table
 // says.
-func (d *Door) learnedCopies() (list []store.Held) {
+func (d *Door) learnedCopies() (list []roster.Held) {
 	table, own := d.state.Roster().Shards, d.number.Load()
 	for _, v := range d.state.Holdings().Held() {
-		if c := table.Places[v.Shard].Copy(own); c.Phase == store.Learns && c.Since == v.Since {
+		if c := table.Places[v.Shard].Copy(own); c.Phase == roster.Learns && c.Since == v.Since {
 			list = append(list, v)
 		}
 	}
@@ -164,14 +165,14 @@ func (d *Door) unsaved() bool {
 	if ago, failing := d.keep.save.Failing(); failing && ago < time.Minute {
 		return false
 	}
-	return slices.ContainsFunc(d.learnedCopies(), func(v store.Held) bool { return !slices.Contains(saved, v) })
+	return slices.ContainsFunc(d.learnedCopies(), func(v roster.Held) bool { return !slices.Contains(saved, v) })
 }
 
 // sayHeld says that this node holds what it has learned, once a durable snapshot has it that was
 // begun when all of it was here: then a power cut takes nothing from it, and others may retire.
 func (d *Door) sayHeld() {
 	var bodies []store.Body
-	for _, v := range store.Both(d.learnedCopies(), d.durable()) {
+	for _, v := range roster.Both(d.learnedCopies(), d.durable()) {
 		bodies = append(bodies, &store.ShardHold{Node: uint64(d.number.Load()), Shard: uint64(v.Shard), Since: v.Since})
 	}
 	d.propose(bodies)
@@ -197,7 +198,7 @@ func (d *Door) retireShards(ctx context.Context) {
 	var free []store.Body
 	table := d.state.Roster().Shards
 	for shard := range table.Places {
-		if c := table.Places[shard].Copy(own); c.Phase == store.Retires {
+		if c := table.Places[shard].Copy(own); c.Phase == roster.Retires {
 			free = append(free, &store.ShardFree{Node: uint64(own), Shard: uint64(shard), Since: c.Since})
 		}
 	}

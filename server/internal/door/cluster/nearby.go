@@ -10,7 +10,7 @@ import (
 
 	"github.com/bloomery/bloomery/server/internal/peers"
 	"github.com/bloomery/bloomery/server/internal/placement"
-	"github.com/bloomery/bloomery/server/internal/store"
+	"github.com/bloomery/bloomery/server/internal/roster"
 )
 
 // nearbyFor is for how long it is not looked again which nodes live, and how far they are: a
@@ -19,7 +19,7 @@ const nearbyFor = 100 * time.Millisecond
 
 // nearby is which nodes can be asked for what, as long as the roster is this one.
 type nearby struct {
-	roster *store.Roster
+	roster *roster.Roster
 	own    uint32
 	since  time.Duration    // as Door.tick counts
 	far    map[uint32]int64 // how far nodes are that live
@@ -74,7 +74,7 @@ func (v *nearby) holders(shard int) (nodes []uint32) {
 		return nil
 	}
 	for _, c := range v.roster.Shards.Places[shard].Copies {
-		if _, lives := v.far[c.Node]; lives && c.Phase == store.Holds && c.Node != v.own {
+		if _, lives := v.far[c.Node]; lives && c.Phase == roster.Holds && c.Node != v.own {
 			nodes = append(nodes, c.Node)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery/server/internal/placement"
+	"github.com/bloomery/bloomery/server/internal/roster"
 	"github.com/bloomery/bloomery/server/internal/status"
 	"github.com/bloomery/bloomery/server/internal/store"
 	"github.com/bloomery/bloomery/server/internal/wire"
@@ -75,7 +76,7 @@ func (d *Door) weighed() error {
 }
 
 // settingsOf returns the number of the settings that a record about them names.
-func settingsOf(r *store.Roster) uint64 {
+func settingsOf(r *roster.Roster) uint64 {
 	if r.Shards == nil {
 		return 0
 	}
@@ -121,10 +122,10 @@ func (d *Door) Rebalance(begin bool) (moves []status.Moves, err error) {
 		for shard := range r.Shards.Places {
 			wanted, c := slices.Contains(target[shard], m.Number), r.Shards.Places[shard].Copy(m.Number)
 			switch {
-			case wanted && c.Phase != store.Holds:
+			case wanted && c.Phase != roster.Holds:
 				v.Learns++
 				v.Bytes += sizes[shard]
-			case !wanted && c.Phase == store.Holds:
+			case !wanted && c.Phase == roster.Holds:
 				v.Retires++
 			}
 		}
@@ -171,7 +172,7 @@ func (d *Door) ownSizes() []byte {
 // drain has other nodes hold what a node holds that is to be removed: one that is live holds
 // nothing more from now on, one that is not is given up. The error is door.ErrNotYet while it holds
 // something.
-func (d *Door) drain(m *store.Member) error {
+func (d *Door) drain(m *roster.Member) error {
 	r, held := d.state.Roster(), 0
 	if !r.Spread() {
 		return nil

@@ -10,6 +10,7 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/server/internal/folder"
+	"github.com/bloomery/bloomery/server/internal/roster"
 	"github.com/bloomery/bloomery/server/internal/snapshot"
 	"github.com/bloomery/bloomery/server/internal/store"
 	"github.com/bloomery/bloomery/server/internal/wire"
@@ -199,7 +200,7 @@ func (d *Door) hadBefore(ctx context.Context, l *lane, seq uint64, sum uint32) e
 
 // load fills the state, which is empty, and the lanes.
 func (d *Door) load(m *snapshot.Manifest) error {
-	roster, tables, sums, err := laneStates(m)
+	r, tables, sums, err := laneStates(m)
 	if err != nil {
 		return unusable(&folder.Damage{File: folder.Manifest, Err: err})
 	}
@@ -215,11 +216,11 @@ func (d *Door) load(m *snapshot.Manifest) error {
 	if _, err := l.Fill(m, d.state); err != nil {
 		return err
 	}
-	d.state.SetRoster(roster)
+	d.state.SetRoster(r)
 	if err := d.state.Resume(d.number.Load(), m.Held); err != nil {
 		return unusable(&folder.Damage{File: folder.Manifest, Err: err})
 	}
-	d.widen(roster)
+	d.widen(r)
 	for i, lane := range d.all() {
 		lane.senders = tables[i]
 		sum := uint32(0)
@@ -256,7 +257,7 @@ func unusable(err error) error {
 // laneStates decodes what a manifest keeps of the lanes: who belongs to the cluster, and
 // of each lane the table of senders and the checksum of the message at High, 0 if it is
 // not known.
-func laneStates(m *snapshot.Manifest) (r *store.Roster, tables []senders, sums []uint32, err error) {
+func laneStates(m *snapshot.Manifest) (r *roster.Roster, tables []senders, sums []uint32, err error) {
 	for i := range m.Lanes {
 		var t senders
 		rest := m.Lanes[i].State
@@ -284,18 +285,18 @@ func laneStates(m *snapshot.Manifest) (r *store.Roster, tables []senders, sums [
 
 // appendCatalogue appends what the lane of the catalogue keeps besides names: who
 // belongs to the cluster, and the table of senders.
-func appendCatalogue(b []byte, r *store.Roster, senders []byte) []byte {
+func appendCatalogue(b []byte, r *roster.Roster, senders []byte) []byte {
 	b = wire.AppendBytes(b, senders)
-	return store.AppendRoster(b, r)
+	return roster.Append(b, r)
 }
 
-func parseCatalogue(b []byte) (r *store.Roster, senders, rest []byte, err error) {
+func parseCatalogue(b []byte) (r *roster.Roster, senders, rest []byte, err error) {
 	c := wire.Reader{Rest: b}
 	senders = c.Bytes()
 	if c.Bad {
 		return nil, nil, nil, fmt.Errorf("%w: state of the catalogue", bloomery.ErrCorrupt)
 	}
-	r, rest, err = store.ParseRoster(c.Rest)
+	r, rest, err = roster.Parse(c.Rest)
 	return r, senders, rest, err
 }
 

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/bloomery/bloomery/server/internal/door"
+	"github.com/bloomery/bloomery/server/internal/roster"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
@@ -67,7 +68,7 @@ func (d *Door) asked(ctx context.Context, node uint32, question byte) error {
 type replacement struct {
 	d         *Door
 	log       Voters
-	old, with *store.Member
+	old, with *roster.Member
 	servers   []Voter
 }
 
@@ -158,7 +159,7 @@ func (r *replacement) move(ctx context.Context, c Copies) (step string, done boo
 }
 
 // vote returns the voter that is the server of a node, nil if it does not vote.
-func (r *replacement) vote(m *store.Member) *Voter { return votes(r.log, r.servers, m.Name) }
+func (r *replacement) vote(m *roster.Member) *Voter { return votes(r.log, r.servers, m.Name) }
 
 // healthy asks the log nodes that stay how they are, and believes nobody else. While
 // one is not well nothing is changed: with the old node the log could lose its majority.
@@ -185,10 +186,10 @@ func (r *replacement) healthy(ctx context.Context) error {
 }
 
 // member returns the node of a voter, nil if there is none.
-func (r *replacement) member(v *Voter) *store.Member {
-	roster := r.d.state.Roster()
-	for i := range roster.Members {
-		if m := &roster.Members[len(roster.Members)-1-i]; !m.Left && r.log.Votes(*v, m.Name) {
+func (r *replacement) member(v *Voter) *roster.Member {
+	all := r.d.state.Roster()
+	for i := range all.Members {
+		if m := &all.Members[len(all.Members)-1-i]; !m.Left && r.log.Votes(*v, m.Name) {
 			return m // the one that has the server now
 		}
 	}

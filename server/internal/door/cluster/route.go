@@ -19,7 +19,7 @@ import (
 
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/peers"
-	"github.com/bloomery/bloomery/server/internal/store"
+	"github.com/bloomery/bloomery/server/internal/roster"
 	"github.com/bloomery/bloomery/server/internal/wire"
 )
 
@@ -30,7 +30,7 @@ const (
 	// what a client may notice.
 	hedgeAfter = 25 * time.Millisecond
 	// placeBytes is what places take in a question or an answer, at most.
-	placeBytes = (store.MaxLanes+2)*2*binary.MaxVarintLen64 + 16
+	placeBytes = (roster.MaxLanes+2)*2*binary.MaxVarintLen64 + 16
 )
 
 var _ door.Router = (*Door)(nil)
@@ -219,7 +219,7 @@ func (d *Door) answerRun(q []byte) ([]byte, error) {
 	}
 	c := wire.Reader{Rest: q}
 	room, n := c.Uvarint(), c.Uvarint()
-	if c.Bad || room > door.MaxQuestion || n > store.MaxLanes+2 || d.run == nil {
+	if c.Bad || room > door.MaxQuestion || n > roster.MaxLanes+2 || d.run == nil {
 		return nil, errQuestion
 	}
 	until, all := time.Now().Add(d.config.Timeout), d.all()
@@ -266,7 +266,7 @@ func (d *Door) readAnswer(b []byte) (a door.Answer, places []uint64, err error) 
 	}
 	c := wire.Reader{Rest: b[1:]}
 	n := c.Uvarint()
-	if c.Bad || n == 0 || n > store.MaxLanes+2 {
+	if c.Bad || n == 0 || n > roster.MaxLanes+2 {
 		return a, nil, errQuestion
 	}
 	for ; n > 0; n-- {

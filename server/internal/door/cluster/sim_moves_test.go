@@ -17,6 +17,7 @@ import (
 	"github.com/bloomery/bloomery/server/internal/folder"
 	"github.com/bloomery/bloomery/server/internal/folder/powercut"
 	"github.com/bloomery/bloomery/server/internal/placement"
+	"github.com/bloomery/bloomery/server/internal/roster"
 	"github.com/bloomery/bloomery/server/internal/snapshot"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
@@ -110,7 +111,7 @@ func (s *sim) moveTrouble(i int) bool {
 
 // newest returns the table of the live node that has read most of the catalogue, and up to where
 // that is at most.
-func (s *sim) newest() (r *store.Roster, seq uint64) {
+func (s *sim) newest() (r *roster.Roster, seq uint64) {
 	for i := range s.nodes {
 		if d, state := s.door(i); d != nil {
 			if at := d.catalogue().seq.Load(); r == nil || at > seq {
@@ -144,7 +145,7 @@ func (s *sim) losable(d *Door) bool {
 		}
 	}
 	r, _ := s.newest()
-	return r.Spread() && h.holdAll(r, d.number.Load()) && !slices.ContainsFunc(r.Members, func(m store.Member) bool { return m.Behind })
+	return r.Spread() && h.holdAll(r, d.number.Load()) && !slices.ContainsFunc(r.Members, func(m roster.Member) bool { return m.Behind })
 }
 
 // laws asks that whoever holds a shard has it in his folder, and that the log goes on where that
@@ -175,10 +176,10 @@ func (s *sim) laws(lane int, below uint64) {
 		}
 		for shard := range placement.Shards {
 			c := r.Shards.Places[shard].Copy(m.Node)
-			if c.Phase != store.Holds {
+			if c.Phase != roster.Holds {
 				continue
 			}
-			if !has && !slices.Contains(m.Held, store.Held{Shard: shard, Since: c.Since}) {
+			if !has && !slices.Contains(m.Held, roster.Held{Shard: shard, Since: c.Since}) {
 				s.errorf("node %d holds shard %d, says the table, and its snapshot does not have it", m.Node, shard)
 				return
 			}

@@ -15,6 +15,7 @@ import (
 	"github.com/bloomery/bloomery/server/internal/door/local"
 	"github.com/bloomery/bloomery/server/internal/folder"
 	"github.com/bloomery/bloomery/server/internal/placement"
+	"github.com/bloomery/bloomery/server/internal/roster"
 	"github.com/bloomery/bloomery/server/internal/snapshot"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
@@ -327,12 +328,12 @@ func TestFoundings(t *testing.T) {
 		if c.nodes == 0 {
 			continue
 		}
-		b := store.AppendRoster(nil, f.roster)
-		if r, rest, err := store.ParseRoster(b); err != nil || len(rest) > 0 || !bytes.Equal(store.AppendRoster(nil, r), b) {
+		b := roster.Append(nil, f.roster)
+		if r, rest, err := roster.Parse(b); err != nil || len(rest) > 0 || !bytes.Equal(roster.Append(nil, r), b) {
 			t.Errorf("%+v: the roster is not one that nodes read: %v", c, err)
 		}
 		for shard := range placement.Shards {
-			if n := f.roster.Shards.Places[shard].Count(store.Holds); n != c.copies {
+			if n := f.roster.Shards.Places[shard].Count(roster.Holds); n != c.copies {
 				t.Errorf("%+v: %d nodes hold shard %d", c, n, shard)
 			}
 		}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/server/internal/roster"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
@@ -248,7 +249,7 @@ func (d *Door) until(ctx context.Context, l *lane, done func() bool) error {
 
 // request sends a record of a node that has no session, again and again, until its
 // effect is there. Such records can be applied twice without harm.
-func (d *Door) request(ctx context.Context, make func() store.Record, done func(*store.Roster) bool) error {
+func (d *Door) request(ctx context.Context, make func() store.Record, done func(*roster.Roster) bool) error {
 	for !done(d.state.Roster()) {
 		r := make()
 		r.At = d.config.Clock().UnixMilli()
@@ -280,7 +281,7 @@ func (d *Door) born(ctx context.Context) error {
 		return err
 	}
 	birth := store.Record{Body: &store.Birth{ID: random() | 1, Seed: random(), Lanes: uint64(d.config.Lanes)}}
-	return d.request(ctx, func() store.Record { return birth }, func(r *store.Roster) bool { return r != nil && len(d.all()) > 1 })
+	return d.request(ctx, func() store.Record { return birth }, func(r *roster.Roster) bool { return r != nil && len(d.all()) > 1 })
 }
 
 // join gets a number for this node, if it has none.
@@ -304,7 +305,7 @@ func (d *Door) join(ctx context.Context) error {
 	}
 	nonce, number := int64(random()), uint32(0)
 	ask := store.Record{Body: &store.Join{Name: []byte(d.config.Name), Addr: []byte(d.config.Addr), Level: d.level, Nonce: nonce}}
-	err := d.request(ctx, func() store.Record { return ask }, func(r *store.Roster) bool {
+	err := d.request(ctx, func() store.Record { return ask }, func(r *roster.Roster) bool {
 		for i := range r.Members {
 			if r.Members[i].Joined == nonce {
 				number = r.Members[i].Number
@@ -325,9 +326,9 @@ func (d *Door) join(ctx context.Context) error {
 }
 
 // takeSeat has a node that was given a number before it was there say who it is.
-func (d *Door) takeSeat(ctx context.Context, m *store.Member) error {
+func (d *Door) takeSeat(ctx context.Context, m *roster.Member) error {
 	ask := store.Record{Body: &store.Join{Name: []byte(d.config.Name), Addr: []byte(d.config.Addr), Level: d.level, Nonce: m.Joined}}
-	err := d.request(ctx, func() store.Record { return ask }, func(r *store.Roster) bool { return r.Member(m.Number).Level != 0 })
+	err := d.request(ctx, func() store.Record { return ask }, func(r *roster.Roster) bool { return r.Member(m.Number).Level != 0 })
 	if err != nil {
 		return fmt.Errorf("join: %w", err)
 	}
@@ -363,7 +364,7 @@ func (d *Door) beginSession(ctx context.Context, empty bool) error {
 	err = d.request(ctx, func() store.Record {
 		last := d.state.Roster().Member(number).Session
 		return store.Record{Body: &store.Session{Node: uint64(number), Nonce: nonce, Last: last, Empty: empty}}
-	}, func(r *store.Roster) bool {
+	}, func(r *roster.Roster) bool {
 		m := r.Member(number)
 		if m.Session == 0 || m.Nonce != nonce {
 			return false

@@ -10,8 +10,8 @@ import (
 
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/placement"
+	"github.com/bloomery/bloomery/server/internal/roster"
 	"github.com/bloomery/bloomery/server/internal/status"
-	"github.com/bloomery/bloomery/server/internal/store"
 )
 
 // Cluster implements door.Shared.
@@ -99,14 +99,14 @@ func (d *Door) describeNodes(c *status.Cluster) {
 	if w, ok := d.config.Log.(Watched); ok {
 		c.Problems = append(c.Problems, w.Problems()...)
 	}
-	roster := d.state.Roster()
-	if roster == nil {
+	all := d.state.Roster()
+	if all == nil {
 		return
 	}
 	if doubtful(d.compareClocks()) {
 		c.Problems = append(c.Problems, textDoubt)
 	}
-	c.Level = roster.Level
+	c.Level = all.Level
 	heards, now := d.beats.all(), d.tick()
 	log := d.voters()
 	var servers []Voter
@@ -117,8 +117,8 @@ func (d *Door) describeNodes(c *status.Cluster) {
 	if d.config.Digest != nil {
 		digest = d.config.Digest()
 	}
-	for i := range roster.Members {
-		m := &roster.Members[i]
+	for i := range all.Members {
+		m := &all.Members[i]
 		v := status.Node{Number: m.Number, Name: m.Name, Addr: m.Addr, Level: m.Level, Left: m.Left, Self: m.Number == c.Node}
 		v.Live = v.Self && !v.Left
 		if v.Self {
@@ -127,7 +127,7 @@ func (d *Door) describeNodes(c *status.Cluster) {
 			v.Data = uint64(max(d.state.Bytes(), 0))
 		}
 		if log != nil {
-			v.Server, v.Log = m.Name, newest(roster, m.Name).Number == m.Number && votes(log, servers, m.Name) != nil
+			v.Server, v.Log = m.Name, newest(all, m.Name).Number == m.Number && votes(log, servers, m.Name) != nil
 		}
 		if v.Log && v.Left {
 			c.Problems = append(c.Problems, fmt.Sprintf("node %d was removed, and its server %s still has a vote: replace-log was not finished", m.Number, m.Name))
@@ -179,18 +179,18 @@ func (d *Door) describeShards(c *status.Cluster) {
 			}
 			n := &c.Nodes[v.Node-1]
 			switch v.Phase {
-			case store.Holds:
+			case roster.Holds:
 				n.Holds++
 				if n.Live {
 					live++
 				}
-			case store.Learns:
+			case roster.Learns:
 				n.Learns++
 				s.Learning++
 				if n.Self {
 					s.Own++
 				}
-			case store.Retires:
+			case roster.Retires:
 				s.Retiring++
 			}
 		}

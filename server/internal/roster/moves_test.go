@@ -1,10 +1,11 @@
-package store_test
+package roster_test
 
 import (
 	"flag"
 	"fmt"
 	"testing"
 
+	"github.com/bloomery/bloomery/server/internal/roster"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
@@ -274,7 +275,7 @@ func (w *world) change(n *node) {
 func TestSimulatedMoves(t *testing.T) {
 	if *simSeed > 0 {
 		if *simWaive != "" {
-			defer store.Waive(*simWaive)()
+			defer roster.Waive(*simWaive)()
 		}
 		w := newWorld(*simSeed, rule(*simRule))
 		w.traced = true
@@ -314,9 +315,9 @@ func TestSimulatedMovesWithout(t *testing.T) {
 	for r := noRule + 1; r < rules; r++ {
 		t.Run(broken[r].name, func(t *testing.T) { find(t, broken[r].seed, r) })
 	}
-	for _, words := range store.Conditions() {
+	for _, words := range roster.Conditions() {
 		t.Run("unless "+words, func(t *testing.T) {
-			defer store.Waive(words)()
+			defer roster.Waive(words)()
 			find(t, waived[words], noRule)
 		})
 	}

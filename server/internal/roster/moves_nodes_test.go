@@ -1,10 +1,11 @@
-package store_test
+package roster_test
 
 // What nodes do in the simulation of moves.
 
 import (
 	"slices"
 
+	"github.com/bloomery/bloomery/server/internal/roster"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
@@ -23,7 +24,7 @@ func (w *world) start(n *node) {
 	w.nonces++
 	n.up, n.life, n.nonce = true, n.life+1, w.nonces
 	n.lent = map[*learning][1 + simLanes]int{}
-	n.pos, n.senders, n.has = d.pos, d.senders, store.NewHoldings(uint32(n.number), d.held)
+	n.pos, n.senders, n.has = d.pos, d.senders, roster.NewHoldings(uint32(n.number), d.held)
 	for f, p := range d.parts {
 		if p != nil {
 			n.parts[f] = &part{p.has, p.sum, p.pos}
@@ -158,7 +159,7 @@ func (w *world) reconcile(n *node) {
 		}
 	}
 	for s := range simShards {
-		if w.copyOf(n, s).Phase == store.Retires && w.broken == retiresAtOnce {
+		if w.copyOf(n, s).Phase == roster.Retires && w.broken == retiresAtOnce {
 			n.drop(s)
 		}
 	}
@@ -300,10 +301,10 @@ func (w *world) follow(n *node, f int, p *frozen) {
 func (w *world) report(n *node) {
 	for _, s := range w.random.Perm(simShards) {
 		switch c := w.copyOf(n, s); {
-		case c.Phase == store.Learns && n.has.Whole(s) && (slices.Contains(n.disk.held, store.Held{Shard: s, Since: c.Since}) || w.broken == holdsEarly):
+		case c.Phase == roster.Learns && n.has.Whole(s) && (slices.Contains(n.disk.held, roster.Held{Shard: s, Since: c.Since}) || w.broken == holdsEarly):
 			w.record(n, &store.ShardHold{Node: uint64(n.number), Shard: uint64(s), Since: c.Since})
 			return
-		case c.Phase == store.Retires && n.flight[s] == 0:
+		case c.Phase == roster.Retires && n.flight[s] == 0:
 			n.drop(s)
 			w.record(n, &store.ShardFree{Node: uint64(n.number), Shard: uint64(s), Since: c.Since})
 			return
@@ -333,9 +334,9 @@ func (n *node) savePiece(d *saved, late bool) (done bool) {
 		if late {
 			d.held = n.has.Held()
 		}
-		d.held = store.Both(d.held, n.has.Held())
+		d.held = roster.Both(d.held, n.has.Held())
 		for f, p := range n.parts {
-			if p != nil && slices.ContainsFunc(d.held, func(v store.Held) bool { return v.Shard == shardOf(f) }) {
+			if p != nil && slices.ContainsFunc(d.held, func(v roster.Held) bool { return v.Shard == shardOf(f) }) {
 				d.parts[f] = &part{p.has, p.sum, max(p.pos, n.pos[laneOf(f)])}
 			}
 		}
@@ -460,16 +461,16 @@ func (w *world) decide(n *node) {
 	want := w.wants(n, s)
 	for _, c := range place.Copies {
 		switch {
-		case c.Phase == store.Learns && (!w.hears(n, int(c.Node)) || !slices.Contains(want, int(c.Node))):
+		case c.Phase == roster.Learns && (!w.hears(n, int(c.Node)) || !slices.Contains(want, int(c.Node))):
 			w.record(n, &store.ShardCancel{Node: uint64(c.Node), Shard: uint64(s), Since: c.Since})
 			return
-		case c.Phase == store.Holds && !slices.Contains(want, int(c.Node)) && (w.asksHolders(n, s, int(c.Node)) >= w.view(n).Shards.Copies || w.broken == unaskedRetire && place.Count(store.Holds) > w.view(n).Shards.Copies):
+		case c.Phase == roster.Holds && !slices.Contains(want, int(c.Node)) && (w.asksHolders(n, s, int(c.Node)) >= w.view(n).Shards.Copies || w.broken == unaskedRetire && place.Count(roster.Holds) > w.view(n).Shards.Copies):
 			w.record(n, &store.ShardRetire{Node: uint64(c.Node), Shard: uint64(s), Version: place.Version})
 			return
 		}
 	}
 	for _, number := range want {
-		if place.Copy(uint32(number)).Phase == 0 && place.Count(store.Learns) == 0 && w.hears(n, number) {
+		if place.Copy(uint32(number)).Phase == 0 && place.Count(roster.Learns) == 0 && w.hears(n, number) {
 			w.record(n, &store.ShardLearn{Node: uint64(number), Shard: uint64(s), Version: place.Version})
 			return
 		}
@@ -477,7 +478,7 @@ func (w *world) decide(n *node) {
 }
 
 // decideWildly has a node decide without reason: the table has to see to what is right.
-func (w *world) decideWildly(n *node, s int, place store.Place) {
+func (w *world) decideWildly(n *node, s int, place roster.Place) {
 	number := uint32(1 + w.random.IntN(len(w.nodes)-1))
 	c := place.Copy(number)
 	switch w.random.IntN(6) {
@@ -510,7 +511,7 @@ func (w *world) giveUp(n *node, number int) {
 func (w *world) heldByOthers(n *node, number int) bool {
 	for s := range simShards {
 		place := w.view(n).Shards.Places[s]
-		if place.Copy(uint32(number)).Phase == store.Holds && w.asksHolders(n, s, number) == 0 {
+		if place.Copy(uint32(number)).Phase == roster.Holds && w.asksHolders(n, s, number) == 0 {
 			return false
 		}
 	}
@@ -521,7 +522,7 @@ func (w *world) heldByOthers(n *node, number int) bool {
 func (w *world) asksHolders(n *node, shard, besides int) (holders int) {
 	for _, c := range w.view(n).Shards.Places[shard].Copies {
 		x := w.nodes[c.Node]
-		if x.number != besides && c.Phase == store.Holds && x.up && x.paused < w.step && w.answers(x, shard) {
+		if x.number != besides && c.Phase == roster.Holds && x.up && x.paused < w.step && w.answers(x, shard) {
 			holders++
 		}
 	}

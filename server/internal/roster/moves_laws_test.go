@@ -1,38 +1,39 @@
-package store_test
+package roster_test
 
 // The laws of the simulation of moves.
 
 import (
 	"slices"
 
+	"github.com/bloomery/bloomery/server/internal/roster"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
 // judge asks that a record that has changed the table could do so: what its sender knew is
 // what it met, and nothing was taken from a shard that was its last.
-func (w *world) judge(before *store.Roster, m *message) {
+func (w *world) judge(before *roster.Roster, m *message) {
 	after := w.state.Roster()
 	w.note("  now %v %v", after.Shards.Places[0].Copies, after.Shards.Places[1].Copies)
 	switch b := m.body.(type) {
 	case *store.ShardLearn:
 		w.judgeMove(before, m, b.Shard, b.Node, 0, true)
-		if after.Shards.Places[b.Shard].Count(store.Learns) > 1 {
+		if after.Shards.Places[b.Shard].Count(roster.Learns) > 1 {
 			w.fail("two nodes learn shard %d", b.Shard)
 		}
 		if v := before.Member(uint32(b.Node)); v.Left || v.Behind {
 			w.fail("n%d learns shard %d, and is not there", b.Node, b.Shard)
 		}
 	case *store.ShardRetire:
-		w.judgeMove(before, m, b.Shard, b.Node, store.Holds, true)
-		if after.Shards.Places[b.Shard].Count(store.Holds) < after.Shards.Copies {
+		w.judgeMove(before, m, b.Shard, b.Node, roster.Holds, true)
+		if after.Shards.Places[b.Shard].Count(roster.Holds) < after.Shards.Copies {
 			w.fail("shard %d has too few copies when n%d retires", b.Shard, b.Node)
 		}
 	case *store.ShardHold:
-		w.judgeMove(before, m, b.Shard, b.Node, store.Learns, false)
+		w.judgeMove(before, m, b.Shard, b.Node, roster.Learns, false)
 	case *store.ShardCancel:
-		w.judgeMove(before, m, b.Shard, b.Node, store.Learns, false)
+		w.judgeMove(before, m, b.Shard, b.Node, roster.Learns, false)
 	case *store.ShardFree:
-		w.judgeMove(before, m, b.Shard, b.Node, store.Retires, false)
+		w.judgeMove(before, m, b.Shard, b.Node, roster.Retires, false)
 	case *store.Behind:
 		w.judgeAbsence(before, int(b.Node), 1)
 		if v := before.Member(uint32(b.Node)); v.Session != m.knew.Member(uint32(b.Node)).Session || v.Left || v.Behind {
@@ -64,7 +65,7 @@ func (w *world) judge(before *store.Roster, m *message) {
 }
 
 // judgeMove asks that a move began where its sender believed.
-func (w *world) judgeMove(before *store.Roster, m *message, shard, number uint64, from store.Phase, begins bool) {
+func (w *world) judgeMove(before *roster.Roster, m *message, shard, number uint64, from roster.Phase, begins bool) {
 	met, knew := before.Shards.Places[shard], m.knew.Shards.Places[shard]
 	if c := met.Copy(uint32(number)); c.Phase != from || c.Since != knew.Copy(uint32(number)).Since {
 		w.fail("%T of n%d and shard %d meets %v", m.body, number, shard, c)
@@ -78,10 +79,10 @@ func (w *world) judgeMove(before *store.Roster, m *message, shard, number uint64
 }
 
 // judgeAbsence asks that so many nodes hold what a node held.
-func (w *world) judgeAbsence(before *store.Roster, number, copies int) {
+func (w *world) judgeAbsence(before *roster.Roster, number, copies int) {
 	for s := range simShards {
-		held := before.Shards.Places[s].Copy(uint32(number)).Phase == store.Holds
-		if n := w.state.Roster().Shards.Places[s].Count(store.Holds); held && n < copies {
+		held := before.Shards.Places[s].Copy(uint32(number)).Phase == roster.Holds
+		if n := w.state.Roster().Shards.Places[s].Count(roster.Holds); held && n < copies {
 			w.fail("without n%d there are %d copies of shard %d", number, n, s)
 		}
 	}
@@ -90,7 +91,7 @@ func (w *world) judgeAbsence(before *store.Roster, number, copies int) {
 // real reports whether a node can come back by itself with a copy of a shard.
 func (w *world) real(n *node, shard int, since uint64) bool {
 	d := n.disk
-	return !n.gone && d != nil && slices.Contains(d.held, store.Held{Shard: shard, Since: since}) && w.continues(d) &&
+	return !n.gone && d != nil && slices.Contains(d.held, roster.Held{Shard: shard, Since: since}) && w.continues(d) &&
 		w.tables[d.pos[0]].Shards.Places[shard].Copy(uint32(n.number)).Since == since
 }
 
@@ -102,7 +103,7 @@ func (w *world) laws() {
 		for _, c := range w.state.Roster().Shards.Places[s].Copies {
 			n := w.nodes[c.Node]
 			switch {
-			case c.Phase != store.Holds:
+			case c.Phase != roster.Holds:
 			case w.real(n, s, c.Since):
 				sources++
 			case !n.gone && n.damaged == 0:
@@ -131,12 +132,12 @@ func (w *world) laws() {
 func (w *world) losable(n *node) bool {
 	for s := range simShards {
 		place := w.state.Roster().Shards.Places[s]
-		if place.Copy(uint32(n.number)).Phase != store.Holds {
+		if place.Copy(uint32(n.number)).Phase != roster.Holds {
 			continue
 		}
 		others := 0
 		for _, c := range place.Copies {
-			if int(c.Node) != n.number && c.Phase == store.Holds && w.real(w.nodes[c.Node], s, c.Since) && !w.leaving(int(c.Node)) {
+			if int(c.Node) != n.number && c.Phase == roster.Holds && w.real(w.nodes[c.Node], s, c.Since) && !w.leaving(int(c.Node)) {
 				others++
 			}
 		}
@@ -245,7 +246,7 @@ func (w *world) settled() bool {
 	for s := range simShards {
 		serving := 0
 		for _, c := range r.Shards.Places[s].Copies {
-			if n := w.nodes[c.Node]; c.Phase != store.Holds || n.up && !w.answers(n, s) {
+			if n := w.nodes[c.Node]; c.Phase != roster.Holds || n.up && !w.answers(n, s) {
 				return false
 			} else if n.up {
 				serving++

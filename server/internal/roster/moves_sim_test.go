@@ -1,9 +1,10 @@
-package store_test
+package roster_test
 
 import (
 	"fmt"
 	"math/rand/v2"
 
+	"github.com/bloomery/bloomery/server/internal/roster"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
@@ -36,7 +37,7 @@ type world struct {
 	broken rule
 	step   int
 	state  *store.State // at the end of the catalogue
-	tables []*store.Roster
+	tables []*roster.Roster
 	made   [simFilters]int // the place in the catalogue at which a filter was made
 	lanes  [1 + simLanes]lane
 	out    []*outgoing
@@ -77,7 +78,7 @@ type message struct {
 	after   int // place of the catalogue that has to be applied before
 	ask     *question
 	life    int
-	knew    *store.Roster // the sender of body
+	knew    *roster.Roster // the sender of body
 }
 
 // outgoing is a message on its way.
@@ -147,7 +148,7 @@ type node struct {
 	pos      [1 + simLanes]int
 	senders  [1 + simLanes]senders
 	parts    [simFilters]*part
-	has      *store.Holdings
+	has      *roster.Holdings
 	learning *learning
 	lent     map[*learning][1 + simLanes]int // what others read the log from
 	saving   *saved
@@ -165,7 +166,7 @@ type saved struct {
 	pos     [1 + simLanes]int
 	senders [1 + simLanes]senders
 	parts   [simFilters]*part
-	held    []store.Held
+	held    []roster.Held
 	fetched bool // it is that of another node, without contents
 }
 
@@ -205,28 +206,28 @@ func newWorld(seed uint64, broken rule) *world {
 		w.pace = [paces]int{reading: 5, keeping: 5, troubling: 1, calling: 8, asking: 6, saving: 16, learns: 4, reporting: 1, deciding: 4, beating: 16, purging: 16, givingUp: 2}
 		w.lazy = true
 	}
-	table := &store.Shards{Copies: 2, Changes: 1, Places: make([]store.Place, simShards)}
-	roster := &store.Roster{ID: 1, Lanes: simLanes, Level: store.LevelShards, Holders: make([][]uint32, simLanes+2), Shards: table}
+	table := &roster.Shards{Copies: 2, Changes: 1, Places: make([]roster.Place, simShards)}
+	first := &roster.Roster{ID: 1, Lanes: simLanes, Level: store.LevelShards, Holders: make([][]uint32, simLanes+2), Shards: table}
 	for i := range w.lanes {
 		w.lanes[i] = lane{first: 1, messages: make([]message, 1), sums: make([][simFilters]uint64, 1)}
 	}
 	w.nodes = []*node{nil}
 	for i := 1; i <= 4; i++ {
-		roster.Sessions++
+		first.Sessions++
 		w.nonces++
-		roster.Members = append(roster.Members, store.Member{Number: uint32(i), Joined: w.nonces, Session: roster.Sessions, Nonce: w.nonces, Weight: 9})
+		first.Members = append(first.Members, roster.Member{Number: uint32(i), Joined: w.nonces, Session: first.Sessions, Nonce: w.nonces, Weight: 9})
 		n := w.add()
-		n.up, n.serving, n.life, n.session, n.nonce = true, true, 1, roster.Sessions, w.nonces
+		n.up, n.serving, n.life, n.session, n.nonce = true, true, 1, first.Sessions, w.nonces
 	}
 	for s := range simShards {
-		list := []store.Copy{{Node: uint32(1 + s), Phase: store.Holds, Since: 1}, {Node: uint32(2 + s), Phase: store.Holds, Since: 1}}
-		table.Places[s] = store.Place{Version: 1, Copies: list}
+		list := []roster.Copy{{Node: uint32(1 + s), Phase: roster.Holds, Since: 1}, {Node: uint32(2 + s), Phase: roster.Holds, Since: 1}}
+		table.Places[s] = roster.Place{Version: 1, Copies: list}
 	}
-	w.state.SetRoster(roster)
-	w.tables = []*store.Roster{roster}
+	w.state.SetRoster(first)
+	w.tables = []*roster.Roster{first}
 	w.made = [simFilters]int{2: -1, 3: -1}
 	for _, n := range w.nodes[1:] {
-		n.has = store.NewHoldings(uint32(n.number), store.Everything(uint32(n.number), table))
+		n.has = roster.NewHoldings(uint32(n.number), roster.Everything(uint32(n.number), table))
 		n.has.Follow(table)
 		for f := range 2 {
 			if n.has.Whole(shardOf(f)) {
@@ -261,10 +262,10 @@ func (w *world) fail(format string, args ...any) {
 }
 
 // view returns the table as a node knows it.
-func (w *world) view(n *node) *store.Roster { return w.tables[n.pos[0]] }
+func (w *world) view(n *node) *roster.Roster { return w.tables[n.pos[0]] }
 
 // copyOf returns what a node has of a shard, as it knows.
-func (w *world) copyOf(n *node, shard int) store.Copy {
+func (w *world) copyOf(n *node, shard int) roster.Copy {
 	return w.view(n).Shards.Places[shard].Copy(uint32(n.number))
 }
 

@@ -1,8 +1,10 @@
-package store_test
+package roster_test
 
 // Clients, and questions between nodes, in the simulation of moves.
 
-import "github.com/bloomery/bloomery/server/internal/store"
+import (
+	"github.com/bloomery/bloomery/server/internal/roster"
+)
 
 // A question passes these phases.
 const (
@@ -68,7 +70,7 @@ func (w *world) call(n *node, write, owner bool) {
 func (w *world) moving(f int) int {
 	for s := range simShards {
 		p := &w.state.Roster().Shards.Places[s]
-		if p.Count(store.Retires)+p.Count(store.Learns) > 0 {
+		if p.Count(roster.Retires)+p.Count(roster.Learns) > 0 {
 			return s + simShards*w.random.IntN(simFilters/simShards)
 		}
 	}
@@ -81,7 +83,7 @@ func (w *world) answers(n *node, f int) bool {
 		return false
 	}
 	s := shardOf(f)
-	return n.has.Answers(s) || w.broken == answersEarly && w.copyOf(n, s).Phase == store.Learns && n.has.Whole(s)
+	return n.has.Answers(s) || w.broken == answersEarly && w.copyOf(n, s).Phase == roster.Learns && n.has.Whole(s)
 }
 
 // route chooses who is asked: the node itself, or one that holds the shard.
@@ -103,7 +105,7 @@ func (w *world) route(q *question) {
 	for _, i := range w.random.Perm(len(w.nodes) - 1) {
 		h := w.nodes[i+1]
 		c := w.view(n).Shards.Places[shardOf(f)].Copy(uint32(h.number))
-		if h != n && c.Phase == store.Holds && h.up {
+		if h != n && c.Phase == roster.Holds && h.up {
 			q.holder = h
 			w.note("n%d asks n%d for f%d, w%d", n.number, h.number, f, q.write-1)
 			return
