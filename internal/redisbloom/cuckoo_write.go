@@ -29,10 +29,10 @@ func (c *Cuckoo) InsertDigest(h uint64) error {
 
 // InsertNX inserts key unless the filter seems to have it, and reports whether
 // it did. The error is that of Insert.
-func (c *Cuckoo) InsertNX(key []byte) (bool, error) { return c.InsertNXDigest(CuckooDigest(key)) }
+func (c *Cuckoo) InsertNX(key []byte) (bool, error) { return c.insertNXDigest(CuckooDigest(key)) }
 
-// InsertNXDigest is InsertNX for a key whose digest is h.
-func (c *Cuckoo) InsertNXDigest(h uint64) (bool, error) {
+// insertNXDigest is InsertNX for a key whose digest is h.
+func (c *Cuckoo) insertNXDigest(h uint64) (bool, error) {
 	if c.ContainsDigest(h) {
 		return false, nil
 	}

@@ -170,14 +170,14 @@ func WriteTopKValue(w *rdb.Writer, h []byte) {
 	w.Hole(int(8 * uint64(p.Width) * uint64(p.Depth)))
 	slots := make([]byte, 0, dumpSlotBytes*int(p.K))
 	le := binary.LittleEndian
-	for s, item := range TopKSlots(h) {
+	for s, item := range topKSlots(h) {
 		slots = le.AppendUint32(slots, s[0])
 		slots = le.AppendUint32(slots, uint32(len(item)))
 		slots = le.AppendUint64(slots, 0)
 		slots = le.AppendUint64(slots, uint64(s[1]))
 	}
 	w.Data(slots)
-	for _, item := range TopKSlots(h) {
+	for _, item := range topKSlots(h) {
 		w.Data(append(bytes.Clone(item), 0))
 	}
 }

@@ -128,10 +128,10 @@ func (t *TopK) AppendHeader(dst []byte) []byte {
 	return t.appendSlots(append(dst, t.prefix(slots)[prefixBytes:]...))
 }
 
-// TopKSlots returns an iterator over the slots in a header that AppendHeader made, as
+// topKSlots returns an iterator over the slots in a header that AppendHeader made, as
 // RedisBloom dumps them: fingerprint, count, and the item, nil if there is none.
 // It ends early if the header is cut short.
-func TopKSlots(header []byte) iter.Seq2[[2]uint32, []byte] {
+func topKSlots(header []byte) iter.Seq2[[2]uint32, []byte] {
 	return func(yield func([2]uint32, []byte) bool) {
 		for data := header[min(topKHeaderBytes, len(header)):]; len(data) >= slotHeaderBytes; {
 			s, rest, ok := nextSlot(data)

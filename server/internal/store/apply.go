@@ -38,7 +38,8 @@ type Result struct {
 	// torn means that a hash without room has changed the filter all the same: it
 	// is logged, and leaves the same when it is replayed.
 	torn bool
-	// Codes says what became of every hash of CuckooInsert: Refused, Present or Inserted.
+	// Codes says what became of every hash of CuckooInsert: Refused, Inserted, or 0 if it was
+	// there.
 	Codes []int8
 	// Counts are the counts of items after OpCountMinIncr.
 	Counts []uint32
@@ -59,7 +60,6 @@ type Result struct {
 // What became of an item that was inserted, as Codes has it.
 const (
 	Refused  = redisbloom.Refused
-	Present  = redisbloom.Present
 	Inserted = redisbloom.Inserted
 )
 

@@ -408,8 +408,8 @@ func CheckEncodings(parts [][]byte, all int) error {
 			return fmt.Errorf("store: load: %w: kind %s with a secret key for its members", bloomery.ErrIncompatible, k.Name)
 		case i > 0 && this != first:
 			return fmt.Errorf("store: load: %w: part %d differs from part 0", bloomery.ErrIncompatible, i)
-		case k.Number == envelope.KindQuorum && membersIn(data) > MaxLoaded/all:
-			return fmt.Errorf("store: load: %w: %d parts of %d members, and there may be %d at most", bloomery.ErrTooLarge, all, membersIn(data), MaxLoaded)
+		case k.Number == envelope.KindQuorum && membersIn(data) > maxLoaded/all:
+			return fmt.Errorf("store: load: %w: %d parts of %d members, and there may be %d at most", bloomery.ErrTooLarge, all, membersIn(data), maxLoaded)
 		}
 		first = this
 	}

@@ -24,9 +24,9 @@ const (
 	MaxSources = 256
 	// MaxSourceName is how many bytes the name of a source may have.
 	MaxSourceName = 128
-	// MaxSourceBytes is what all sources of a part may take: all of them are read, in some 50 ms, when
+	// maxSourceBytes is what all sources of a part may take: all of them are read, in some 50 ms, when
 	// one is replaced.
-	MaxSourceBytes = 256 << 20
+	maxSourceBytes = 256 << 20
 	// besideSource is what a source takes besides its bits.
 	besideSource = 160
 )
@@ -231,8 +231,8 @@ func (c *filter) takesSource(o *FilterSource) error {
 		return fmt.Errorf("store: source: %w: %d bytes for a filter of %d bits", bloomery.ErrIncompatible, o.Of, shape.Bits)
 	case o.Offset == 0 && (v == nil || v.version == 0) && sources >= MaxSources:
 		return fmt.Errorf("store: source: %w: a filter has %d sources at most", bloomery.ErrTooLarge, MaxSources)
-	case o.Offset == 0 && bytes+2*o.Of > MaxSourceBytes:
-		return fmt.Errorf("store: source: %w: the sources of a part take %d bytes at most: make it of more parts", bloomery.ErrTooLarge, MaxSourceBytes)
+	case o.Offset == 0 && bytes+2*o.Of > maxSourceBytes:
+		return fmt.Errorf("store: source: %w: the sources of a part take %d bytes at most: make it of more parts", bloomery.ErrTooLarge, maxSourceBytes)
 	}
 	return nil
 }

@@ -106,9 +106,9 @@ const (
 	// MaxMade is the largest number of members that all parts of a quorum have together
 	// when it is made: that is done in one go, and all other writers wait.
 	MaxMade = MaxParts
-	// MaxLoaded is that of one that is loaded, part after part. Filters of earlier releases
+	// maxLoaded is that of one that is loaded, part after part. Filters of earlier releases
 	// have so many.
-	MaxLoaded = 1 << 16
+	maxLoaded = 1 << 16
 )
 
 // AppendPlan appends the encoding of a plan, which begins with its length.
@@ -190,9 +190,9 @@ func (s *State) Key(id string) (hashing.Hasher, bool) {
 // KeyIDs returns the ids of all secret keys, in order.
 func (s *State) KeyIDs() []string { return slices.Sorted(maps.Keys(s.keyring())) }
 
-// KeyOf returns the id of the secret key with a fingerprint, the first in order of
+// keyOf returns the id of the secret key with a fingerprint, the first in order of
 // several, "" if there is none.
-func (s *State) KeyOf(check uint64) string {
+func (s *State) keyOf(check uint64) string {
 	if ids := s.KeysOf(check); len(ids) > 0 {
 		return slices.Min(ids)
 	}
@@ -205,7 +205,7 @@ func (s *State) KeyID(h hashing.Hasher) string {
 	if h.Kind() == hashing.XXH3 {
 		return ""
 	}
-	return s.KeyOf(h.Check())
+	return s.keyOf(h.Check())
 }
 
 // KeysOf returns the ids of all secret keys with a fingerprint: a file may give one key
@@ -231,7 +231,7 @@ func (s *State) hasher(p *Plan, kind hashing.Kind, check uint64) hashing.Hasher 
 	}
 	// A filter that was loaded or restored where its key was not has no id, or that
 	// of another server.
-	if h, ok := s.Key(s.KeyOf(check)); ok {
+	if h, ok := s.Key(s.keyOf(check)); ok {
 		return h
 	}
 	return hashing.Keyless(check)
