@@ -10,7 +10,6 @@ import (
 	"github.com/bloomery/bloomery/compose"
 	"github.com/bloomery/bloomery/hashing"
 	"github.com/bloomery/bloomery/server/internal/answer"
-	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/store"
 	"github.com/bloomery/bloomery/server/internal/traits"
@@ -30,8 +29,7 @@ var errGone = errors.New("the filter is gone")
 
 // runClear replaces part after part by an empty one.
 func runClear(x *engine.Context, c *engine.Call) {
-	var entry *catalog.Entry
-	x.Look(func() { entry = find(x, c, c.Args[1]) })
+	entry := look(x, c)
 	if entry == nil || !usable(c, entry) {
 		return
 	}
@@ -53,12 +51,7 @@ func runClear(x *engine.Context, c *engine.Call) {
 			return
 		}
 		res, failed := x.Contents().ApplyPiece(p, store.Record{ID: entry.ID, Index: uint32(i), Body: &store.FilterClear{Outline: outline}})
-		switch {
-		case failed.Kind != answer.None:
-			c.Answer(failed)
-			return
-		case res.Err != nil:
-			c.Fail(failure(res.Err))
+		if !settled(c, &res, failed) {
 			return
 		}
 	}

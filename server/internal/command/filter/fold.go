@@ -80,7 +80,8 @@ func foldOnce(x *engine.Context, c *engine.Call, entry *catalog.Entry) (why obst
 			continue // a call that was cut short has folded it
 		}
 		r := store.Record{ID: entry.ID, Index: uint32(i), Body: &store.FilterFold{}}
-		if !settled(c, x.Contents().ApplyLarge, store.PartAt(entry, uint32(i)), r, 2*size) {
+		res, failed := x.Contents().ApplyLarge(store.PartAt(entry, uint32(i)), r, 2*size)
+		if !settled(c, &res, failed) {
 			return obstacle{}, false
 		}
 	}

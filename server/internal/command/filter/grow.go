@@ -112,18 +112,14 @@ func growPart(x *engine.Context, c *engine.Call, entry *catalog.Entry, i uint32,
 		return false
 	}
 	r := store.Record{ID: entry.ID, Index: i, Body: &store.FilterGrow{Rate: rate, Equal: x.Contents().Level() < store.LevelShares}}
-	return settled(c, x.Contents().ApplyLarge, p, r, 3*size)
+	res, failed := x.Contents().ApplyLarge(p, r, 3*size)
+	return settled(c, &res, failed)
 }
 
 func decimal(v float64) string { return strconv.FormatFloat(v, 'g', 4, 64) }
 
-// applier is engine.Context.ApplyLarge.
-type applier func(p *store.Part, r store.Record, cost uint64) (store.Result, answer.Reply)
-
-// settled applies a record of a part that takes cost bytes. It answers and reports
-// false if that fails.
-func settled(c *engine.Call, apply applier, p *store.Part, r store.Record, cost uint64) bool {
-	res, failed := apply(p, r, cost)
+// settled reports whether a record of a part was applied. It answers if not.
+func settled(c *engine.Call, res *store.Result, failed answer.Reply) bool {
 	switch {
 	case failed.Kind != answer.None:
 		c.Answer(failed)

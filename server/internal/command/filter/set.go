@@ -4,7 +4,6 @@ package filter
 
 import (
 	"github.com/bloomery/bloomery/server/internal/answer"
-	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/store"
 	"github.com/bloomery/bloomery/server/internal/traits"
@@ -35,8 +34,7 @@ func runSet(x *engine.Context, c *engine.Call) {
 		c.Fail(text)
 		return
 	}
-	var entry *catalog.Entry
-	x.Look(func() { entry = find(x, c, c.Args[1]) })
+	entry := look(x, c)
 	if entry == nil || !usable(c, entry) {
 		return
 	}
@@ -49,12 +47,7 @@ func runSet(x *engine.Context, c *engine.Call) {
 			continue
 		}
 		res, failed := x.Contents().ApplyPiece(p, store.Record{ID: entry.ID, Index: uint32(i), Body: &store.FilterSet{News: n}})
-		switch {
-		case failed.Kind != answer.None:
-			c.Answer(failed)
-			return
-		case res.Err != nil:
-			c.Fail(failure(res.Err))
+		if !settled(c, &res, failed) {
 			return
 		}
 	}
