@@ -4,6 +4,7 @@ package filter
 
 import (
 	"github.com/bloomery/bloomery/server/internal/answer"
+	"github.com/bloomery/bloomery/server/internal/blueprint"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/store"
@@ -19,19 +20,19 @@ func alsoAdd(x *engine.Context, c *engine.Call) {
 
 // alsoCreate is for the secret key of a new filter.
 func alsoCreate(x *engine.Context, c *engine.Call) {
-	kind, text := kindNamed(string(c.Args[2]), false)
+	kind, text := blueprint.KindNamed(string(c.Args[2]), false)
 	if text != "" {
 		return
 	}
-	o, text := parseOptions(kind.Name, c.Args[3:])
+	o, text := blueprint.Parse(kind.Name, c.Args[3:])
 	if text != "" {
 		return
 	}
-	if o.given["like"] {
-		x.Names().MayCopy(c, c.Args[1], x.Names().Lookup(o.like))
+	if o.Given["like"] {
+		x.Names().MayCopy(c, c.Args[1], x.Names().Lookup(o.Like))
 		return
 	}
-	o.resolve(x, c)
+	resolve(x, c, o)
 }
 
 // alsoLoad is for the secret key of the data.
@@ -48,7 +49,7 @@ func alsoRebuild(x *engine.Context, c *engine.Call) {
 	case c.Answered():
 	case answer.Is(c.Args[2], "begin"):
 		if o, _, text := beginOptions(x, c, entry); text == "" && !c.Answered() {
-			x.Names().MayHash(c, c.Args[1], o.hasher)
+			x.Names().MayHash(c, c.Args[1], o.Hasher)
 		}
 	case answer.Is(c.Args[2], "commit") && sh != nil:
 		h, _ := sh.Hasher()

@@ -8,6 +8,7 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/hashing"
 	"github.com/bloomery/bloomery/server/internal/answer"
+	"github.com/bloomery/bloomery/server/internal/blueprint"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/effort"
 	"github.com/bloomery/bloomery/server/internal/engine"
@@ -67,13 +68,13 @@ func beforeCreate(x *engine.Context, c *engine.Call) {
 		}
 		return
 	}
-	kind, text := kindNamed(string(c.Args[2]), false)
-	var o *options
+	kind, text := blueprint.KindNamed(string(c.Args[2]), false)
+	var o *blueprint.Options
 	if text == "" {
-		o, text = parseOptions(kind.Name, c.Args[3:])
+		o, text = blueprint.Parse(kind.Name, c.Args[3:])
 	}
 	if text == "" {
-		text = o.resolve(x, c)
+		text = resolve(x, c, o)
 	}
 	if text != "" {
 		c.Fail(text)
@@ -81,14 +82,14 @@ func beforeCreate(x *engine.Context, c *engine.Call) {
 	if c.Answered() {
 		return
 	}
-	if o.given["like"] && x.Transaction().Queued() {
+	if o.Given["like"] && x.Transaction().Queued() {
 		return // the other may be made by the same transaction: prepareCreate looks
 	}
-	v := &creation{nx: o.nx, record: store.Make{As: store.OpFilter, Name: c.Args[1]}}
-	if o.given["like"] {
+	v := &creation{nx: o.NX, record: store.Make{As: store.OpFilter, Name: c.Args[1]}}
+	if o.Given["like"] {
 		v.record.Header, text = like(x, c, o)
 	} else {
-		v.record.Header, text = o.value(x)
+		v.record.Header, text = valueOf(x, o)
 	}
 	if text != "" {
 		c.Fail(text)
@@ -99,24 +100,24 @@ func beforeCreate(x *engine.Context, c *engine.Call) {
 }
 
 // resolve finds the hasher. It answers if the filter may not have its key.
-func (o *options) resolve(x *engine.Context, c *engine.Call) string {
-	if o.given["replicas"] && !x.Can().Cluster {
+func resolve(x *engine.Context, c *engine.Call, o *blueprint.Options) string {
+	if o.Given["replicas"] && !x.Can().Cluster {
 		return "ERR REPLICAS is for a server of a cluster, and this one stands alone (serve --cluster)"
 	}
-	o.level, o.spread = x.Contents().Level(), x.Contents().Divided()
-	if nodes := x.Contents().Nodes(); o.given["replicas"] && o.replicas < nodes {
-		return "ERR REPLICAS " + strconv.FormatUint(o.replicas, 10) + " is less than the " + strconv.FormatUint(nodes, 10) +
+	o.Level, o.Spread = x.Contents().Level(), x.Contents().Divided()
+	if nodes := x.Contents().Nodes(); o.Given["replicas"] && o.Replicas < nodes {
+		return "ERR REPLICAS " + strconv.FormatUint(o.Replicas, 10) + " is less than the " + strconv.FormatUint(nodes, 10) +
 			" nodes of the cluster, and how many of them hold a filter is one number for all filters (bloomery cluster copies): leave it out, or give REPLICAS ALL"
 	}
-	if o.given["news"] && o.level < store.LevelNews {
+	if o.Given["news"] && o.Level < store.LevelNews {
 		return textNewsLevel
 	}
-	o.hasher = hashing.Seeded(o.seed)
-	if !o.given["keyed"] {
+	o.Hasher = hashing.Seeded(o.Seed)
+	if !o.Given["keyed"] {
 		return ""
 	}
-	h, text := secret(x, c, "KEYED", o.keyed)
-	o.hasher = h
+	h, text := secret(x, c, "KEYED", o.Keyed)
+	o.Hasher = h
 	return text
 }
 
@@ -128,24 +129,23 @@ func secret(x *engine.Context, c *engine.Call, option, id string) (h hashing.Has
 	switch {
 	case ok && x.HasSecret(c.Args[1], h):
 	case !ok && x.Names().TouchesAll():
-		text = "ERR " + option + ": there is no key '" + clip([]byte(id)) + "' in the file of keys (serve --keys)"
+		text = "ERR " + option + ": there is no key '" + blueprint.Clip([]byte(id)) + "' in the file of keys (serve --keys)"
 	default: // nobody else learns which keys there are
 		x.Names().DenySecret(c, c.Args[1], id)
 	}
 	return h, text
 }
 
-// value returns the Value of the record that makes the filter, or the error text.
-func (o *options) value(x *engine.Context) ([]byte, string) {
-	o.room = room{hold: x.Hold, unhold: x.Unhold}
-	defer o.room.release()
-	p := store.Plan{SLA: o.sla, Budget: o.budget, KeyID: o.keyed, Replicas: uint8(o.replicas), News: o.news}
-	outline, err := o.empty(&p, x.Milliseconds())
-	if errors.Is(err, errMemory) {
-		return nil, "OOM FILTER.CREATE needs more than " + strconv.Itoa(o.room.asked) + " bytes, 'maxmemory' leaves " + strconv.FormatUint(x.Budget().Left(), 10)
+// valueOf returns the Value of the record that makes the filter, or the error text.
+func valueOf(x *engine.Context, o *blueprint.Options) ([]byte, string) {
+	defer o.Within(x.Hold, x.Unhold)()
+	p := store.Plan{SLA: o.SLA, Budget: o.Budget, KeyID: o.Keyed, Replicas: uint8(o.Replicas), News: o.News}
+	outline, err := o.Empty(&p, x.Milliseconds())
+	if errors.Is(err, blueprint.ErrMemory) {
+		return nil, "OOM FILTER.CREATE needs more than " + strconv.Itoa(o.Wanted()) + " bytes, 'maxmemory' leaves " + strconv.FormatUint(x.Budget().Left(), 10)
 	}
 	if err != nil {
-		return nil, "ERR " + o.kind + ": " + cause(err)
+		return nil, "ERR " + o.Kind + ": " + cause(err)
 	}
 	return store.AppendCreation(nil, &p, outline), ""
 }
@@ -206,9 +206,9 @@ func replyCreate(c *engine.Call, res *store.Result) {
 
 // like returns the Value of the record that makes an empty filter of the shape of
 // another, or the error text. It answers if the filter may not have the key of the other.
-func like(x *engine.Context, c *engine.Call, o *options) ([]byte, string) {
+func like(x *engine.Context, c *engine.Call, o *blueprint.Options) ([]byte, string) {
 	var entry *catalog.Entry
-	x.Look(func() { entry = x.Names().Lookup(o.like) })
+	x.Look(func() { entry = x.Names().Lookup(o.Like) })
 	switch {
 	case entry == nil:
 		return nil, "ERR LIKE: not found"
@@ -221,8 +221,8 @@ func like(x *engine.Context, c *engine.Call, o *options) ([]byte, string) {
 	} else if !x.Names().MayHash(c, c.Args[1], h) {
 		return nil, ""
 	}
-	if row := p.Row(); row.Name != o.kind {
-		return nil, "ERR LIKE: the other filter is of kind " + row.Name + ", not " + o.kind
+	if row := p.Row(); row.Name != o.Kind {
+		return nil, "ERR LIKE: the other filter is of kind " + row.Name + ", not " + o.Kind
 	}
 	borrowed, giveBack, failed := x.Contents().Borrow(entry, 0)
 	if failed.Kind != answer.None {
@@ -235,22 +235,22 @@ func like(x *engine.Context, c *engine.Call, o *options) ([]byte, string) {
 	}
 	plan := *p.Plan()
 	plan.Version = 0
-	if o.given["sla"] {
-		plan.SLA = o.sla
+	if o.Given["sla"] {
+		plan.SLA = o.SLA
 	}
-	if o.given["budget"] {
-		plan.Budget = o.budget
+	if o.Given["budget"] {
+		plan.Budget = o.Budget
 	}
-	if o.given["replicas"] {
-		plan.Replicas = uint8(o.replicas)
+	if o.Given["replicas"] {
+		plan.Replicas = uint8(o.Replicas)
 	}
-	if o.given["news"] {
-		plan.News = o.news
+	if o.Given["news"] {
+		plan.News = o.News
 	}
 	header := store.AppendCreation(nil, &plan, outline)
 	// What lies at other nodes is counted as the new filter will be.
 	n := max(store.SizeOf(entry, effort.Adding{}).Arrays, store.NewSize(&store.Make{As: store.OpFilter, Name: c.Args[1], Header: header}, effort.Adding{}).Arrays)
-	if o.kind == "quorum" && n > store.MaxMade {
+	if o.Kind == "quorum" && n > store.MaxMade {
 		return nil, "ERR LIKE: the parts of the other filter have " + strconv.FormatUint(n, 10) + " members, and there may be " + strconv.Itoa(store.MaxMade) + " at most"
 	}
 	return header, ""

@@ -13,6 +13,7 @@ import (
 
 	"github.com/bloomery/bloomery/internal/rdb"
 	"github.com/bloomery/bloomery/server/internal/answer"
+	"github.com/bloomery/bloomery/server/internal/blueprint"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/staging"
@@ -166,14 +167,14 @@ func parseLoad(args [][]byte) (part, parts int, v *loadCall, text string) {
 		switch {
 		case len(args) == 1:
 		case answer.Is(args[0], "version") && !v.known:
-			text = number(args[1], &v.version, 1, 1<<62, "VERSION")
+			text = blueprint.Number(args[1], &v.version, 1, 1<<62, "VERSION")
 			v.known = true
 		case answer.Is(args[0], "from") && v.from == nil:
 			v.from, text = args[1], checkSource(args[1])
 		case answer.Is(args[0], "span") && v.span == 0:
-			var o options
-			text = words["span"](&o, args[1])
-			v.span = o.span
+			var o blueprint.Options
+			text = o.Read("span", args[1])
+			v.span = o.Span
 		}
 		if text != "" {
 			return 0, 0, nil, text
@@ -267,7 +268,7 @@ func planOf(x *engine.Context, c *engine.Call, entry *catalog.Entry, parts int, 
 	if entry != nil && entry.Kind == catalog.Filter {
 		p = *store.PartOf(entry).Plan()
 	}
-	p.Parts, p.Version = logOf(uint64(parts)), version
+	p.Parts, p.Version = blueprint.Log(uint64(parts)), version
 	p.KeyID = x.Contents().KeyOf(h)
 	x.Names().MayHash(c, c.Args[1], h)
 	return p, nil

@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"github.com/bloomery/bloomery/server/internal/answer"
+	"github.com/bloomery/bloomery/server/internal/blueprint"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/store"
@@ -30,7 +31,7 @@ func runGrow(x *engine.Context, c *engine.Call) {
 			c.Fail(answer.TextSyntax)
 			return
 		}
-		if text := fraction(c.Args[3], &rate); text != "" {
+		if text := blueprint.Fraction(c.Args[3], &rate); text != "" {
 			c.Fail(text)
 			return
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/bloomery/bloomery/codec"
 	"github.com/bloomery/bloomery/internal/news"
 	"github.com/bloomery/bloomery/server/internal/answer"
+	"github.com/bloomery/bloomery/server/internal/blueprint"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/store"
@@ -73,18 +74,18 @@ func parseNews(args [][]byte) (v newsCall, text string) {
 			}
 			v.sum = string(bytes.ToLower(args[1]))
 		case answer.Is(args[0], "block") && v.block == 0:
-			text = number(args[1], &n, 1, maxBlock, "BLOCK")
+			text = blueprint.Number(args[1], &n, 1, maxBlock, "BLOCK")
 			v.block = time.Duration(n) * time.Millisecond
 		case answer.Is(args[0], "max") && v.most == 0:
-			text = number(args[1], &n, 64, usualNews, "MAX")
+			text = blueprint.Number(args[1], &n, 64, usualNews, "MAX")
 			v.most = int(n)
 		case answer.Is(args[0], "name") && v.who.Name == "":
 			text = followerName(args[1], &v.who.Name)
 		case answer.Is(args[0], "version") && v.who.Version < 0:
-			text = number(args[1], &n, 0, math.MaxInt64, "VERSION")
+			text = blueprint.Number(args[1], &n, 0, math.MaxInt64, "VERSION")
 			v.who.Version = int64(n)
 		case answer.Is(args[0], "age") && v.who.Age < 0:
-			text = number(args[1], &n, 0, math.MaxInt64, "AGE")
+			text = blueprint.Number(args[1], &n, 0, math.MaxInt64, "AGE")
 			v.who.Age = int64(n)
 		default:
 			text = answer.TextSyntax

@@ -8,14 +8,11 @@ import (
 
 	"github.com/bloomery/bloomery/internal/rdb"
 	"github.com/bloomery/bloomery/server/internal/answer"
+	"github.com/bloomery/bloomery/server/internal/blueprint"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
-
-// kindLayers is the kind of layers, which package codec does not have: they are names, and
-// hold no items.
-const kindLayers = "layers"
 
 // layersFamily is how layers are dumped and restored.
 var layersFamily = &engine.Family{
@@ -33,7 +30,7 @@ var layersFamily = &engine.Family{
 }
 
 // isLayers reports whether a call of FILTER.CREATE makes layers.
-func isLayers(args [][]byte) bool { return answer.Is(args[2], kindLayers) }
+func isLayers(args [][]byte) bool { return answer.Is(args[2], blueprint.KindLayers) }
 
 // layersOf returns what makes the layers that a call asks for, or the error text. Whether the
 // filters are there is found out when they are asked.
@@ -52,9 +49,9 @@ func layersOf(x *engine.Context, c *engine.Call) (*creation, string) {
 	for i, name := range args {
 		switch {
 		case slices.Contains(names[:i], string(name)):
-			return nil, "ERR OVER names '" + clip(name) + "' twice"
+			return nil, "ERR OVER names '" + blueprint.Clip(name) + "' twice"
 		case string(name) == string(c.Args[1]):
-			return nil, "ERR OVER names '" + clip(name) + "' itself: layers stand over other filters"
+			return nil, "ERR OVER names '" + blueprint.Clip(name) + "' itself: layers stand over other filters"
 		}
 		names[i] = string(name)
 		length += len(name)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/bloomery/bloomery/internal/question"
 	"github.com/bloomery/bloomery/server/internal/answer"
+	"github.com/bloomery/bloomery/server/internal/blueprint"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/traits"
 	"github.com/bloomery/bloomery/sizing"
@@ -77,7 +78,7 @@ func served(list []sizing.Choice) []sizing.Choice {
 				v.Name += strconv.Itoa(size.Width)
 			}
 		}
-		if _, text := kindNamed(v.Name, true); text == "" {
+		if _, text := blueprint.KindNamed(v.Name, true); text == "" {
 			kept = append(kept, v)
 		}
 	}

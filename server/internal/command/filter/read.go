@@ -2,6 +2,7 @@ package filter
 
 import (
 	"github.com/bloomery/bloomery/server/internal/answer"
+	"github.com/bloomery/bloomery/server/internal/blueprint"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/traits"
 )
@@ -19,7 +20,7 @@ var read = engine.Command{
 		case answer.Is(c.Args[1], "local"):
 			x.SetOwner(false)
 		default:
-			c.Fail(answer.TextSyntax + ": '" + clip(c.Args[1]) + "' is not OWNER or LOCAL")
+			c.Fail(answer.TextSyntax + ": '" + blueprint.Clip(c.Args[1]) + "' is not OWNER or LOCAL")
 			return
 		}
 		c.Answer(answer.OK())

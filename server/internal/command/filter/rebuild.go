@@ -4,7 +4,6 @@ package filter
 
 import (
 	"errors"
-	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -12,6 +11,7 @@ import (
 	"github.com/bloomery/bloomery/codec"
 	"github.com/bloomery/bloomery/hashing"
 	"github.com/bloomery/bloomery/server/internal/answer"
+	"github.com/bloomery/bloomery/server/internal/blueprint"
 	"github.com/bloomery/bloomery/server/internal/bundle"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/engine"
@@ -43,7 +43,7 @@ func runRebuild(x *engine.Context, c *engine.Call) {
 			return
 		}
 	}
-	c.Fail(answer.TextSyntax + ": '" + clip(c.Args[2]) + "' is not BEGIN, FEED, COMMIT, ABORT or STATUS")
+	c.Fail(answer.TextSyntax + ": '" + blueprint.Clip(c.Args[2]) + "' is not BEGIN, FEED, COMMIT, ABORT or STATUS")
 }
 
 const textRebuilding = "ERR the filter is being rebuilt: FILTER.REBUILD key COMMIT or ABORT first"
@@ -108,25 +108,24 @@ func runBegin(x *engine.Context, c *engine.Call) {
 	if text != "" {
 		c.Fail(text)
 	}
-	if c.Answered() || !x.Names().MayHash(c, c.Args[1], o.hasher) {
+	if c.Answered() || !x.Names().MayHash(c, c.Args[1], o.Hasher) {
 		return
 	}
-	o.room = room{hold: x.Hold, unhold: x.Unhold}
-	defer o.room.release()
+	defer o.Within(x.Hold, x.Unhold)()
 	r := &store.ShadowOpen{Shared: x.Contents().Shared()}
-	plan := store.Plan{KeyID: o.keyed}
+	plan := store.Plan{KeyID: o.Keyed}
 	if entry == nil {
 		r.Name = c.Args[1]
 	} else {
 		old := store.PartOf(entry).Plan()
 		r.Of, plan.SLA, plan.Budget, plan.Replicas, plan.News = entry.ID, old.SLA, old.Budget, old.Replicas, old.News
 	}
-	if r.Header, text = o.draft(row, &plan, x.Milliseconds()); text != "" {
+	if r.Header, text = draft(o, row, &plan, x.Milliseconds()); text != "" {
 		c.Fail(text)
 		return
 	}
 	if _, err := store.NewBytes(r); err != nil {
-		c.Fail("ERR " + o.kind + ": " + cause(err))
+		c.Fail("ERR " + o.Kind + ": " + cause(err))
 		return
 	}
 	res, failed := x.Contents().ApplyNames(r, x.Contents().CostOf(r))
@@ -182,53 +181,51 @@ func markAll(x *engine.Context, c *engine.Call, entry *catalog.Entry, shadow uin
 
 // beginOptions reads what stands behind BEGIN. What is not given is that of the old
 // filter. It answers if the filter may not have its new key.
-func beginOptions(x *engine.Context, c *engine.Call, entry *catalog.Entry) (*options, codec.Kind, string) {
+func beginOptions(x *engine.Context, c *engine.Call, entry *catalog.Entry) (*blueprint.Options, codec.Kind, string) {
 	args := c.Args[3:]
-	o := &options{
-		capacity: defaultCapacity, rate: defaultError, members: defaultMembers, span: defaultSpan, gens: defaultGens, burst: defaultBurst,
-		given: map[string]bool{}, level: x.Contents().Level(), spread: x.Contents().Divided(),
-	}
+	o := blueprint.Defaults()
+	o.Level, o.Spread = x.Contents().Level(), x.Contents().Divided()
 	if entry != nil {
-		if text := o.takeFrom(x, entry); text != "" {
+		if text := takeFrom(x, o, entry); text != "" {
 			return nil, codec.Kind{}, text
 		}
 	}
 	if len(args) > 0 && !isBeginWord(answer.Lower(args[0])) {
-		o.kind, args = string(args[0]), args[1:]
+		o.Kind, args = string(args[0]), args[1:]
 	}
 	for ; len(args) > 0; args = args[2:] {
 		word := answer.Lower(args[0])
 		switch {
 		case !isBeginWord(word):
-			return nil, codec.Kind{}, answer.TextSyntax + ": '" + clip(args[0]) + "' is not an option of BEGIN"
-		case o.given[word]:
+			return nil, codec.Kind{}, answer.TextSyntax + ": '" + blueprint.Clip(args[0]) + "' is not an option of BEGIN"
+		case o.Given[word]:
 			return nil, codec.Kind{}, "ERR " + strings.ToUpper(word) + " is there twice"
 		case len(args) == 1:
 			return nil, codec.Kind{}, "ERR " + strings.ToUpper(word) + " needs a value"
 		}
-		o.given[word] = true
+		o.Given[word] = true
 		if word == "newkey" {
 			h, text := secret(x, c, "NEWKEY", string(args[1]))
 			if text != "" || c.Answered() {
 				return nil, codec.Kind{}, text
 			}
-			o.keyed, o.hasher = string(args[1]), h
-		} else if text := words[word](o, args[1]); text != "" {
+			o.Keyed, o.Hasher = string(args[1]), h
+		} else if text := o.Read(word, args[1]); text != "" {
 			return nil, codec.Kind{}, text
 		}
 	}
-	if o.kind == "" {
+	if o.Kind == "" {
 		return nil, codec.Kind{}, "ERR there is no filter of this name: BEGIN needs a kind"
 	}
-	row, text := kindNamed(o.kind, true)
+	row, text := blueprint.KindNamed(o.Kind, true)
 	switch {
 	case text != "":
-	case o.hasher.IsKeyless():
-		text = "ERR the secret key '" + o.keyed + "' of this filter is not in the file of keys: NEWKEY names another"
-	case o.hasher.Kind() != hashing.XXH3 && row.Name == "quorum":
+	case o.Hasher.IsKeyless():
+		text = "ERR the secret key '" + o.Keyed + "' of this filter is not in the file of keys: NEWKEY names another"
+	case o.Hasher.Kind() != hashing.XXH3 && row.Name == "quorum":
 		text = "ERR a secret key is not for kind quorum"
 	}
-	o.kind = row.Name
+	o.Kind = row.Name
 	return o, row, text
 }
 
@@ -237,10 +234,10 @@ func isBeginWord(word string) bool {
 }
 
 // takeFrom takes kind, size and hash of a filter. It returns the error text, or "".
-func (o *options) takeFrom(x *engine.Context, entry *catalog.Entry) string {
+func takeFrom(x *engine.Context, o *blueprint.Options, entry *catalog.Entry) string {
 	p := store.PartOf(entry)
-	o.kind, o.keyed, o.least = p.Row().Name, p.Plan().KeyID, 1<<p.Plan().Parts
-	o.hasher, _ = p.Hasher()
+	o.Kind, o.Keyed, o.Least = p.Row().Name, p.Plan().KeyID, 1<<p.Plan().Parts
+	o.Hasher, _ = p.Hasher()
 	if x.Dry() { // the rest says nothing about rights
 		return ""
 	}
@@ -252,21 +249,21 @@ func (o *options) takeFrom(x *engine.Context, entry *catalog.Entry) string {
 		return answer.TextNotFound
 	}
 	if v.Capacity > 0 {
-		o.capacity = v.Capacity
+		o.Capacity = v.Capacity
 	}
-	if v.Items <= maxCapacity {
-		o.capacity = max(o.capacity, v.Items)
+	if v.Items <= blueprint.MaxCapacity {
+		o.Capacity = max(o.Capacity, v.Items)
 	}
-	o.capacity = min(o.capacity, maxCapacity)
+	o.Capacity = min(o.Capacity, blueprint.MaxCapacity)
 	if v.Asked > 0 && v.Asked < 1 {
-		o.rate = v.Asked
+		o.Rate = v.Asked
 	}
 	if v.Members > 0 {
-		o.members, o.need = v.Members, v.Need
+		o.Members, o.Need = v.Members, v.Need
 	}
 	if v.Generations > 0 {
-		o.gens, o.burst = v.Generations, v.Burst
-		o.span = time.Duration(p.Plan().Generation) * time.Millisecond * time.Duration(v.Generations)
+		o.Generations, o.Burst = v.Generations, v.Burst
+		o.Span = time.Duration(p.Plan().Generation) * time.Millisecond * time.Duration(v.Generations)
 	}
 	return ""
 }
@@ -286,45 +283,18 @@ func progressOf(x *engine.Context, entry *catalog.Entry) (v store.Progress, ok b
 
 // draft returns the Value of the record that opens a shadow at a time in milliseconds
 // since 1970, or the error text.
-func (o *options) draft(row codec.Kind, plan *store.Plan, now int64) ([]byte, string) {
+func draft(o *blueprint.Options, row codec.Kind, plan *store.Plan, now int64) ([]byte, string) {
 	if row.Features.Static {
-		n, text := o.staticParts()
-		if text != "" {
-			return nil, text
-		}
-		keys := float64(o.capacity) / float64(n)
-		if n > 1 {
-			keys += 4 * math.Sqrt(keys)
-		}
-		plan.Parts = logOf(n)
-		return store.AppendStatic(nil, plan, &row, o.hasher, uint64(math.Ceil(keys)), o.rate), ""
+		return o.Static(&row, plan)
 	}
-	outline, err := o.empty(plan, now)
-	if errors.Is(err, errMemory) {
+	outline, err := o.Empty(plan, now)
+	if errors.Is(err, blueprint.ErrMemory) {
 		return nil, answer.TextOOM
 	}
 	if err != nil {
-		return nil, "ERR " + o.kind + ": " + cause(err)
+		return nil, "ERR " + o.Kind + ": " + cause(err)
 	}
 	return store.AppendShadow(nil, plan, outline), ""
-}
-
-// staticParts returns how many parts a static filter has, or the error text: the hashes of a part are
-// copied under its lock.
-func (o *options) staticParts() (n uint64, text string) {
-	if o.parts > 0 {
-		if o.capacity*8/o.parts > maxPartBytes {
-			text = "ERR PARTS " + strconv.FormatUint(o.parts, 10) + ": the hashes of a part would take more than " + strconv.Itoa(maxPartBytes) + " bytes"
-		}
-		return o.parts, text
-	}
-	most := uint64(partBytes)
-	if o.spread {
-		most = spreadBytes
-	}
-	for n = max(1, o.least); o.capacity*8/n > most && n < store.MaxParts; n *= 2 {
-	}
-	return n, ""
 }
 
 func runFeed(x *engine.Context, c *engine.Call) {

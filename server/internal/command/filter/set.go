@@ -4,6 +4,7 @@ package filter
 
 import (
 	"github.com/bloomery/bloomery/server/internal/answer"
+	"github.com/bloomery/bloomery/server/internal/blueprint"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/store"
 	"github.com/bloomery/bloomery/server/internal/traits"
@@ -27,10 +28,10 @@ const textNewsLevel = "ERR NEWS needs a later level of the cluster: run bloomery
 func runSet(x *engine.Context, c *engine.Call) {
 	var n uint64
 	if !answer.Is(c.Args[2], "news") {
-		c.Fail(answer.TextSyntax + ": '" + clip(c.Args[2]) + "' is not NEWS")
+		c.Fail(answer.TextSyntax + ": '" + blueprint.Clip(c.Args[2]) + "' is not NEWS")
 		return
 	}
-	if text := number(c.Args[3], &n, 0, store.MaxNews, "NEWS"); text != "" {
+	if text := blueprint.Number(c.Args[3], &n, 0, store.MaxNews, "NEWS"); text != "" {
 		c.Fail(text)
 		return
 	}

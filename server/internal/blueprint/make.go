@@ -1,4 +1,4 @@
-package filter
+package blueprint
 
 // How an empty filter of any kind is made from options.
 
@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+	"strconv"
 	"strings"
 
 	"github.com/bloomery/bloomery"
@@ -35,12 +36,16 @@ const (
 	foldFrom = 16 << 10
 )
 
+// KindLayers is the kind of layers, which package codec does not have: they are names, and
+// hold no items.
+const KindLayers = "layers"
+
 // spec is what one part of a filter is made from.
 type spec struct {
 	capacity int
 	rate     float64 // 0 if bits decide
 	bits     float64
-	o        *options
+	o        *Options
 	hasher   hashing.Hasher
 	alloc    func(int) ([]byte, error)
 }
@@ -76,7 +81,7 @@ var makers = map[string]func(s spec) (bloomery.Hashed, error){
 			return nil, fmt.Errorf("%w: BITS is not for kind window", bloomery.ErrParameter)
 		}
 		return made(compose.WindowConfig{
-			Capacity: s.capacity, ErrorRate: s.rate, Generations: int(s.o.gens), Burst: s.o.burst, Hasher: s.hasher, Alloc: s.alloc,
+			Capacity: s.capacity, ErrorRate: s.rate, Generations: int(s.o.Generations), Burst: s.o.Burst, Hasher: s.hasher, Alloc: s.alloc,
 		}.New())
 	},
 	"quorum": func(s spec) (bloomery.Hashed, error) {
@@ -84,7 +89,7 @@ var makers = map[string]func(s spec) (bloomery.Hashed, error){
 			return nil, fmt.Errorf("%w: BITS is not for kind quorum", bloomery.ErrParameter)
 		}
 		return made(compose.QuorumConfig{
-			Capacity: s.capacity, ErrorRate: s.rate, Members: int(s.o.members), Need: int(s.o.need), Hasher: s.hasher, Alloc: s.alloc,
+			Capacity: s.capacity, ErrorRate: s.rate, Members: int(s.o.Members), Need: int(s.o.Need), Hasher: s.hasher, Alloc: s.alloc,
 		}.New())
 	},
 }
@@ -92,7 +97,7 @@ var makers = map[string]func(s spec) (bloomery.Hashed, error){
 // scalable makes a scalable filter that all nodes of the cluster can read.
 func scalable(s spec) (bloomery.Hashed, error) {
 	f, err := made(s.bloom(false).NewScalable())
-	if err != nil || s.o.level >= store.LevelShares {
+	if err != nil || s.o.Level >= store.LevelShares {
 		return f, err
 	}
 	s.o.room.release()
@@ -143,8 +148,8 @@ func made[F bloomery.Hashed](f F, err error) (bloomery.Hashed, error) {
 // errPart means that a part would be larger than it may be.
 var errPart = errors.New("a part would be too large")
 
-// errMemory means that there is no room for a part, even for one that is only tried.
-var errMemory = errors.New("not enough memory")
+// ErrMemory means that there is no room for a part, even for one that is only tried.
+var ErrMemory = errors.New("not enough memory")
 
 // room is the memory of a part that is tried: up to limit bytes, which count as
 // those of the client until they are released.
@@ -155,7 +160,16 @@ type room struct {
 	unhold      func(int)
 }
 
-// alloc returns n bytes. The error is errPart or errMemory.
+// Within says which memory parts may take that are tried. It returns what gives it back.
+func (o *Options) Within(hold func(int) bool, unhold func(int)) (release func()) {
+	o.room = room{hold: hold, unhold: unhold}
+	return o.room.release
+}
+
+// Wanted returns how much memory Empty has asked for, when it has failed with ErrMemory.
+func (o *Options) Wanted() int { return o.room.asked }
+
+// alloc returns n bytes. The error is errPart or ErrMemory.
 func (r *room) alloc(n int) ([]byte, error) {
 	if err := r.take(n); err != nil {
 		return nil, err
@@ -169,7 +183,7 @@ func (r *room) take(n int) error {
 		return errPart
 	}
 	if r.asked = r.used + n; !r.hold(n) {
-		return errMemory
+		return ErrMemory
 	}
 	r.used += n
 	return nil
@@ -181,16 +195,16 @@ func (r *room) release() {
 	r.used = 0
 }
 
-// empty returns the outline of an empty part, and has plan say how many there are and how
+// Empty returns the outline of an empty part, and has plan say how many there are and how
 // long a generation of a window is, at a time in milliseconds since 1970.
-func (o *options) empty(plan *store.Plan, now int64) ([]byte, error) {
+func (o *Options) Empty(plan *store.Plan, now int64) ([]byte, error) {
 	f, parts, err := o.template()
 	if err != nil {
 		return nil, err
 	}
-	plan.Parts = logOf(parts)
+	plan.Parts = Log(parts)
 	if w, ok := f.(*compose.Window); ok {
-		plan.Generation = max(1, o.span.Milliseconds()/int64(o.gens))
+		plan.Generation = max(1, o.Span.Milliseconds()/int64(o.Generations))
 		w.Advance(uint64(max(0, now) / plan.Generation))
 	}
 	return codec.AppendOutline(nil, f)
@@ -198,30 +212,30 @@ func (o *options) empty(plan *store.Plan, now int64) ([]byte, error) {
 
 // template returns an empty part and the number of parts: those of o, or the
 // smallest power of two with which a part is within partBytes, or spreadBytes.
-func (o *options) template() (bloomery.Hashed, uint64, error) {
+func (o *Options) template() (bloomery.Hashed, uint64, error) {
 	f, parts, err := o.sized()
-	if n := parts * o.members; err == nil && o.kind == "quorum" && n > store.MaxMade {
-		err = fmt.Errorf("%d parts of %d members are %d filters, and there may be %d at most", parts, o.members, n, store.MaxMade)
+	if n := parts * o.Members; err == nil && o.Kind == "quorum" && n > store.MaxMade {
+		err = fmt.Errorf("%d parts of %d members are %d filters, and there may be %d at most", parts, o.Members, n, store.MaxMade)
 	}
 	return f, parts, err
 }
 
 // sized is template, however many members there are.
-func (o *options) sized() (bloomery.Hashed, uint64, error) {
-	if o.parts > 0 {
-		f, err := o.part(o.parts, maxPartBytes)
+func (o *Options) sized() (bloomery.Hashed, uint64, error) {
+	if o.Parts > 0 {
+		f, err := o.part(o.Parts, maxPartBytes)
 		if tooLarge(err) {
-			err = fmt.Errorf("PARTS %d: a part would take more than %d bytes", o.parts, maxPartBytes)
+			err = fmt.Errorf("PARTS %d: a part would take more than %d bytes", o.Parts, maxPartBytes)
 		}
-		return f, o.parts, err
+		return f, o.Parts, err
 	}
-	least := max(1, o.least)
-	for o.kind == "quorum" && least > 1 && least*o.members > store.MaxMade {
+	least := max(1, o.Least)
+	for o.Kind == "quorum" && least > 1 && least*o.Members > store.MaxMade {
 		least /= 2
 	}
 	for n := least; ; n *= 2 {
 		limit := partBytes
-		if o.spread && n < store.MaxParts {
+		if o.Spread && n < store.MaxParts {
 			limit = spreadBytes
 		}
 		f, err := o.part(n, limit)
@@ -239,40 +253,40 @@ func (o *options) sized() (bloomery.Hashed, uint64, error) {
 
 // tooLarge reports whether smaller parts would help.
 func tooLarge(err error) bool {
-	return !errors.Is(err, errMemory) && (errors.Is(err, errPart) || errors.Is(err, bloomery.ErrTooLarge))
+	return !errors.Is(err, ErrMemory) && (errors.Is(err, errPart) || errors.Is(err, bloomery.ErrTooLarge))
 }
 
 // part makes an empty part of n.
-func (o *options) part(n uint64, limit int) (bloomery.Hashed, error) {
-	keys := math.Ceil(float64(o.capacity) * (1 + float64(o.headroom)/100) / float64(n))
+func (o *Options) part(n uint64, limit int) (bloomery.Hashed, error) {
+	keys := math.Ceil(float64(o.Capacity) * (1 + float64(o.Headroom)/100) / float64(n))
 	if n > 1 {
 		keys += math.Ceil(4 * math.Sqrt(keys)) // parts do not get equally many
 	}
 	o.room.release()
 	o.room.limit = limit
-	s := spec{capacity: int(min(keys, maxCapacity)), rate: o.rate, bits: o.bits, o: o, hasher: o.hasher, alloc: o.room.alloc}
+	s := spec{capacity: int(min(keys, MaxCapacity)), rate: o.Rate, bits: o.Bits, o: o, hasher: o.Hasher, alloc: o.room.alloc}
 	if s.bits != 0 {
 		s.rate = 0
 	}
-	if o.kind == "growing" { // it takes about 20 bits a key, and has no Alloc
-		if err := o.room.take(int(min(3*keys, maxCapacity))); err != nil {
+	if o.Kind == "growing" { // it takes about 20 bits a key, and has no Alloc
+		if err := o.room.take(int(min(3*keys, MaxCapacity))); err != nil {
 			return nil, err
 		}
 	}
-	if create := makers[o.kind]; create != nil {
+	if create := makers[o.Kind]; create != nil {
 		return create(s)
 	}
 	for _, k := range codec.Kinds() {
-		if k.Name == o.kind && s.bits == 0 {
+		if k.Name == o.Kind && s.bits == 0 {
 			return k.New(s.capacity, s.rate, s.hasher)
 		}
 	}
-	return nil, fmt.Errorf("%w: BITS is not for kind %s", bloomery.ErrParameter, o.kind)
+	return nil, fmt.Errorf("%w: BITS is not for kind %s", bloomery.ErrParameter, o.Kind)
 }
 
-// kindNamed returns the kind that is asked for, one that is built from all its keys at once
+// KindNamed returns the kind that is asked for, one that is built from all its keys at once
 // only with static. It returns the error text, or "".
-func kindNamed(name string, static bool) (codec.Kind, string) {
+func KindNamed(name string, static bool) (codec.Kind, string) {
 	var names []string
 	for _, k := range codec.Kinds() {
 		if strings.EqualFold(k.Name, name) {
@@ -289,13 +303,46 @@ func kindNamed(name string, static bool) (codec.Kind, string) {
 		}
 	}
 	if !static {
-		names = append(names, kindLayers)
+		names = append(names, KindLayers)
 	}
-	return codec.Kind{}, "ERR unknown kind '" + clip([]byte(name)) + "'; there are " + strings.Join(names, ", ")
+	return codec.Kind{}, "ERR unknown kind '" + Clip([]byte(name)) + "'; there are " + strings.Join(names, ", ")
 }
 
 // needsMore reports whether a kind is built from values or from keys that are out, too.
 func needsMore(k codec.Kind) bool { return k.Features.Get || k.Features.Out }
 
-// logOf returns the logarithm of a power of two.
-func logOf(n uint64) uint8 { return uint8(bits.TrailingZeros64(n)) }
+// Log returns the logarithm of a power of two.
+func Log(n uint64) uint8 { return uint8(bits.TrailingZeros64(n)) }
+
+// Static returns the value of the record that opens a draft of a static kind, or the error
+// text, and has plan say how many parts there are.
+func (o *Options) Static(row *codec.Kind, plan *store.Plan) (header []byte, text string) {
+	n, text := o.staticParts()
+	if text != "" {
+		return nil, text
+	}
+	keys := float64(o.Capacity) / float64(n)
+	if n > 1 {
+		keys += 4 * math.Sqrt(keys)
+	}
+	plan.Parts = Log(n)
+	return store.AppendStatic(nil, plan, row, o.Hasher, uint64(math.Ceil(keys)), o.Rate), ""
+}
+
+// staticParts returns how many parts a static filter has, or the error text: the hashes of a part are
+// copied under its lock.
+func (o *Options) staticParts() (n uint64, text string) {
+	if o.Parts > 0 {
+		if o.Capacity*8/o.Parts > maxPartBytes {
+			text = "ERR PARTS " + strconv.FormatUint(o.Parts, 10) + ": the hashes of a part would take more than " + strconv.Itoa(maxPartBytes) + " bytes"
+		}
+		return o.Parts, text
+	}
+	most := uint64(partBytes)
+	if o.Spread {
+		most = spreadBytes
+	}
+	for n = max(1, o.Least); o.Capacity*8/n > most && n < store.MaxParts; n *= 2 {
+	}
+	return n, ""
+}

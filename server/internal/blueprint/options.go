@@ -1,0 +1,225 @@
+// Package blueprint is what an empty filter is made from: the options of FILTER.CREATE and
+// FILTER.REBUILD, and the parts that fit them.
+package blueprint
+
+import (
+	"math/bits"
+	"math/rand/v2"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/bloomery/bloomery/hashing"
+	"github.com/bloomery/bloomery/server/internal/answer"
+	"github.com/bloomery/bloomery/server/internal/store"
+	"github.com/bloomery/bloomery/sizing"
+)
+
+// What a filter is made with unless something else is asked for.
+const (
+	defaultCapacity = 100_000
+	defaultError    = 0.01
+	defaultSpan     = 24 * time.Hour
+	defaultGens     = sizing.WindowGenerations
+	defaultBurst    = sizing.WindowBurst
+	defaultMembers  = 3
+)
+
+// The ranges of options; MaxCapacity is the most keys that a filter can be made for.
+const (
+	MaxCapacity = 1 << 40
+	maxBits     = 1024
+	maxHeadroom = 1000
+	maxSLA      = 1_000_000_000
+	minSpan     = time.Second
+	maxSpan     = 10 * 365 * 24 * time.Hour
+	maxGens     = 63
+	maxMembers  = 255
+	maxBudget   = 1 << 50
+)
+
+// Options are those of FILTER.CREATE. Make them with Defaults or Parse.
+//
+// Not safe for concurrent use.
+type Options struct {
+	Kind        string
+	Capacity    uint64
+	Rate        float64
+	Bits        float64 // per key; 0 if the rate decides
+	Headroom    uint64  // percent
+	Seed        uint64
+	Like        []byte
+	Keyed       string
+	Parts       uint64 // 0 for as many as it takes
+	Least       uint64 // so many at least, unless Parts are given; 0 for one
+	Span        time.Duration
+	Generations uint64
+	Burst       float64
+	Members     uint64
+	Need        uint64
+	SLA         uint64
+	Budget      uint64
+	Level       uint64 // of the cluster, see Contents.Level
+	Spread      bool   // nodes hold different contents
+	Replicas    uint64 // nodes of a cluster that hold it; 0 for as many as hold any other
+	News        uint64 // changes to keep for followers; 0 for a share of the filter
+	NX          bool
+
+	Given  map[string]bool // words that were there
+	Hasher hashing.Hasher
+	room   room
+}
+
+// words are the options that take a value.
+var words = map[string]func(o *Options, arg []byte) string{
+	"capacity": func(o *Options, arg []byte) string { return Number(arg, &o.Capacity, 1, MaxCapacity, "CAPACITY") },
+	"error":    func(o *Options, arg []byte) string { return Fraction(arg, &o.Rate) },
+	"bits":     func(o *Options, arg []byte) string { return real(arg, &o.Bits, 1, maxBits, "BITS") },
+	"headroom": func(o *Options, arg []byte) string { return Number(arg, &o.Headroom, 0, maxHeadroom, "HEADROOM") },
+	"seed": func(o *Options, arg []byte) string {
+		v, err := strconv.ParseUint(string(arg), 10, 64)
+		if o.Seed = v; err != nil {
+			return "ERR SEED must be a whole number from 0 to 18446744073709551615"
+		}
+		return ""
+	},
+	"like":  func(o *Options, arg []byte) string { o.Like = arg; return "" },
+	"keyed": func(o *Options, arg []byte) string { o.Keyed = string(arg); return "" },
+	"parts": func(o *Options, arg []byte) string {
+		if text := Number(arg, &o.Parts, 1, store.MaxParts, "PARTS"); text != "" {
+			return text
+		}
+		if bits.OnesCount64(o.Parts) != 1 {
+			return "ERR PARTS must be a power of two from 1 to " + strconv.Itoa(store.MaxParts)
+		}
+		return ""
+	},
+	"span": func(o *Options, arg []byte) string {
+		d, err := time.ParseDuration(string(arg))
+		if err != nil || d < minSpan || d > maxSpan {
+			return "ERR SPAN must be a time from 1s to 87600h, such as 24h or 90m"
+		}
+		o.Span = d
+		return ""
+	},
+	"generations": func(o *Options, arg []byte) string { return Number(arg, &o.Generations, 1, maxGens, "GENERATIONS") },
+	"burst":       func(o *Options, arg []byte) string { return real(arg, &o.Burst, 1, maxGens, "BURST") },
+	"members":     func(o *Options, arg []byte) string { return Number(arg, &o.Members, 1, maxMembers, "MEMBERS") },
+	"need":        func(o *Options, arg []byte) string { return Number(arg, &o.Need, 1, maxMembers, "NEED") },
+	"sla":         func(o *Options, arg []byte) string { return Number(arg, &o.SLA, 1, maxSLA, "SLA") },
+	"budget":      func(o *Options, arg []byte) string { return Number(arg, &o.Budget, 1, maxBudget, "BUDGET") },
+	"news":        func(o *Options, arg []byte) string { return Number(arg, &o.News, 1, store.MaxNews, "NEWS") },
+	"replicas": func(o *Options, arg []byte) string {
+		if answer.Is(arg, "all") {
+			o.Replicas = store.AllReplicas
+			return ""
+		}
+		return Number(arg, &o.Replicas, 1, store.AllReplicas-1, "REPLICAS")
+	},
+}
+
+// Number reads a whole number of a range. It returns the error text, or "".
+func Number(arg []byte, to *uint64, low, high uint64, name string) string {
+	v, ok := answer.ParseInt(arg)
+	if !ok || v < 0 || uint64(v) < low || uint64(v) > high {
+		return "ERR " + name + " must be a whole number from " + strconv.FormatUint(low, 10) + " to " + strconv.FormatUint(high, 10)
+	}
+	*to = uint64(v)
+	return ""
+}
+
+// real reads a number of a range.
+func real(arg []byte, to *float64, low, high float64, name string) string {
+	v, ok := answer.ParseFloat(arg)
+	if !ok || !(v >= low && v <= high) {
+		return "ERR " + name + " must be a number from " + strconv.FormatFloat(low, 'f', -1, 64) + " to " + strconv.FormatFloat(high, 'f', -1, 64)
+	}
+	*to = v
+	return ""
+}
+
+// Fraction reads a false positive rate. It returns the error text, or "".
+func Fraction(arg []byte, to *float64) string {
+	v, ok := answer.ParseFloat(arg)
+	if !ok || !(v > 0 && v < 1) {
+		return "ERR ERROR must be a number of more than 0 and less than 1"
+	}
+	*to = v
+	return ""
+}
+
+// Defaults returns the options of a filter for which nothing is asked.
+func Defaults() *Options {
+	return &Options{
+		Capacity: defaultCapacity, Rate: defaultError, Span: defaultSpan, Generations: defaultGens, Burst: defaultBurst,
+		Members: defaultMembers, Given: map[string]bool{},
+	}
+}
+
+// Read reads the value of an option. It returns the error text, or "".
+func (o *Options) Read(word string, arg []byte) string { return words[word](o, arg) }
+
+// Parse reads what stands behind the kind, in any order. It returns the error text, or "".
+func Parse(kind string, args [][]byte) (*Options, string) {
+	o := Defaults()
+	o.Kind = kind
+	for i := 0; i < len(args); i++ {
+		word := answer.Lower(args[i])
+		read := words[word]
+		switch {
+		case o.Given[word]:
+			return nil, "ERR " + strings.ToUpper(word) + " is there twice"
+		case word == "nx":
+			o.NX = true
+		case word == "random":
+			o.Seed = rand.Uint64()
+		case read == nil:
+			return nil, answer.TextSyntax + ": '" + Clip(args[i]) + "' is not an option of FILTER.CREATE"
+		case i+1 == len(args):
+			return nil, "ERR " + strings.ToUpper(word) + " needs a value"
+		default:
+			i++
+			if text := read(o, args[i]); text != "" {
+				return nil, text
+			}
+		}
+		o.Given[word] = true
+	}
+	return o, o.conflicts()
+}
+
+// conflicts returns why options do not go together, or "".
+func (o *Options) conflicts() string {
+	for _, pair := range [][2]string{{"seed", "random"}, {"keyed", "seed"}, {"keyed", "random"}, {"bits", "error"}} {
+		if o.Given[pair[0]] && o.Given[pair[1]] {
+			return "ERR " + strings.ToUpper(pair[0]) + " and " + strings.ToUpper(pair[1]) + " do not go together"
+		}
+	}
+	if o.Given["like"] {
+		for word := range o.Given {
+			switch word {
+			case "like", "nx", "sla", "budget", "replicas", "news":
+			default:
+				return "ERR LIKE takes everything from another filter: " + strings.ToUpper(word) + " does not go with it"
+			}
+		}
+	}
+	for word, kind := range map[string]string{"span": "window", "generations": "window", "burst": "window", "members": "quorum", "need": "quorum"} {
+		if o.Given[word] && o.Kind != kind {
+			return "ERR " + strings.ToUpper(word) + " is for kind " + kind + ", not for " + o.Kind
+		}
+	}
+	switch {
+	case o.Burst > float64(o.Generations) && o.Given["burst"]:
+		return "ERR BURST must be at most GENERATIONS, which is " + strconv.FormatUint(o.Generations, 10)
+	case o.Need > o.Members:
+		return "ERR NEED must be at most MEMBERS, which is " + strconv.FormatUint(o.Members, 10)
+	case o.Given["keyed"] && o.Kind == "quorum":
+		return "ERR KEYED is not for kind quorum: its members derive further secrets from the key, and a server without the key could not replay its log"
+	}
+	o.Burst = min(o.Burst, float64(o.Generations))
+	return ""
+}
+
+// Clip returns an argument for an error text.
+func Clip(arg []byte) string { return string(arg[:min(len(arg), 64)]) }
