@@ -13,7 +13,8 @@ import (
 
 const module = "github.com/bloomery/bloomery"
 
-// commands is what every package of commands may import: none imports another.
+// commands is what every package of commands may import: none imports another, but filter its
+// own rooms.
 var commands = []string{
 	"internal/redisbloom", "server/internal/acl", "server/internal/answer", "server/internal/bundle", "server/internal/catalog", "server/internal/control", "server/internal/engine", "server/internal/glob", "server/internal/health", "server/internal/maker",
 	"internal/rdb", "server/internal/refusal", "server/internal/scratch", "server/internal/session", "server/internal/staging", "server/internal/status", "server/internal/store", "server/internal/traits",
@@ -118,9 +119,10 @@ var rooms = map[string][]string{
 	"server/internal/bundle":              {"server/internal/answer", "server/internal/catalog", "server/internal/door", "server/internal/engine", "server/internal/health", "server/internal/refusal", "server/internal/routes", "server/internal/scratch", "server/internal/store"},
 	"server/internal/maker":               {"server/internal/answer", "server/internal/catalog", "server/internal/engine", "server/internal/store"},
 	"server/internal/blueprint":           {"", "bloom", "codec", "compose", "counting", "cuckoo", "hashing", "quotient", "sizing", "server/internal/answer", "server/internal/store"},
+	"server/internal/filters":             {"", "hashing", "server/internal/answer", "server/internal/blueprint", "server/internal/catalog", "server/internal/engine", "server/internal/refusal", "server/internal/store"},
 	"server/internal/command/bf":          commands,
 	"server/internal/command/cf":          commands,
-	"server/internal/command/filter":      append([]string{"", "bloom", "codec", "compose", "hashing", "internal/news", "internal/question", "sizing", "server/internal/blueprint", "server/internal/effort"}, commands...),
+	"server/internal/command/filter":      append([]string{"", "bloom", "codec", "compose", "hashing", "quotient", "internal/news", "internal/question", "sizing", "server/internal/blueprint", "server/internal/command/filter/rebuild", "server/internal/command/filter/where", "server/internal/effort", "server/internal/filters"}, commands...),
 	"server/internal/command/cms":         append([]string{""}, commands...),
 	"server/internal/command/topk":        commands,
 	"server/internal/command/tdigest":     append([]string{""}, commands...),
@@ -129,6 +131,10 @@ var rooms = map[string][]string{
 	"server/internal/command/connection":  commands,
 	"server/internal/command/admin":       append([]string{"server/internal/placement"}, commands...),
 	"server/internal/command/acl":         commands,
+
+	"server/internal/command/filter/rebuild": append([]string{"codec", "hashing", "server/internal/blueprint", "server/internal/filters"}, commands...),
+	"server/internal/command/filter/where":   append([]string{"", "hashing", "server/internal/filters"}, commands...),
+
 	"server/internal/command": {
 		"server/internal/engine", "server/internal/traits",
 		"server/internal/command/bf", "server/internal/command/cf", "server/internal/command/cms", "server/internal/command/topk",

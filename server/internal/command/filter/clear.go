@@ -11,6 +11,7 @@ import (
 	"github.com/bloomery/bloomery/hashing"
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/filters"
 	"github.com/bloomery/bloomery/server/internal/store"
 	"github.com/bloomery/bloomery/server/internal/traits"
 )
@@ -29,8 +30,8 @@ var errGone = errors.New("the filter is gone")
 
 // runClear replaces part after part by an empty one.
 func runClear(x *engine.Context, c *engine.Call) {
-	entry := look(x, c)
-	if entry == nil || !usable(c, entry) {
+	entry := filters.Look(x, c)
+	if entry == nil || !filters.Usable(c, entry) {
 		return
 	}
 	if row := store.PartOf(entry).Row(); row.Features.Static {
@@ -51,7 +52,7 @@ func runClear(x *engine.Context, c *engine.Call) {
 			return
 		}
 		res, failed := x.Contents().ApplyPiece(p, store.Record{ID: entry.ID, Index: uint32(i), Body: &store.FilterClear{Outline: outline}})
-		if !settled(c, &res, failed) {
+		if !filters.Settled(c, &res, failed) {
 			return
 		}
 	}

@@ -3,15 +3,14 @@ package filter
 import (
 	"errors"
 	"strconv"
-	"strings"
 
-	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/hashing"
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/blueprint"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/effort"
 	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/filters"
 	"github.com/bloomery/bloomery/server/internal/store"
 	"github.com/bloomery/bloomery/server/internal/traits"
 )
@@ -116,24 +115,9 @@ func resolve(x *engine.Context, c *engine.Call, o *blueprint.Options) string {
 	if !o.Given["keyed"] {
 		return ""
 	}
-	h, text := secret(x, c, "KEYED", o.Keyed)
+	h, text := filters.Secret(x, c, "KEYED", o.Keyed)
 	o.Hasher = h
 	return text
-}
-
-// secret returns the hasher of the secret key that an option of a call names, for a
-// filter of the name of the call. It answers if that may not have it, and returns the
-// error text if there is no such key.
-func secret(x *engine.Context, c *engine.Call, option, id string) (h hashing.Hasher, text string) {
-	h, ok := x.Contents().Key(id)
-	switch {
-	case ok && x.HasSecret(c.Args[1], h):
-	case !ok && x.Names().TouchesAll():
-		text = "ERR " + option + ": there is no key '" + blueprint.Clip([]byte(id)) + "' in the file of keys (serve --keys)"
-	default: // nobody else learns which keys there are
-		x.Names().DenySecret(c, c.Args[1], id)
-	}
-	return h, text
 }
 
 // valueOf returns the Value of the record that makes the filter, or the error text.
@@ -145,21 +129,9 @@ func valueOf(x *engine.Context, o *blueprint.Options) ([]byte, string) {
 		return nil, "OOM FILTER.CREATE needs more than " + strconv.Itoa(o.Wanted()) + " bytes, 'maxmemory' leaves " + strconv.FormatUint(x.Budget().Left(), 10)
 	}
 	if err != nil {
-		return nil, "ERR " + o.Kind + ": " + cause(err)
+		return nil, "ERR " + o.Kind + ": " + filters.Cause(err)
 	}
 	return store.AppendCreation(nil, &p, outline), ""
-}
-
-// cause returns an error of the library without the words that are for programmers.
-func cause(err error) string {
-	for _, sentinel := range []error{bloomery.ErrParameter, bloomery.ErrTooLarge} {
-		if errors.Is(err, sentinel) {
-			if _, rest, ok := strings.Cut(err.Error(), sentinel.Error()+": "); ok {
-				return strings.Join(strings.Fields(rest), " ")
-			}
-		}
-	}
-	return answer.OneLine(err)
 }
 
 func prepareCreate(x *engine.Context, c *engine.Call) *engine.Op {
@@ -200,7 +172,7 @@ func replyCreate(c *engine.Call, res *store.Result) {
 		c.Answer(answer.OK())
 	case errors.Is(res.Err, store.ErrExists): // prepared again, it finds the key
 	default:
-		c.Fail(failure(res.Err))
+		c.Fail(filters.Failure(res.Err))
 	}
 }
 
@@ -217,7 +189,7 @@ func like(x *engine.Context, c *engine.Call, o *blueprint.Options) ([]byte, stri
 	}
 	p := store.PartOf(entry)
 	if h, ok := p.Hasher(); !ok {
-		return nil, missingKey(p.Plan())
+		return nil, filters.MissingKey(p.Plan())
 	} else if !x.Names().MayHash(c, c.Args[1], h) {
 		return nil, ""
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/bloomery/bloomery/server/internal/blueprint"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/filters"
 	"github.com/bloomery/bloomery/server/internal/staging"
 	"github.com/bloomery/bloomery/server/internal/store"
 	"github.com/bloomery/bloomery/server/internal/traits"
@@ -74,7 +75,7 @@ func runDump(x *engine.Context, c *engine.Call) {
 		return
 	}
 	var entry *catalog.Entry
-	x.Look(func() { entry = find(x, c, c.Args[1]) })
+	x.Look(func() { entry = filters.Find(x, c, c.Args[1]) })
 	switch {
 	case entry == nil:
 		return
@@ -313,7 +314,7 @@ func replyLoad(c *engine.Call, res *store.Result) {
 	case errors.Is(res.Err, store.ErrType):
 		c.Fail(answer.TextWrongType)
 	default:
-		c.Fail(failure(res.Err))
+		c.Fail(filters.Failure(res.Err))
 	}
 }
 

@@ -3,18 +3,16 @@ package filter
 // What the FILTER commands on items share.
 
 import (
-	"errors"
 	"slices"
 	"strings"
 
-	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/codec"
 	"github.com/bloomery/bloomery/hashing"
-	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/bundle"
 	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/command/filter/rebuild"
 	"github.com/bloomery/bloomery/server/internal/engine"
-	"github.com/bloomery/bloomery/server/internal/refusal"
+	"github.com/bloomery/bloomery/server/internal/filters"
 	"github.com/bloomery/bloomery/server/internal/scratch"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
@@ -53,7 +51,7 @@ func check(x *engine.Context, entry *catalog.Entry, calls []engine.Call) (again 
 		c := &calls[i]
 		switch f := bundle.Of(c); {
 		case !usable:
-			c.Fail(missingKey(plan))
+			c.Fail(filters.MissingKey(plan))
 		case f.Hash != nil && hasher.Kind() != hashing.XXH3:
 			c.Fail("ERR " + strings.ToUpper(c.Command().Name) + " is refused on a filter with a secret key")
 		case f.Write == adding && !row.Features.Add && !row.Features.Insert:
@@ -68,13 +66,13 @@ func check(x *engine.Context, entry *catalog.Entry, calls []engine.Call) (again 
 			refuseForgetting(x, c, entry)
 		}
 	}
-	if sh != nil && shadowed(x, sh, calls) {
+	if sh != nil && rebuild.Check(x, sh, calls, adding) {
 		return true
 	}
 	if plan.Generation == 0 {
 		return false
 	}
-	return advance(x, entry)
+	return filters.Advance(x, entry)
 }
 
 // keepsAll reports whether a kind can neither delete items nor forgets them by itself.
@@ -92,40 +90,6 @@ func textForgets(kind string) string {
 	return "NOPERM a filter of kind " + kind + " forgets items when others are added: that needs the right to 'filter.del' on this key, too"
 }
 
-// advance lets time pass for the parts of a window.
-func advance(x *engine.Context, entry *catalog.Entry) (again bool) {
-	for i, p := range store.Parts(entry) {
-		p.RLock()
-		generation, due := p.Due(x.Milliseconds())
-		due = due && !p.Gone()
-		p.RUnlock()
-		if due && x.Contents().Refresh(p, store.Record{ID: entry.ID, Index: uint32(i), Body: &store.FilterAdvance{Generation: generation}}) {
-			again = true
-		}
-	}
-	return again
-}
-
-// missingKey is the error of a filter whose secret key is not there.
-func missingKey(p *store.Plan) string {
-	name := "'" + p.KeyID + "' "
-	if p.KeyID == "" {
-		name = "" // loaded where the key was not: FILTER.INFO shows the fingerprint
-	}
-	return "ERR the secret key " + name + "of this filter is not in the file of keys: it is kept as it is, and cannot be used without"
-}
-
-// usable reports whether a filter may be changed as a whole: one whose secret key is not
-// there is kept as it is. It answers if not.
-func usable(c *engine.Call, entry *catalog.Entry) bool {
-	p := store.PartOf(entry)
-	if _, ok := p.Hasher(); !ok {
-		c.Fail(missingKey(p.Plan()))
-		return false
-	}
-	return true
-}
-
 // unable is the error of a command that a kind cannot do.
 func unable(c *engine.Call, row *codec.Kind, can func(codec.Features) bool) string {
 	var names []string
@@ -135,35 +99,4 @@ func unable(c *engine.Call, row *codec.Kind, can func(codec.Features) bool) stri
 		}
 	}
 	return "ERR " + strings.ToUpper(c.Command().Name) + " is not for kind " + row.Name + "; it is for " + strings.Join(names, ", ")
-}
-
-// failure is the text of an error of a write.
-func failure(err error) string {
-	switch {
-	case refusal.NoRoom(err), errors.Is(err, store.ErrMemory):
-		return answer.TextOOM
-	case errors.Is(err, bloomery.ErrFull):
-		return "ERR filter is full"
-	case errors.Is(err, store.ErrRebuilding):
-		return textRebuilding
-	case errors.Is(err, store.ErrSourced), errors.Is(err, store.ErrOtherLoad):
-		return "ERR " + strings.TrimPrefix(err.Error(), "store: ")
-	default:
-		return "ERR " + answer.OneLine(err)
-	}
-}
-
-// find returns the filter of a name. If there is none, or it is something else, it
-// answers and returns nil.
-func find(x *engine.Context, c *engine.Call, name []byte) *catalog.Entry {
-	entry := x.Names().Read(name)
-	switch {
-	case entry == nil:
-		c.Fail(answer.TextNotFound)
-		return nil
-	case entry.Kind != catalog.Filter:
-		c.Fail(answer.TextWrongType)
-		return nil
-	}
-	return entry
 }

@@ -2,11 +2,15 @@
 // which RedisBloom does not have.
 package filter
 
-import "github.com/bloomery/bloomery/server/internal/engine"
+import (
+	"github.com/bloomery/bloomery/server/internal/command/filter/rebuild"
+	"github.com/bloomery/bloomery/server/internal/command/filter/where"
+	"github.com/bloomery/bloomery/server/internal/engine"
+)
 
 // Commands returns the FILTER commands.
 func Commands() []engine.Command {
 	return []engine.Command{
-		add, addHash, card, clearCmd, count, create, del, density, dump, falseCmd, fold, followersCmd, get, gone, grow, has, hasHash, healthCmd, info, intersect, kindsCmd, layers, list, load, newsCmd, plan, read, rebuild, repair, set, similar, union, where,
+		add, addHash, card, clearCmd, count, create, del, density, dump, falseCmd, fold, followersCmd, get, gone, grow, has, hasHash, healthCmd, info, intersect, kindsCmd, layers, list, load, newsCmd, plan, read, rebuild.Command, repair, set, similar, union, where.Command,
 	}
 }

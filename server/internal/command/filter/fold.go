@@ -8,6 +8,7 @@ import (
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/filters"
 	"github.com/bloomery/bloomery/server/internal/store"
 	"github.com/bloomery/bloomery/server/internal/traits"
 )
@@ -30,8 +31,8 @@ func runFold(x *engine.Context, c *engine.Call) {
 		c.Fail(answer.TextSyntax)
 		return
 	}
-	entry := look(x, c)
-	if entry == nil || !usable(c, entry) {
+	entry := filters.Look(x, c)
+	if entry == nil || !filters.Usable(c, entry) {
 		return
 	}
 	if store.PartOf(entry).Row().Name == "split" && x.Contents().Level() < store.LevelSplitFolds {
@@ -81,7 +82,7 @@ func foldOnce(x *engine.Context, c *engine.Call, entry *catalog.Entry) (why obst
 		}
 		r := store.Record{ID: entry.ID, Index: uint32(i), Body: &store.FilterFold{}}
 		res, failed := x.Contents().ApplyLarge(store.PartAt(entry, uint32(i)), r, 2*size)
-		if !settled(c, &res, failed) {
+		if !filters.Settled(c, &res, failed) {
 			return obstacle{}, false
 		}
 	}

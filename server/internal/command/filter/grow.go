@@ -7,6 +7,7 @@ import (
 	"github.com/bloomery/bloomery/server/internal/blueprint"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/filters"
 	"github.com/bloomery/bloomery/server/internal/store"
 	"github.com/bloomery/bloomery/server/internal/traits"
 )
@@ -36,8 +37,8 @@ func runGrow(x *engine.Context, c *engine.Call) {
 			return
 		}
 	}
-	entry := look(x, c)
-	if entry == nil || !usable(c, entry) {
+	entry := filters.Look(x, c)
+	if entry == nil || !filters.Usable(c, entry) {
 		return
 	}
 	var todo []uint32
@@ -114,26 +115,7 @@ func growPart(x *engine.Context, c *engine.Call, entry *catalog.Entry, i uint32,
 	}
 	r := store.Record{ID: entry.ID, Index: i, Body: &store.FilterGrow{Rate: rate, Equal: x.Contents().Level() < store.LevelShares}}
 	res, failed := x.Contents().ApplyLarge(p, r, 3*size)
-	return settled(c, &res, failed)
+	return filters.Settled(c, &res, failed)
 }
 
 func decimal(v float64) string { return strconv.FormatFloat(v, 'g', 4, 64) }
-
-// settled reports whether a record of a part was applied. It answers if not.
-func settled(c *engine.Call, res *store.Result, failed answer.Reply) bool {
-	switch {
-	case failed.Kind != answer.None:
-		c.Answer(failed)
-	case res.Err != nil:
-		c.Fail(failure(res.Err))
-	default:
-		return true
-	}
-	return false
-}
-
-// look is find for a command that runs outside the gate.
-func look(x *engine.Context, c *engine.Call) (entry *catalog.Entry) {
-	x.Look(func() { entry = find(x, c, c.Args[1]) })
-	return entry
-}

@@ -12,6 +12,7 @@ import (
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/filters"
 	"github.com/bloomery/bloomery/server/internal/health"
 	"github.com/bloomery/bloomery/server/internal/store"
 	"github.com/bloomery/bloomery/server/internal/traits"
@@ -26,7 +27,7 @@ var card = engine.Command{
 	Cost:     engine.ByKeys((*engine.Costs).Look),
 	Assemble: engine.Sum,
 	Run: func(x *engine.Context, c *engine.Call) {
-		if entry := find(x, c, c.Args[1]); entry != nil && x.Contents().Assembled() {
+		if entry := filters.Find(x, c, c.Args[1]); entry != nil && x.Contents().Assembled() {
 			c.Answer(answer.Integer(itemsHere(x, entry)))
 		} else if entry != nil {
 			s, ok := statsOf(x, entry)

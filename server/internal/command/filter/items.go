@@ -12,6 +12,7 @@ import (
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/bundle"
 	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/filters"
 	"github.com/bloomery/bloomery/server/internal/scratch"
 	"github.com/bloomery/bloomery/server/internal/store"
 	"github.com/bloomery/bloomery/server/internal/traits"
@@ -81,10 +82,10 @@ var hasHash = engine.Command{
 
 // adding, deleting and reporting are what the writes of items do.
 var (
-	adding   = &bundle.Writing{Body: addition, Merge: true, Grows: true, Reply: replyItems, Failure: failure}
-	deleting = &bundle.Writing{Body: deletion, Deletes: true, Merge: true, Reply: replyItems, Failure: failure}
+	adding   = &bundle.Writing{Body: addition, Merge: true, Grows: true, Reply: replyItems, Failure: filters.Failure}
+	deleting = &bundle.Writing{Body: deletion, Deletes: true, Merge: true, Reply: replyItems, Failure: filters.Failure}
 
-	reporting = &bundle.Writing{Body: report, Reports: true, Merge: true, Reply: replyItems, Failure: failure}
+	reporting = &bundle.Writing{Body: report, Reports: true, Merge: true, Reply: replyItems, Failure: filters.Failure}
 )
 
 // replyItems answers a boolean for each item, or an error if it failed. The array
@@ -94,7 +95,7 @@ func replyItems(c *engine.Call, res *store.Result) {
 		c.AnswerBools(res.Bools[:res.Done])
 		return
 	}
-	elems, failed := make([]answer.Reply, len(c.Items)), answer.Fail(failure(res.Err))
+	elems, failed := make([]answer.Reply, len(c.Items)), answer.Fail(filters.Failure(res.Err))
 	for i := range elems {
 		if elems[i] = failed; !res.Fails(i) {
 			elems[i] = answer.Truth(res.Bools[i])
@@ -192,7 +193,7 @@ var get = engine.Command{
 // runLook answers for each item what ask finds, on kinds that are able to. It hashes
 // outside the gate, since an item may be very long, and looks in pieces inside it.
 func runLook(x *engine.Context, c *engine.Call, able func(codec.Features) bool, ask func(bloomery.Hashed, uint64) answer.Reply) {
-	entry := look(x, c)
+	entry := filters.Look(x, c)
 	if entry == nil {
 		return
 	}
@@ -200,7 +201,7 @@ func runLook(x *engine.Context, c *engine.Call, able func(codec.Features) bool, 
 	hasher, usable := p.Hasher()
 	switch row := p.Row(); {
 	case !usable:
-		c.Fail(missingKey(p.Plan()))
+		c.Fail(filters.MissingKey(p.Plan()))
 		return
 	case !able(row.Features):
 		c.Fail(unable(c, row, able))

@@ -16,6 +16,7 @@ import (
 	"github.com/bloomery/bloomery/server/internal/blueprint"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/filters"
 	"github.com/bloomery/bloomery/server/internal/store"
 	"github.com/bloomery/bloomery/server/internal/traits"
 )
@@ -293,7 +294,7 @@ func (g *gathering) failed(err error) bool {
 		g.c.Fail(answer.TextNotFound)
 		return true
 	case err != nil:
-		g.c.Fail(failure(err))
+		g.c.Fail(filters.Failure(err))
 		return true
 	}
 	return g.x.GaveUp(g.c)

@@ -6,6 +6,7 @@ import (
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/blueprint"
 	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/filters"
 	"github.com/bloomery/bloomery/server/internal/store"
 	"github.com/bloomery/bloomery/server/internal/traits"
 )
@@ -35,8 +36,8 @@ func runSet(x *engine.Context, c *engine.Call) {
 		c.Fail(text)
 		return
 	}
-	entry := look(x, c)
-	if entry == nil || !usable(c, entry) {
+	entry := filters.Look(x, c)
+	if entry == nil || !filters.Usable(c, entry) {
 		return
 	}
 	if x.Contents().Level() < store.LevelNews {
@@ -48,7 +49,7 @@ func runSet(x *engine.Context, c *engine.Call) {
 			continue
 		}
 		res, failed := x.Contents().ApplyPiece(p, store.Record{ID: entry.ID, Index: uint32(i), Body: &store.FilterSet{News: n}})
-		if !settled(c, &res, failed) {
+		if !filters.Settled(c, &res, failed) {
 			return
 		}
 	}

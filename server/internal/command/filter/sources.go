@@ -13,6 +13,7 @@ import (
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/filters"
 	"github.com/bloomery/bloomery/server/internal/staging"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
@@ -62,7 +63,7 @@ func loadSource(x *engine.Context, c *engine.Call, part, parts int, v *loadCall)
 func refusedSource(err error) string {
 	text, ok := strings.CutPrefix(answer.OneLine(err), "store: source: ")
 	if !ok {
-		return failure(err)
+		return filters.Failure(err)
 	}
 	for _, sentinel := range []error{bloomery.ErrIncompatible, bloomery.ErrTooLarge} {
 		text = strings.TrimPrefix(text, sentinel.Error()+": ")

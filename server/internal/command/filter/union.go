@@ -13,6 +13,7 @@ import (
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/filters"
 	"github.com/bloomery/bloomery/server/internal/staging"
 	"github.com/bloomery/bloomery/server/internal/store"
 	"github.com/bloomery/bloomery/server/internal/traits"
@@ -126,7 +127,7 @@ func (f form) differs(o form) string {
 func sources(x *engine.Context, c *engine.Call, first int) (entries []*catalog.Entry, f form, ok bool) {
 	x.Look(func() {
 		for _, name := range c.Args[first:] {
-			entry := find(x, c, name)
+			entry := filters.Find(x, c, name)
 			if entry == nil {
 				return
 			}
@@ -155,7 +156,7 @@ func sources(x *engine.Context, c *engine.Call, first int) (entries []*catalog.E
 
 func runUnion(x *engine.Context, c *engine.Call) {
 	entries, f, ok := sources(x, c, 2)
-	if !ok || !usable(c, entries[0]) { // all have its hash
+	if !ok || !filters.Usable(c, entries[0]) { // all have its hash
 		return
 	}
 	for !c.Answered() {
@@ -186,7 +187,7 @@ func unite(x *engine.Context, c *engine.Call, entries []*catalog.Entry, f form) 
 	}
 	for _, p := range store.Parts(to) {
 		if len(p.Sources()) > 0 {
-			c.Fail(failure(store.ErrSourced))
+			c.Fail(filters.Failure(store.ErrSourced))
 			return
 		}
 	}
@@ -223,7 +224,7 @@ func runIntersect(x *engine.Context, c *engine.Call) {
 		}
 	}
 	entries, _, ok := sources(x, c, 2)
-	if !ok || !usable(c, entries[0]) || !x.Names().MayCopy(c, c.Args[1], entries[0]) {
+	if !ok || !filters.Usable(c, entries[0]) || !x.Names().MayCopy(c, c.Args[1], entries[0]) {
 		return
 	}
 	t, failed := stageLike(x, c.Args[1], entries[0])
@@ -270,7 +271,7 @@ func reveal(x *engine.Context, c *engine.Call, t *staging.Staged, failed answer.
 		c.Fail(answer.TextWrongType)
 	case errors.Is(res.Err, store.ErrExists):
 	default:
-		c.Fail(failure(res.Err))
+		c.Fail(filters.Failure(res.Err))
 	}
 	x.Staging().Drop(t.ID)
 }
@@ -371,7 +372,7 @@ func piece(x *engine.Context, p *store.Part, r store.Record) answer.Reply {
 	case errors.Is(res.Err, store.ErrRetry):
 		return answer.Fail(answer.TextNotFound)
 	case res.Err != nil:
-		return answer.Fail(failure(res.Err))
+		return answer.Fail(filters.Failure(res.Err))
 	}
 	return answer.Reply{}
 }

@@ -1,4 +1,5 @@
-package filter
+// Package where is FILTER.WHERE: which filters may contain an item.
+package where
 
 import (
 	"slices"
@@ -9,13 +10,14 @@ import (
 	"github.com/bloomery/bloomery/internal/redisbloom"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/filters"
 	"github.com/bloomery/bloomery/server/internal/glob"
 	"github.com/bloomery/bloomery/server/internal/store"
 	"github.com/bloomery/bloomery/server/internal/traits"
 )
 
-// where is FILTER.WHERE pattern item [item ...].
-var where = engine.Command{
+// Command is FILTER.WHERE pattern item [item ...].
+var Command = engine.Command{
 	Name: "filter.where", Arity: -3, Flags: traits.ReadOnly | traits.Heavy | traits.Outside | traits.Contents,
 	Categories: []string{"read", "filter", "slow"}, Group: traits.GroupFilter, Since: "0.1.0",
 	Syntax: "pattern item [item ...]", Complexity: "O(n · m), n names and m items",
@@ -206,7 +208,7 @@ func (s *seeker) askSome(entry *catalog.Entry, p *store.Part, plan *store.Plan, 
 // advance lets time pass for a window, as often as others get in between. It reports
 // false if the search has ended.
 func (s *seeker) advance(entry *catalog.Entry) bool {
-	for advance(s.x, entry) {
+	for filters.Advance(s.x, entry) {
 		if s.x.Stopped() {
 			return false
 		}

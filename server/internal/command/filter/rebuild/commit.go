@@ -1,4 +1,4 @@
-package filter
+package rebuild
 
 import (
 	"errors"
@@ -6,6 +6,7 @@ import (
 
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/filters"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
@@ -126,10 +127,10 @@ func buildShared(x *engine.Context, c *engine.Call, sh *store.Shadow, attempt, o
 		c.Fail(textEnded)
 		return false
 	case errors.Is(err, store.ErrNoRoom):
-		c.Fail("OOM a node that holds parts of the new filter has no memory to build them: " + cause(err))
+		c.Fail("OOM a node that holds parts of the new filter has no memory to build them: " + filters.Cause(err))
 		return false
 	case err != nil:
-		c.Fail("ERR " + sh.Row().Name + ": " + cause(err))
+		c.Fail("ERR " + sh.Row().Name + ": " + filters.Cause(err))
 		return false
 	}
 	if text := tooFew(old, built); text != "" {
@@ -193,7 +194,7 @@ func commitStatic(x *engine.Context, c *engine.Call, sh *store.Shadow, r *store.
 	defer sh.Reopen(commit) // a shadow that is swapped in stays known to nobody
 	built, err := x.Contents().Build(sh, commit)
 	if err != nil {
-		c.Fail("ERR " + sh.Row().Name + ": " + cause(err))
+		c.Fail("ERR " + sh.Row().Name + ": " + filters.Cause(err))
 		return
 	}
 	if text := tooFew(old, built.Items); text != "" {
@@ -237,5 +238,5 @@ func unswapped(err error) string {
 	case errors.Is(err, store.ErrExists):
 		return "ERR the key was created meanwhile: ABORT, or remove it"
 	}
-	return failure(err)
+	return filters.Failure(err)
 }

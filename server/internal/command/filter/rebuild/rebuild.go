@@ -1,9 +1,9 @@
-package filter
-
-// FILTER.REBUILD: BEGIN, FEED, ABORT and STATUS.
+// Package rebuild is FILTER.REBUILD: a new filter in the place of one that stays in use.
+package rebuild
 
 import (
 	"errors"
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -15,12 +15,13 @@ import (
 	"github.com/bloomery/bloomery/server/internal/bundle"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/filters"
 	"github.com/bloomery/bloomery/server/internal/store"
 	"github.com/bloomery/bloomery/server/internal/traits"
 )
 
-// rebuild is FILTER.REBUILD key BEGIN | FEED | COMMIT | ABORT | STATUS.
-var rebuild = engine.Command{
+// Command is FILTER.REBUILD key BEGIN | FEED | COMMIT | ABORT | STATUS.
+var Command = engine.Command{
 	Name: "filter.rebuild", Arity: -3, Flags: traits.Write | traits.Outside | traits.NoMulti | traits.Undivided, Keys: traits.OneKey(traits.KeyRW),
 	Categories: []string{"write", "filter", "slow", "delete"}, Group: traits.GroupFilter, Since: "0.1.0",
 	Syntax:     "key BEGIN [kind] [CAPACITY n] [ERROR rate] [PARTS n] [NEWKEY id] | FEED item [item ...] | COMMIT [FORCE] | ABORT | STATUS",
@@ -45,8 +46,6 @@ func runRebuild(x *engine.Context, c *engine.Call) {
 	}
 	c.Fail(answer.TextSyntax + ": '" + blueprint.Clip(c.Args[2]) + "' is not BEGIN, FEED, COMMIT, ABORT or STATUS")
 }
-
-const textRebuilding = "ERR the filter is being rebuilt: FILTER.REBUILD key COMMIT or ABORT first"
 
 // target returns the filter of a call, nil if there is none, and its shadow, nil if
 // none is open. It answers if the key is something else.
@@ -125,7 +124,7 @@ func runBegin(x *engine.Context, c *engine.Call) {
 		return
 	}
 	if _, err := store.NewBytes(r); err != nil {
-		c.Fail("ERR " + o.Kind + ": " + cause(err))
+		c.Fail("ERR " + o.Kind + ": " + filters.Cause(err))
 		return
 	}
 	res, failed := x.Contents().ApplyNames(r, x.Contents().CostOf(r))
@@ -140,7 +139,7 @@ func runBegin(x *engine.Context, c *engine.Call) {
 		c.Fail("ERR a rebuild is open for this key already")
 		return
 	case res.Err != nil:
-		c.Fail(failure(res.Err))
+		c.Fail(filters.Failure(res.Err))
 		return
 	}
 	if r.Shared {
@@ -205,7 +204,7 @@ func beginOptions(x *engine.Context, c *engine.Call, entry *catalog.Entry) (*blu
 		}
 		o.Given[word] = true
 		if word == "newkey" {
-			h, text := secret(x, c, "NEWKEY", string(args[1]))
+			h, text := filters.Secret(x, c, "NEWKEY", string(args[1]))
 			if text != "" || c.Answered() {
 				return nil, codec.Kind{}, text
 			}
@@ -292,7 +291,7 @@ func draft(o *blueprint.Options, row codec.Kind, plan *store.Plan, now int64) ([
 		return nil, answer.TextOOM
 	}
 	if err != nil {
-		return nil, "ERR " + o.Kind + ": " + cause(err)
+		return nil, "ERR " + o.Kind + ": " + filters.Cause(err)
 	}
 	return store.AppendShadow(nil, plan, outline), ""
 }
@@ -307,7 +306,7 @@ func runFeed(x *engine.Context, c *engine.Call) {
 		return
 	}
 	if _, usable := sh.Hasher(); !usable {
-		c.Fail(missingKey(sh.Plan()))
+		c.Fail(filters.MissingKey(sh.Plan()))
 		return
 	}
 	if sh.Broken() {
@@ -323,7 +322,7 @@ func runFeed(x *engine.Context, c *engine.Call) {
 		return
 	}
 	if sh.Plan().Generation > 0 {
-		x.Look(func() { advance(x, sh.Entry()) })
+		x.Look(func() { filters.Advance(x, sh.Entry()) })
 	}
 	done, failed, err := x.Staging().Feed(sh, c.Args[3:])
 	switch {
@@ -335,7 +334,7 @@ func runFeed(x *engine.Context, c *engine.Call) {
 		c.Fail(textCommitting + ": no more items are taken")
 	case err != nil:
 		breakShadow(x, sh)
-		c.Fail(failure(err) + "; the rebuild is broken: ABORT it, and BEGIN one with more CAPACITY")
+		c.Fail(filters.Failure(err) + "; the rebuild is broken: ABORT it, and BEGIN one with more CAPACITY")
 	default:
 		c.Answer(answer.Integer(int64(done)))
 	}
@@ -407,27 +406,31 @@ func runStatus(x *engine.Context, c *engine.Call) {
 	case x.Contents().Shared() && !sh.Ready():
 		state = "opening"
 	}
-	fields := []field{
-		{"state", state}, {"kind", sh.Row().Name}, {"capacity", whole(v.Capacity)}, {"parts", int64(1) << sh.Plan().Parts},
-		{"items", whole(v.Items)}, {"fed", whole(v.Fed)}, {"added", whole(v.Added)}, {"deleted", whole(v.Missed)}, {"bytes", whole(v.Bytes)},
+	pairs := []answer.Reply{
+		answer.Text("state"), answer.Text(state), answer.Text("kind"), answer.Text(sh.Row().Name),
+		answer.Text("capacity"), number(v.Capacity), answer.Text("parts"), number(1 << sh.Plan().Parts),
+		answer.Text("items"), number(v.Items), answer.Text("fed"), number(v.Fed), answer.Text("added"), number(v.Added),
+		answer.Text("deleted"), number(v.Missed), answer.Text("bytes"), number(v.Bytes),
 	}
 	if h, _ := sh.Hasher(); h.Kind() != hashing.XXH3 {
-		fields = append(fields, field{"key", sh.Plan().KeyID})
+		pairs = append(pairs, answer.Text("key"), answer.Text(sh.Plan().KeyID))
 	}
 	if entry != nil {
 		if old, ok, _ := progressOf(x, entry); ok {
-			fields = append(fields, field{"old_items", whole(old.Items)})
+			pairs = append(pairs, answer.Text("old_items"), number(old.Items))
 		}
 	}
 	if made := store.PartOf(sh.Entry()).Made(); made > 0 {
-		fields = append(fields, field{"age", max(0, x.Milliseconds()/1000-made)})
+		pairs = append(pairs, answer.Text("age"), answer.Integer(max(0, x.Milliseconds()/1000-made)))
 	}
-	c.Answer(asMap(fields))
+	c.Answer(answer.Pairs(pairs...))
 }
 
-// shadowed answers adds that the shadow of a filter cannot take, and reports whether
-// the others are to be run from the beginning again.
-func shadowed(x *engine.Context, sh *store.Shadow, calls []engine.Call) (again bool) {
+func number(n uint64) answer.Reply { return answer.Integer(int64(min(n, math.MaxInt64))) }
+
+// Check answers adds that the shadow of a filter cannot take, and reports whether the others
+// are to be run from the beginning again. adding is how items are added.
+func Check(x *engine.Context, sh *store.Shadow, calls []engine.Call, adding *bundle.Writing) (again bool) {
 	_, usable := sh.Hasher()
 	if !usable && !sh.Broken() { // its key is gone: it will lack what comes now
 		r := store.Record{ID: sh.ID, Body: &store.ShadowBreak{}}
@@ -438,14 +441,14 @@ func shadowed(x *engine.Context, sh *store.Shadow, calls []engine.Call) (again b
 	if sh.Broken() {
 		return false
 	}
-	if sh.Plan().Generation > 0 && advance(x, sh.Entry()) {
+	if sh.Plan().Generation > 0 && filters.Advance(x, sh.Entry()) {
 		return true
 	}
 	for i := range calls {
 		switch c := &calls[i]; {
 		case c.Answered() || bundle.Of(c).Write != adding:
 		case !usable:
-			c.Fail(missingKey(sh.Plan()))
+			c.Fail(filters.MissingKey(sh.Plan()))
 		case sh.Row().Features.Static && sh.Closed():
 			c.Fail("ERR the filter becomes one of kind " + sh.Row().Name + ", which takes no more items: a COMMIT is under way")
 		case bundle.Of(c).Hash != nil && !sh.Same():
@@ -457,4 +460,19 @@ func shadowed(x *engine.Context, sh *store.Shadow, calls []engine.Call) (again b
 
 func percentOf(a, b uint64) string {
 	return strconv.FormatFloat(100*float64(a)/float64(b), 'f', 1, 64) + "%"
+}
+
+// alsoRebuild is what ACL DRYRUN asks besides: for the secret key of the filter that is built.
+func alsoRebuild(x *engine.Context, c *engine.Call) {
+	entry, sh := target(x, c)
+	switch {
+	case c.Answered():
+	case answer.Is(c.Args[2], "begin"):
+		if o, _, text := beginOptions(x, c, entry); text == "" && !c.Answered() {
+			x.Names().MayHash(c, c.Args[1], o.Hasher)
+		}
+	case answer.Is(c.Args[2], "commit") && sh != nil:
+		h, _ := sh.Hasher()
+		x.Names().MayHash(c, c.Args[1], h)
+	}
 }

@@ -1,4 +1,4 @@
-package filter
+package where
 
 // What FILTER.WHERE has found.
 
