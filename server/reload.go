@@ -154,7 +154,7 @@ func (s *Server) reloadKeys() (apply func(), err error) {
 		return nil, err
 	}
 	for id, key := range keys.hashers {
-		if before, ok := s.state.Key(id); ok && !sameKey(before, key) {
+		if before, ok := s.state.Keys().Hasher(id); ok && !sameKey(before, key) {
 			return nil, fmt.Errorf("server: keys: %s: the key of %q is not the one in force: give another key another id", s.config.KeysFile, id)
 		}
 	}

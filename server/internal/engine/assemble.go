@@ -74,9 +74,6 @@ func (x Contents) NodesOf(entry *catalog.Entry) string {
 	return strings.TrimPrefix(string(b), " ")
 }
 
-// Divided reports whether machines hold different contents.
-func (x Contents) Divided() bool { return x.e.state.Roster().Spread() }
-
 // Spread reports whether the command has to gather what other machines hold.
 func (x Contents) Spread() bool {
 	h := x.e.state.Holdings()

@@ -67,13 +67,12 @@ func (x Contents) Await(c *Call, n *store.News, d time.Duration) bool {
 	return true
 }
 
-// Park leaves a call for later, for which Await has reported true.
-func (x Contents) Park() { x.s.park.is = true }
-
-// ParkFor is Park for a call that looks again after d, give or take a half, whatever happens.
-func (x Contents) ParkFor(d time.Duration) {
-	x.Park()
-	time.AfterFunc(d/2+rand.N(d), x.s.park.wake)
+// Park leaves a call for later, for which Await has reported true. Unless d is 0 it looks again
+// after d, give or take a half, whatever happens.
+func (x Contents) Park(d time.Duration) {
+	if x.s.park.is = true; d > 0 {
+		time.AfterFunc(d/2+rand.N(d), x.s.park.wake)
+	}
 }
 
 // unpark forgets that a call of s has waited.

@@ -40,7 +40,7 @@ func (x Names) MayHash(c *Call, name []byte, h hashing.Hasher) bool {
 	}
 	id := "" // which keys there are is for those who may have all
 	if x.TouchesAll() {
-		id = x.Contents().KeyOf(h)
+		id = x.Contents().Keys().ID(h)
 	}
 	x.DenySecret(c, name, id)
 	return false
@@ -71,7 +71,7 @@ func (x Names) MayMove(c *Call, name []byte, entry *catalog.Entry) bool {
 // HasSecret reports whether a filter of a name may have the secret key of h. One that is
 // not in the file of keys counts as one without patterns: it may come.
 func (x *Context) HasSecret(name []byte, h hashing.Hasher) bool {
-	ids := x.e.state.KeysOf(h.Check())
+	ids := x.e.state.Keys().With(h.Check())
 	open := len(ids) == 0
 	patterns := *x.e.secrets.Load()
 	for _, id := range ids {
@@ -90,7 +90,7 @@ func (x *Context) HasSecret(name []byte, h hashing.Hasher) bool {
 func (x *Context) NewKey(name string, entry *catalog.Entry) string {
 	has, _ := store.PartOf(entry).Hasher()
 	for _, id := range x.Can().KeyIDs() {
-		if h, ok := x.e.state.Key(id); ok && !(has.Kind() == h.Kind() && has.Check() == h.Check()) && x.HasSecret([]byte(name), h) {
+		if h, ok := x.e.state.Keys().Hasher(id); ok && !(has.Kind() == h.Kind() && has.Check() == h.Check()) && x.HasSecret([]byte(name), h) {
 			return id
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/refusal"
+	"github.com/bloomery/bloomery/server/internal/roster"
 	"github.com/bloomery/bloomery/server/internal/status"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
@@ -167,8 +168,8 @@ func (x Contents) Level() uint64 {
 	return math.MaxUint64
 }
 
-// Nodes returns how many nodes belong to the cluster, 0 if there is none.
-func (x Contents) Nodes() uint64 { return x.e.state.Roster().Nodes() }
+// Roster returns who belongs to the cluster and which node holds what, nil if there is none.
+func (x Contents) Roster() *roster.Roster { return x.e.state.Roster() }
 
 // Waits notes that the client is about to wait for something slow.
 func (x *Context) Waits(what string) { x.e.waits(x.s, what) }

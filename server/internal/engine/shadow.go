@@ -3,9 +3,9 @@ package engine
 // Contents: shadows, secret keys and families, as commands see them.
 
 import (
-	"github.com/bloomery/bloomery/hashing"
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/keyring"
 	"github.com/bloomery/bloomery/server/internal/refusal"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
@@ -43,9 +43,17 @@ func (x Contents) Committing(sh *store.Shadow) (done func()) {
 	return x.e.state.Committing(sh.ID)
 }
 
-// CatchUp returns when this machine has what any other has acknowledged of a filter. The
-// reply is None if it has.
+// CatchUp returns when this machine has what any other has acknowledged of a filter, or with
+// nil of names and of what is known of rebuilds. The reply is None if it has.
 func (x Contents) CatchUp(entry *catalog.Entry) answer.Reply {
+	x.e.leave(x.s)
+	x.e.waits(x.s, "wait for others")
+	if entry == nil {
+		if err := x.e.shared.FreshNames(); err != nil {
+			return refusal.Read(x.e.shared, err)
+		}
+		return answer.Reply{}
+	}
 	seen := map[int]bool{}
 	for i := range store.Parts(entry) {
 		lane := x.e.shared.LaneOf(entry.ID, uint32(i))
@@ -53,21 +61,9 @@ func (x Contents) CatchUp(entry *catalog.Entry) answer.Reply {
 			continue
 		}
 		seen[lane] = true
-		x.e.leave(x.s)
-		x.e.waits(x.s, "wait for others")
 		if err := x.e.shared.Fresh(entry.ID, uint32(i)); err != nil {
 			return refusal.Read(x.e.shared, err)
 		}
-	}
-	return answer.Reply{}
-}
-
-// CatchUpNames is CatchUp for names, and for what is known of rebuilds.
-func (x Contents) CatchUpNames() answer.Reply {
-	x.e.leave(x.s)
-	x.e.waits(x.s, "wait for others")
-	if err := x.e.shared.FreshNames(); err != nil {
-		return refusal.Read(x.e.shared, err)
 	}
 	return answer.Reply{}
 }
@@ -80,12 +76,8 @@ func (x Contents) Build(sh *store.Shadow, commit uint64) (*store.Built, error) {
 	return x.e.state.Build(sh, commit)
 }
 
-// Key returns the hasher of a secret key. It reports false if there is no such key.
-func (x Contents) Key(id string) (hashing.Hasher, bool) { return x.e.state.Key(id) }
-
-// KeyOf returns the id of the secret key that a filter hashes with, "" if it has none or
-// that is not known here.
-func (x Contents) KeyOf(h hashing.Hasher) string { return x.e.state.KeyID(h) }
+// Keys returns the secret keys of hashes.
+func (x Contents) Keys() keyring.Ring { return x.e.state.Keys() }
 
 // Family returns what the commands on filters of a kind share, nil for strings.
 func (x Contents) Family(k catalog.Kind) *Family { return x.e.table.Family(k) }

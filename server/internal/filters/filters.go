@@ -64,7 +64,7 @@ func MissingKey(p *store.Plan) string {
 // filter of the name of the call. It answers if that may not have it, and returns the
 // error text if there is no such key.
 func Secret(x *engine.Context, c *engine.Call, option, id string) (h hashing.Hasher, text string) {
-	h, ok := x.Contents().Key(id)
+	h, ok := x.Contents().Keys().Hasher(id)
 	switch {
 	case ok && x.HasSecret(c.Args[1], h):
 	case !ok && x.Names().TouchesAll():

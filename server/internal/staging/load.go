@@ -149,7 +149,7 @@ func (a Area) Copy(name []byte, entry *catalog.Entry, read func(index uint32) ([
 		data, failed := read(uint32(i))
 		if failed.Kind == answer.None && t == nil {
 			h, _ := store.HashOf(data)
-			plan.KeyID = a.state.KeyID(h)
+			plan.KeyID = a.state.Keys().ID(h)
 			t, failed = a.Begin(name, &plan, data)
 		}
 		if failed.Kind == answer.None {
@@ -179,7 +179,7 @@ func (a Area) loadFilter(name, header []byte, layers [][]byte) (id uint64, faile
 		return 0, answer.Fail(textBadData)
 	}
 	h, _ := store.HashOf(layers[0]) // they are checked
-	plan.KeyID = a.state.KeyID(h)
+	plan.KeyID = a.state.Keys().ID(h)
 	if a.run.Level() < store.LevelNews { // no other node could read it
 		plan.News = 0
 	}

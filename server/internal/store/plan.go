@@ -5,13 +5,12 @@ package store
 import (
 	"encoding/binary"
 	"fmt"
-	"maps"
-	"slices"
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/codec"
 	"github.com/bloomery/bloomery/hashing"
 	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/keyring"
 	"github.com/bloomery/bloomery/server/internal/wire"
 )
 
@@ -161,81 +160,28 @@ func (s *State) share(p Plan, k codec.Kind, hash hashing.Kind, check uint64) (*s
 	if last := s.plan.Load(); last != nil && last.Plan == p && last.kind == row && last.hasher.Kind() == hash && last.hasher.Check() == check {
 		return last, nil
 	}
-	v := &shared{p, s.hasher(&p, hash, check), row, 0}
+	v := &shared{p, s.Keys().Open(p.KeyID, hash, check), row, 0}
 	s.plan.Store(v)
 	return v, nil
 }
 
 // SetKeys sets the secret keys of hashes: before anything is loaded, and again when
 // keys were added. Filters that are there keep what they were opened with.
-func (s *State) SetKeys(keys map[string]hashing.Hasher) {
+func (s *State) SetKeys(keys keyring.Ring) {
 	s.keys.Store(&keys)
 	s.plan.Store(nil) // it may have been made without its key
 }
 
-// keyring returns the secret keys by id. It is not changed.
-func (s *State) keyring() map[string]hashing.Hasher {
+// Keys returns the secret keys of hashes.
+func (s *State) Keys() keyring.Ring {
 	if keys := s.keys.Load(); keys != nil {
 		return *keys
 	}
 	return nil
 }
 
-// Key returns the hasher of a secret key. It reports false if there is no such key.
-func (s *State) Key(id string) (hashing.Hasher, bool) {
-	h, ok := s.keyring()[id]
-	return h, ok
-}
-
 // KeyIDs returns the ids of all secret keys, in order.
-func (s *State) KeyIDs() []string { return slices.Sorted(maps.Keys(s.keyring())) }
-
-// keyOf returns the id of the secret key with a fingerprint, the first in order of
-// several, "" if there is none.
-func (s *State) keyOf(check uint64) string {
-	if ids := s.KeysOf(check); len(ids) > 0 {
-		return slices.Min(ids)
-	}
-	return ""
-}
-
-// KeyID returns the id of the secret key that a filter hashes with, "" if it has none or
-// that is not known here.
-func (s *State) KeyID(h hashing.Hasher) string {
-	if h.Kind() == hashing.XXH3 {
-		return ""
-	}
-	return s.keyOf(h.Check())
-}
-
-// KeysOf returns the ids of all secret keys with a fingerprint: a file may give one key
-// several of them.
-func (s *State) KeysOf(check uint64) (ids []string) {
-	for id, h := range s.keyring() {
-		if h.Check() == check {
-			ids = append(ids, id)
-		}
-	}
-	return ids
-}
-
-// hasher returns what opens a filter whose hash has this fingerprint. Without its
-// key that is keyless: the filter is kept as it is, takes records, and
-// cannot be asked.
-func (s *State) hasher(p *Plan, kind hashing.Kind, check uint64) hashing.Hasher {
-	if kind == hashing.XXH3 {
-		return hashing.Seeded(check)
-	}
-	if h, ok := s.Key(p.KeyID); ok && h.Check() == check {
-		return h
-	}
-	// A filter that was loaded or restored where its key was not has no id, or that
-	// of another server.
-	if h, ok := s.Key(s.keyOf(check)); ok {
-		return h
-	}
-	return hashing.Keyless(check)
-}
+func (s *State) KeyIDs() []string { return s.Keys().IDs() }
 
 // AppendCreation appends the Value of a record that makes a filter: its plan, and
 // the outline of each of its parts, which are alike.

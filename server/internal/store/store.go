@@ -19,9 +19,9 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/bloomery/bloomery/hashing"
 	"github.com/bloomery/bloomery/internal/memory"
 	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/keyring"
 	"github.com/bloomery/bloomery/server/internal/order"
 	"github.com/bloomery/bloomery/server/internal/roster"
 )
@@ -73,15 +73,15 @@ type State struct {
 	bytes   atomic.Int64
 	bound   Memory // see SetMemory
 
-	retained atomic.Int64                              // see Retain
-	keys     atomic.Pointer[map[string]hashing.Hasher] // secret keys by id
-	plan     atomic.Pointer[shared]                    // of the last filter that was made: most are alike
+	retained atomic.Int64 // see Retain
+	keys     atomic.Pointer[keyring.Ring]
+	plan     atomic.Pointer[shared] // of the last filter that was made: most are alike
 	windows  windows
 	shadows  atomic.Pointer[shadows] // nil if there are none
 
-	committing sync.Map               // ids of shadows: see Committing
+	committing sync.Map                      // ids of shadows: see Committing
 	roster     atomic.Pointer[roster.Roster] // nil outside of a cluster
-	node       uint32                 // this one of the cluster; under the catalogue's lock
+	node       uint32                        // this one of the cluster; under the catalogue's lock
 	holdings   atomic.Pointer[roster.Holdings]
 	littered   atomic.Bool // see Sweep
 	emptied    atomic.Pointer[func(id uint64)]

@@ -89,7 +89,7 @@ func runCopies(x *engine.Context, c *engine.Call) {
 	case len(c.Args) > 3 && !force:
 		c.Fail(answer.TextSyntax)
 		return
-	case !force && !x.Contents().Divided():
+	case !force && !x.Contents().Roster().Spread():
 		if open := x.Server().Rebuilds(); len(open) > 0 {
 			c.Fail("ERR rebuilds are open that this would end: " + answer.Clip([]byte(strings.Join(open, ", "))) + ": COMMIT or ABORT them first, or add FORCE")
 			return

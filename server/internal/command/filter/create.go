@@ -103,8 +103,8 @@ func resolve(x *engine.Context, c *engine.Call, o *blueprint.Options) string {
 	if o.Given["replicas"] && !x.Can().Cluster {
 		return "ERR REPLICAS is for a server of a cluster, and this one stands alone (serve --cluster)"
 	}
-	o.Level, o.Spread = x.Contents().Level(), x.Contents().Divided()
-	if nodes := x.Contents().Nodes(); o.Given["replicas"] && o.Replicas < nodes {
+	o.Level, o.Spread = x.Contents().Level(), x.Contents().Roster().Spread()
+	if nodes := x.Contents().Roster().Nodes(); o.Given["replicas"] && o.Replicas < nodes {
 		return "ERR REPLICAS " + strconv.FormatUint(o.Replicas, 10) + " is less than the " + strconv.FormatUint(nodes, 10) +
 			" nodes of the cluster, and how many of them hold a filter is one number for all filters (bloomery cluster copies): leave it out, or give REPLICAS ALL"
 	}

@@ -270,7 +270,7 @@ func planOf(x *engine.Context, c *engine.Call, entry *catalog.Entry, parts int, 
 		p = *store.PartOf(entry).Plan()
 	}
 	p.Parts, p.Version = blueprint.Log(uint64(parts)), version
-	p.KeyID = x.Contents().KeyOf(h)
+	p.KeyID = x.Contents().Keys().ID(h)
 	x.Names().MayHash(c, c.Args[1], h)
 	return p, nil
 }

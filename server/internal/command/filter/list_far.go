@@ -45,7 +45,7 @@ func lookAt(x *engine.Context, some []ranked) (list []found, failed answer.Reply
 	for i := range some {
 		names = append(binary.AppendUvarint(names, uint64(len(some[i].name))), some[i].name...)
 	}
-	size := shareBytes * len(some) * int(x.Contents().Nodes())
+	size := shareBytes * len(some) * int(x.Contents().Roster().Nodes())
 	if !x.Hold(size) {
 		return nil, answer.Fail(answer.TextOOM)
 	}

@@ -161,9 +161,9 @@ func runNews(x *engine.Context, c *engine.Call) {
 	case now == nil:
 		c.Fail(answer.TextNotFound)
 	case waits && len(g.pieces) == 0 && now == entry && g.more:
-		x.Contents().ParkFor(memoryPause)
+		x.Contents().Park(memoryPause)
 	case waits && len(g.pieces) == 0 && now == entry:
-		x.Contents().Park()
+		x.Contents().Park(0)
 	default:
 		c.Answer(g.reply(string(c.Args[1])))
 	}

@@ -73,7 +73,7 @@ func targetUnless(x *engine.Context, c *engine.Call, isError func(*store.Shadow)
 	if c.Answered() || !x.Contents().Shared() || !isError(sh) {
 		return entry, sh
 	}
-	if failed := x.Contents().CatchUpNames(); failed.Kind != answer.None {
+	if failed := x.Contents().CatchUp(nil); failed.Kind != answer.None {
 		c.Answer(failed)
 		return nil, nil
 	}
@@ -183,7 +183,7 @@ func markAll(x *engine.Context, c *engine.Call, entry *catalog.Entry, shadow uin
 func beginOptions(x *engine.Context, c *engine.Call, entry *catalog.Entry) (*blueprint.Options, codec.Kind, string) {
 	args := c.Args[3:]
 	o := blueprint.Defaults()
-	o.Level, o.Spread = x.Contents().Level(), x.Contents().Divided()
+	o.Level, o.Spread = x.Contents().Level(), x.Contents().Roster().Spread()
 	if entry != nil {
 		if text := takeFrom(x, o, entry); text != "" {
 			return nil, codec.Kind{}, text
