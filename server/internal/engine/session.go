@@ -33,24 +33,24 @@ type Session struct {
 	w      *Workspace
 	now    time.Time
 	ms     int64
-	inside bool            // the gate
-	weight int             // of what was run inside since entering
-	alone  bool            // the gate is closed for all others
-	wrote  bool            // something that must be durable before it is answered
-	owner  bool            // reads see what any machine has acknowledged
-	stale  error           // they cannot, for the calls that are run
+	inside bool             // the gate
+	weight int              // of what was run inside since entering
+	alone  bool             // the gate is closed for all others
+	wrote  bool             // something that must be durable before it is answered
+	owner  bool             // reads see what any machine has acknowledged
+	stale  error            // they cannot, for the calls that are run
 	held   *roster.Holdings // with which it was found that calls can be run here
-	avoid  []uint32        // machines that do not answer, for the calls that are run
-	only   *shardSet       // the shards that it answers for, nil for all
-	helps  bool            // it runs commands for clients of another machine
-	passes bool            // and one of them was about what is not here: nothing more is run
+	avoid  []uint32         // machines that do not answer, for the calls that are run
+	only   *shardSet        // the shards that it answers for, nil for all
+	helps  bool             // it runs commands for clients of another machine
+	passes bool             // and one of them was about what is not here: nothing more is run
 
 	running *Command // the last command that was begun and is not on the items of one filter or sketch
 
-	park   parking                    // of a call that waits for news
-	group  *group                     // the transaction that is prepared as one message
-	staged map[string]*staging.Staged // what has no name yet, by the name that it will have
-	copies []uint64                   // of all data, which it reads
+	park   parking        // of a call that waits for news
+	group  *group         // the transaction that is prepared as one message
+	shelf  *staging.Shelf // what has no name yet, nil if there is nothing
+	copies []uint64       // of all data, which it reads
 
 	filter uint64 // the filter of the bundle that is run, 0 if it is not on one
 	touch  uint32 // bundles until the next one is noted for who is busiest

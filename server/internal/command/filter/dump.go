@@ -207,13 +207,13 @@ func beforeLoad(x *engine.Context, c *engine.Call) {
 		c.Fail(answer.TextWrongType)
 		return
 	case entry != nil && v.known && store.PartOf(entry).Plan().Version >= v.version:
-		x.Contents().DropStaged(name)
+		unstage(x, name)
 		c.Answer(answer.Flag(false))
 		return
 	}
-	t := x.Contents().Staged(name)
+	t := x.Contents().Shelf().Get(name)
 	if t != nil && (len(t.Have) != parts || t.Have[part] || t.Version != v.version || t.Source != "") {
-		x.Contents().DropStaged(name) // another load begins
+		unstage(x, name) // another load begins
 		t = nil
 	}
 	plan, err := planOf(x, c, entry, parts, v.version)
@@ -242,11 +242,11 @@ func beforeLoad(x *engine.Context, c *engine.Call) {
 	failed := x.Staging().LoadPart(t, part, data)
 	switch {
 	case failed.Kind != answer.None:
-		x.Contents().TakeStaged(name)
+		x.Contents().Shelf().Take(name)
 		c.Answer(failed)
 	case t.Left == 0:
-		x.Contents().TakeStaged(name)
-	case !x.Contents().KeepStaged(name, t):
+		x.Contents().Shelf().Take(name)
+	case !x.Contents().Shelf().Keep(name, t):
 		c.Fail(answer.TextOOM)
 	default:
 		v.taken = true
@@ -372,5 +372,12 @@ func unpack(r *rdb.Reader) (header []byte, parts [][]byte) {
 func costOfLoad(x *engine.Costs, c *engine.Call) {
 	if v, ok := c.Option.(*loadCall); ok && v.staged != nil {
 		x.Reveal(c.Args[1], v.staged.ID)
+	}
+}
+
+// unstage removes what the client has staged for a name.
+func unstage(x *engine.Context, name string) {
+	if t := x.Contents().Shelf().Take(name); t != nil {
+		x.Staging().Drop(t.ID)
 	}
 }

@@ -92,7 +92,7 @@ func loadSourceOnce(x *engine.Context, c *engine.Call, plan *store.Plan, part in
 	var entry *catalog.Entry
 	x.Look(func() { entry = x.Names().Lookup(c.Args[1]) })
 	name, parts := string(c.Args[1]), 1<<plan.Parts
-	t := x.Contents().Staged(name)
+	t := x.Contents().Shelf().Get(name)
 	switch {
 	case entry == nil:
 		makeSourced(x, c, plan, part, v)
@@ -101,7 +101,7 @@ func loadSourceOnce(x *engine.Context, c *engine.Call, plan *store.Plan, part in
 	case store.PartCount(entry) != parts:
 		c.Fail("ERR the filter has " + strconv.Itoa(store.PartCount(entry)) + " parts, and the source " + strconv.Itoa(parts))
 	case t != nil && t.Source == string(v.from):
-		x.Contents().DropStaged(name)
+		unstage(x, name)
 		c.Fail(textMadeMeanwhile)
 	default:
 		c.Answer(putSource(x, entry, part, v, c.Args[3], x.Contents().ApplyPiece))
@@ -111,9 +111,9 @@ func loadSourceOnce(x *engine.Context, c *engine.Call, plan *store.Plan, part in
 // makeSourced stores a part of the first source of a filter, and gives that its name with the last.
 func makeSourced(x *engine.Context, c *engine.Call, plan *store.Plan, part int, v *loadCall) {
 	name, data, parts := string(c.Args[1]), c.Args[3], 1<<plan.Parts
-	t := x.Contents().Staged(name)
+	t := x.Contents().Shelf().Get(name)
 	if t != nil && (t.Source != string(v.from) || t.Version != v.version || len(t.Have) != parts) {
-		x.Contents().DropStaged(name) // another load begins
+		unstage(x, name) // another load begins
 		t = nil
 	}
 	if t == nil {
@@ -126,7 +126,7 @@ func makeSourced(x *engine.Context, c *engine.Call, plan *store.Plan, part int, 
 		t.Source, t.Version = string(v.from), v.version
 	}
 	if put := putSource(x, t.Entry, part, v, data, x.Contents().ApplyUnseen); put.Failed() || t.Have[part] {
-		if x.Contents().Staged(name) != t {
+		if x.Contents().Shelf().Get(name) != t {
 			x.Staging().Drop(t.ID)
 		}
 		c.Answer(put)
@@ -135,9 +135,9 @@ func makeSourced(x *engine.Context, c *engine.Call, plan *store.Plan, part int, 
 	t.Have[part] = true
 	switch t.Left--; {
 	case t.Left == 0:
-		x.Contents().TakeStaged(name)
+		x.Contents().Shelf().Take(name)
 		revealSourced(x, c, t)
-	case !x.Contents().KeepStaged(name, t):
+	case !x.Contents().Shelf().Keep(name, t):
 		x.Staging().Drop(t.ID)
 		c.Fail(answer.TextOOM)
 	default:
