@@ -123,7 +123,7 @@ var rooms = map[string][]string{
 	"server/internal/filters":             {"", "hashing", "server/internal/answer", "server/internal/blueprint", "server/internal/catalog", "server/internal/engine", "server/internal/refusal", "server/internal/store"},
 	"server/internal/command/bf":          commands,
 	"server/internal/command/cf":          commands,
-	"server/internal/command/filter":      append([]string{"", "bloom", "codec", "compose", "hashing", "quotient", "internal/news", "internal/question", "sizing", "server/internal/blueprint", "server/internal/command/filter/rebuild", "server/internal/command/filter/where", "server/internal/effort", "server/internal/filters"}, commands...),
+	"server/internal/command/filter":      append([]string{"", "bloom", "codec", "compose", "hashing", "internal/news", "internal/question", "sizing", "server/internal/blueprint", "server/internal/command/filter/rebuild", "server/internal/command/filter/where", "server/internal/effort", "server/internal/filters"}, commands...),
 	"server/internal/command/cms":         append([]string{""}, commands...),
 	"server/internal/command/topk":        commands,
 	"server/internal/command/tdigest":     append([]string{""}, commands...),
