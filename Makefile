@@ -117,10 +117,12 @@ APPLICATIONS = $(notdir $(patsubst %/,%,$(dir $(shell grep -l examples/internal/
 examples: ## run the examples of docs/applications.md on their samples, and print what they save
 	@go build -trimpath -o bin/examples/ ./examples/...
 	@for name in $(APPLICATIONS); do echo "== $$name" && bin/examples/$$name || exit 1; done
+	@echo "== sstable" && cd contrib/pebble && go run -trimpath ./sstable
 
 examples-full: ## run them on real data, which is fetched with apt-get and npm, or at full size (some minutes)
 	@go build -trimpath -o bin/examples/ ./examples/...
 	@for name in $(APPLICATIONS); do echo "== $$name" && bin/examples/$$name -data full || exit 1; done
+	@echo "== sstable" && cd contrib/pebble && go run -trimpath ./sstable -data full
 
 # What was vetted once is not vetted again in other builds.
 race: ## the tests in which goroutines share memory, under the race detector
