@@ -3,7 +3,7 @@ import { el } from "./dom.js";
 import { percent, whole } from "./format.js";
 import { board } from "./how-board.js";
 
-const verbs = { add: "Insert", ask: "Ask for", delete: "Delete", fill: "Add keys", advance: "Time moves on" };
+const verbs = { add: "Insert", ask: "Ask for", delete: "Delete", report: "Report", fill: "Add keys", advance: "Time moves on" };
 const pace = 1400; // ms between two steps
 export const own = ["lesson", "kind", "bits", "hashes", "word", "do", "step"];
 const nouns = { digit: "places", fingerprint: "fingerprint" };
@@ -136,6 +136,7 @@ export function playground({ stage, ctx, list, go }) {
       [`${scene.cell}s in use`, `${whole(set)} of ${whole(all)} (${percent(all ? set / all : 0)})`],
       ["false positive rate now", percent(step?.predicted ?? 0)],
     ];
+    if (scene.actions.includes("report")) list.push(["reports", step?.reports?.join(", ") ?? "none"]);
     return list.flatMap(([term, value], i) => [i ? " · " : "", `${term}: `, el("strong", { "data-figure": term }, value)]);
   }
 
@@ -308,6 +309,7 @@ function controls({ act, find, restart }) {
       row.replaceChildren(
         el("button", { type: "submit", class: "main" }, "Insert"), plain("Ask", () => run("ask")),
         ...(can.has("delete") ? [plain("Delete", () => run("delete"))] : []),
+        ...(can.has("report") ? [plain("Report", () => run("report"))] : []),
         ...(can.has("fill") ? [plain("Add 10 keys", () => act("fill:10")), plain("Add 50 keys", () => act("fill:50"))] : []),
         ...(can.has("advance") ? [plain("Time moves on", () => act("advance"))] : []),
         ...(scene.words.length && (nouns[scene.cell] || !scene.words.some((w) => w.why)) ? [] : [plain("Find a false positive", find)]),

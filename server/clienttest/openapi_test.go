@@ -59,6 +59,26 @@ func TestOpenAPI(t *testing.T) {
 	}
 }
 
+// TestOpenAPIOfLessons holds the scenes of all lessons and kinds to the document.
+func TestOpenAPIOfLessons(t *testing.T) {
+	a := openAPI(t)
+	operation := a.document["paths"].(map[string]any)["/api/v1/teach"].(map[string]any)["get"].(map[string]any)
+	_, _, body := a.send(t, "GET", "/api/v1/teach/lessons", "", "")
+	var list struct {
+		Lessons []struct{ ID string }
+		Kinds   []struct{ Name string }
+	}
+	if err := json.Unmarshal(body, &list); err != nil || len(list.Lessons) == 0 || len(list.Kinds) == 0 {
+		t.Fatalf("%v: %s", err, body)
+	}
+	for _, l := range list.Lessons {
+		a.check(t, "get", "/api/v1/teach", "/api/v1/teach?lesson="+l.ID, "", operation)
+	}
+	for _, k := range list.Kinds {
+		a.check(t, "get", "/api/v1/teach", "/api/v1/teach?do=fill:20&do=ask:key+1&kind="+k.Name, "", operation)
+	}
+}
+
 // openAPI reads the document of a server.
 func openAPI(t *testing.T) *api {
 	t.Helper()

@@ -104,6 +104,44 @@ func TestLessons(t *testing.T) {
 	}
 }
 
+// TestReports goes through the lesson on a corrected filter: who is reported is shown, and asked for before
+// the answer.
+func TestReports(t *testing.T) {
+	p := alone(t, "/how")
+	p.click(`a[href$="lesson=corrected"]`)
+	p.shown("corrected", 0)
+	reports := func() string { return p.text(`[data-figure=reports]`) }
+	if got := reports(); got != "none" {
+		t.Errorf("before the first step %q is reported", got)
+	}
+	for range 5 {
+		p.click(`button[aria-label="Next step"]`)
+	}
+	p.shown("corrected", 5)
+	if got := p.text(".said"); !strings.HasPrefix(got, "Report “lion”: reported.") || reports() != "lion" {
+		t.Errorf("step 5 is %q, reported: %q", got, reports())
+	}
+	p.click(`.guess button:last-of-type`)
+	p.shown("corrected", 6)
+	if got := p.text(".said"); !strings.HasPrefix(got, "You were right. Ask for “lion”: certainly absent.") {
+		t.Errorf("step 6 is %q", got)
+	}
+	p.click(`button[aria-label="Last step"]`)
+	p.shown("corrected", 17)
+	if got := reports(); got != "wasp, eagle" {
+		t.Errorf("in the end %q are reported", got)
+	}
+	if got := p.text(".log"); !strings.Contains(got, "too late") {
+		t.Errorf("no report comes too late: %q", got)
+	}
+	p.fill("#how-key", "panda")
+	js[bool](p, `([...document.querySelectorAll("button")].find((b) => b.innerText === "Report").click(), true)`)
+	p.shown("corrected", 18)
+	if got := reports(); got != "eagle, panda" {
+		t.Errorf("after another report %q are reported", got)
+	}
+}
+
 // TestWhoSetABit points at a bit and goes to another with the arrow keys.
 func TestWhoSetABit(t *testing.T) {
 	p := alone(t, "/how?lesson=fruit&step=5")
@@ -153,7 +191,7 @@ func TestPlay(t *testing.T) {
 		p.wait(fmt.Sprintf(`document.querySelectorAll(".log button").length === %d`, before+1))
 	}
 	last := func() string { return p.text(".log li:last-child") }
-	for _, kind := range []string{"standard", "blocked", "counting", "scalable", "cuckoo", "window"} {
+	for _, kind := range []string{"standard", "blocked", "counting", "scalable", "cuckoo", "window", "corrected"} {
 		p.click(fmt.Sprintf(`a[href$="kind=%s"]`, kind))
 		p.shown(kind, 0)
 		do("apple", "Insert")
@@ -195,7 +233,7 @@ func TestPlay(t *testing.T) {
 			if got := len(p.texts(".panel:not([hidden])")); got < 2 {
 				t.Errorf("scalable: %d layers after 51 keys", got)
 			}
-		case "standard":
+		case "standard", "corrected":
 			do("", "Find a false positive")
 			if got := last(); !strings.Contains(got, "false positive") {
 				t.Errorf("standard: %q", got)
@@ -312,7 +350,7 @@ func TestScenesLook(t *testing.T) {
 		judged bool // axe-core takes seconds for thousands of cells
 	}{
 		{"?lesson=growing&step=8", true}, {"?lesson=static&step=7", true}, {"?bits=10&red=1,3,5&blue=4,5,9&do=add:red", true}, {"?lesson=beside", false},
-		{"?lesson=colours", true}, {"?lesson=buckets&step=5", true}, {"?lesson=delete", true}, {"?view=hashes", true}, {"?view=saturation", true},
+		{"?lesson=colours", true}, {"?lesson=corrected&step=15", true}, {"?lesson=buckets&step=5", true}, {"?lesson=delete", true}, {"?view=hashes", true}, {"?view=saturation", true},
 		{"?lesson=generations", false}, {"?lesson=layers", false}, {"?kind=standard&bits=4096&do=fill:300", false},
 		{"?kind=standard&do=add:" + strings.Repeat("W", 48), false},
 	} {

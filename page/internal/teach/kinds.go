@@ -67,6 +67,11 @@ var kinds = []Kind{
 		open:  newGenerations,
 	},
 	{
+		Name: "corrected", Title: "Corrected", Cell: "bit", Sizes: []int{16, 256}, Bits: 256, MinHashes: 1, MaxHashes: 8, Hashes: 2, MaxKeys: 200,
+		About: "A filter that is told of its false positives, and does not repeat them. After a yes a store is asked that has all keys; what it does not have is reported. A report is held until its key is inserted, or until there are too many: here two, then the older half goes.",
+		open:  newCorrections,
+	},
+	{
 		Name: "parts", Title: "Parts", Cell: "bit", Sizes: []int{1024}, Bits: 1024, MinHashes: 1, MaxHashes: 16, Hashes: 4, MaxKeys: MaxKeys,
 		About: "A large filter is cut into parts, and the hash of a key decides which part has it. A lookup asks that part alone, and different parts can be changed at the same time, on one machine or on several.",
 		open:  newParts,

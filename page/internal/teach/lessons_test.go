@@ -168,6 +168,10 @@ func TestLessonsOfRealFilters(t *testing.T) {
 			teach.Inserted, teach.Advanced, teach.Inserted, teach.Advanced, teach.Inserted, teach.Present,
 			teach.Advanced, teach.Advanced, teach.Absent, teach.Present,
 		},
+		"corrected": {
+			teach.Inserted, teach.Inserted, teach.Inserted, teach.FalsePositive, teach.Reported, teach.Absent, teach.FalsePositive, teach.Unchanged, teach.TooLate, teach.Present,
+			teach.Inserted, teach.Present, teach.Reported, teach.Reported, teach.Reported, teach.FalsePositive, teach.Absent,
+		},
 	} {
 		v := play(t, teach.Script{Lesson: id})
 		for i, w := range want {
@@ -182,6 +186,48 @@ func TestLessonsOfRealFilters(t *testing.T) {
 	}
 	if text := play(t, teach.Script{Lesson: "buckets"}).Steps[0].Text; !strings.Contains(text, "the fingerprint ") || !strings.Contains(text, "It is put into bucket ") {
 		t.Errorf("an insertion into a cuckoo filter is described as %q", text)
+	}
+}
+
+// TestCorrectedTells holds the lesson on reports to its words, and to what is reported after each step.
+func TestCorrectedTells(t *testing.T) {
+	v := play(t, teach.Script{Lesson: "corrected"})
+	for step, want := range map[int]struct {
+		text    string
+		reports []string
+	}{
+		4:  {"“lion” is probably present, the filter reports. But it was not inserted: this is a false positive.", nil},
+		5:  {"The answer was yes, but the store does not have “lion”. The report is taken: from now on the answer is no, until “lion” is inserted.", []string{"lion"}},
+		6:  {"Both are set: the array alone would say yes. But “lion” was reported as a false positive, so the answer is no.", []string{"lion"}},
+		8:  {"All of them were set already: nothing changes.", []string{"lion"}},
+		9:  {"After the answer for “mole” something was inserted, and it may have been “mole”. The report comes too late: it is refused, and nothing changes.", []string{"lion"}},
+		10: {"Both are set: “mole” is probably present, and it was inserted.", []string{"lion"}},
+		11: {"Both are set: a report alone denied “lion”, and it is taken back.", nil},
+		14: {"until “wasp” is inserted.", []string{"panda", "wasp"}},
+		15: {"There is room for 2 reports, so the older half goes: “panda”.", []string{"wasp", "eagle"}},
+		16: {"this is a false positive.", []string{"wasp", "eagle"}},
+		17: {"so the answer is no.", []string{"wasp", "eagle"}},
+	} {
+		if s := v.Steps[step-1]; !strings.Contains(s.Text, want.text) || !slices.Equal(s.Reports, want.reports) {
+			t.Errorf("step %d, reported %q: %s", step, s.Reports, s.Text)
+		}
+	}
+	if len(v.Panels) != 1 || v.Panels[0].Columns != 16 || v.Steps[16].Keys != 5 {
+		t.Errorf("%v, %d keys", v.Panels, v.Steps[16].Keys)
+	}
+}
+
+// TestReportsOfNothing reports what there is nothing to report of, and asks that no key is denied for it.
+func TestReportsOfNothing(t *testing.T) {
+	v := play(t, teach.Script{Kind: "corrected", Bits: 16}, "add:cat", "add:dog", "add:fish", "report:cat", "ask:cat", "report:cat", "ask:cat",
+		"report:tiger", "report:lion", "report:lion", "ask:mole", "add:mole", "ask:mole", "report:mole", "ask:mole")
+	for i, want := range []teach.Verdict{
+		teach.Inserted, teach.Inserted, teach.Inserted, teach.Unchanged, teach.Present, teach.Unchanged, teach.Present,
+		teach.Unchanged, teach.Reported, teach.Unchanged, teach.FalsePositive, teach.Unchanged, teach.Present, teach.Unchanged, teach.Present,
+	} {
+		if s := v.Steps[i]; s.Verdict != want || s.Do == "report" && want == teach.Unchanged && !strings.HasSuffix(s.Text, "there is nothing to report.") {
+			t.Errorf("step %d: %s, want %s: %s", i+1, s.Verdict, want, s.Text)
+		}
 	}
 }
 

@@ -80,6 +80,9 @@ func abilities(m machine) []string {
 	if _, ok := m.(remover); ok {
 		can = append(can, "delete")
 	}
+	if _, ok := m.(*corrections); ok {
+		can = append(can, "report")
+	}
 	if _, ok := m.(filler); ok {
 		can = append(can, "fill")
 	}

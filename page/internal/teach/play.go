@@ -69,17 +69,22 @@ func (r *run) step(a Action) {
 		v.Verdict = r.fill(a.N)
 	case "ask":
 		v.Verdict = r.ask(a.Key)
+	case "report":
+		v.Verdict = r.report(a.Key)
 	case "delete":
 		v.Verdict = r.delete(a.Key)
 	case "advance":
 		v.Verdict = r.advance(&v)
 	}
 	v.Changes = r.changes()
-	if a.Do == "add" && v.Verdict == Inserted && len(v.Changes) == 0 {
+	if a.Do == "add" && v.Verdict == Inserted && len(v.Changes) == 0 && !r.takesBack(a.Key) {
 		v.Verdict = Unchanged
 	}
 	v.Text = r.text(v, a, p, old)
 	v.Owners = r.owned()
+	if c, ok := r.machine.(*corrections); ok {
+		v.Reports = c.held()
+	}
 	stats := r.stats()
 	v.Keys, v.Fill, v.Predicted = len(r.entries), stats.Saturation, stats.Predicted
 	for _, value := range r.values {
@@ -154,8 +159,16 @@ func (r *run) fill(n int) Verdict {
 
 // ask asks for a key, and knows whether the answer is right.
 func (r *run) ask(key string) Verdict {
-	inserted := r.inserted(key)
-	switch has := r.has(key); {
+	v := judge(r.has(key), r.inserted(key))
+	if c, ok := r.machine.(*corrections); ok {
+		c.asked(key, v)
+	}
+	return v
+}
+
+// judge compares the answer of a filter with the truth.
+func judge(has, inserted bool) Verdict {
+	switch {
 	case has && inserted:
 		return Present
 	case has:

@@ -114,6 +114,8 @@ func TestRefused(t *testing.T) {
 		{teach.Script{Kind: "cuckoo", Hashes: 3}, "hashes"},
 		{teach.Script{Kind: "standard", Actions: []teach.Action{{Do: "delete", Key: "x"}}}, "do"},
 		{teach.Script{Kind: "standard", Actions: []teach.Action{{Do: "advance"}}}, "do"},
+		{teach.Script{Kind: "standard", Actions: []teach.Action{{Do: "report", Key: "x"}}}, "do"},
+		{teach.Script{Kind: "corrected", Bits: 32}, "bits"},
 		{teach.Script{Lesson: "fruit", Actions: []teach.Action{{Do: "fill", N: 3}}}, "do"},
 		{teach.Script{Lesson: "fruit", Actions: []teach.Action{{Do: "ask", Key: "pear"}}}, "do"},
 		{teach.Script{Lesson: "cat-dog", Actions: []teach.Action{{Do: "ask", Key: "Käse"}}}, "do"},
@@ -127,7 +129,7 @@ func TestRefused(t *testing.T) {
 			t.Errorf("%+v: %v, want a fault of %s", c.script, err, c.field)
 		}
 	}
-	for _, text := range []string{"", "add", "add:", "add:" + long, "add:a\x00b", "add:\xff", "fill", "fill:0", "fill:-1", "fill:1e3", "fill:601", "fill:99999999999999999999", "advance:1", "drop:x"} {
+	for _, text := range []string{"", "add", "add:", "add:" + long, "add:a\x00b", "add:\xff", "report:", "report", "fill", "fill:0", "fill:-1", "fill:1e3", "fill:601", "fill:99999999999999999999", "advance:1", "drop:x"} {
 		if a, err := teach.ParseAction(text); err == nil {
 			t.Errorf("ParseAction(%q) = %v, want an error", text, a)
 		}
@@ -163,6 +165,7 @@ func FuzzPlay(f *testing.F) {
 	f.Add("cuckoo", 64, 0, "fill:70\n"+strings.Repeat("add:a\n", 9))
 	f.Add("window", 0, 0, "add:x\n"+strings.Repeat("advance\n", 4)+"ask:x")
 	f.Add("scalable", 0, 0, "fill:100\nask:key 3")
+	f.Add("corrected", 16, 1, "fill:9\nask:owl\nreport:owl\nask:owl\nadd:owl\nreport:fox\nreport:bee\nreport:elk\nask:owl\nask:fox")
 	f.Add("lesson cat-dog", 0, 0, "add:cat\nask:{}")
 	f.Fuzz(func(t *testing.T, kind string, bits, hashes int, do string) {
 		s := teach.Script{Kind: kind, Bits: bits, Hashes: hashes}

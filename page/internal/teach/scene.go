@@ -15,7 +15,7 @@ type Scene struct {
 	// for a cuckoo filter the slots, and 0.
 	Bits   int `json:"bits"`
 	Hashes int `json:"hashes"`
-	// Actions are what can be done: add, ask, and perhaps delete and advance.
+	// Actions are what can be done: add, ask, and perhaps delete, report, fill and advance.
 	Actions []string `json:"actions"`
 	// Words are the keys that a lesson with given positions has, empty where any
 	// key will do.
@@ -64,6 +64,8 @@ type Step struct {
 	Owners  []Owner  `json:"owners"`
 	// Labels are the names of the panels from this step on, nil if they stay.
 	Labels []string `json:"labels,omitempty"`
+	// Reports are the keys that are held as false positives, the oldest first.
+	Reports []string `json:"reports,omitempty"`
 	// Keys are how many are in the filter, Set how many cells are not 0, Fill
 	// their share, and Predicted the false positive rate at this fill.
 	Keys      int     `json:"keys"`
@@ -97,5 +99,7 @@ const (
 	Deleted       Verdict = "deleted"
 	Listed        Verdict = "listed as out"
 	NotThere      Verdict = "not there"
+	Reported      Verdict = "reported"
+	TooLate       Verdict = "too late"
 	Advanced      Verdict = "advanced"
 )

@@ -39,8 +39,8 @@ type Script struct {
 
 // Action is one thing that is done with a filter.
 type Action struct {
-	Do  string // add, ask, delete, fill or advance
-	Key string // of add, ask and delete
+	Do  string // add, ask, delete, report, fill or advance
+	Key string // of add, ask, delete and report
 	N   int    // keys that fill adds
 }
 
@@ -57,12 +57,12 @@ func fault(field, format string, args ...any) error {
 	return &FieldError{field, fmt.Sprintf(format, args...)}
 }
 
-// ParseAction reads an action: add:KEY, ask:KEY, delete:KEY, fill:N, advance.
+// ParseAction reads an action: add:KEY, ask:KEY, delete:KEY, report:KEY, fill:N, advance.
 func ParseAction(text string) (Action, error) {
 	do, rest, given := strings.Cut(text, ":")
 	a := Action{Do: do}
 	switch do {
-	case "add", "ask", "delete":
+	case "add", "ask", "delete", "report":
 		a.Key = rest
 		if err := checkKey(rest); err != nil {
 			return a, fault("do", "%s: %v", do, err)
@@ -78,7 +78,7 @@ func ParseAction(text string) (Action, error) {
 			return a, fault("do", "advance takes no key")
 		}
 	default:
-		return a, fault("do", "%q is not add:KEY, ask:KEY, delete:KEY, fill:N or advance", clip(text))
+		return a, fault("do", "%q is not add:KEY, ask:KEY, delete:KEY, report:KEY, fill:N or advance", clip(text))
 	}
 	return a, nil
 }

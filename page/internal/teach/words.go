@@ -22,6 +22,8 @@ func (r *run) text(v Step, a Action, p place, old []int) string {
 		return r.filledText(v.Verdict, a.N)
 	case "advance":
 		return r.advancedText(v)
+	case "report":
+		return r.reportedText(v)
 	}
 	first := fmt.Sprintf("“%s” has %s. ", v.Key, r.places(p.cells))
 	if why := r.why(v.Key); why != "" {
@@ -31,14 +33,20 @@ func (r *run) text(v Step, a Action, p place, old []int) string {
 		first = fmt.Sprintf("“%s” has the fingerprint %02x and the %s. ", v.Key, p.mark, bucketsOf(p.cells))
 	}
 	switch v.Verdict {
-	case Filled, Advanced, Listed: // told above
+	case Filled, Advanced, Listed, Reported, TooLate: // told above
 	case Inserted, Unchanged, Full:
+		if r.takesBack(v.Key) {
+			return first + r.foundText(p) + fmt.Sprintf("a report alone denied “%s”, and it is taken back.", v.Key)
+		}
 		return first + r.insertedText(v, p, old)
 	case Deleted:
 		return first + r.deletedText(v, p)
 	case NotThere:
 		return first + r.zeroText(p, old) + "nothing is deleted."
 	case Absent:
+		if c, ok := r.machine.(*corrections); ok && c.denies(v.Key) {
+			return first + r.foundText(p) + fmt.Sprintf("the array alone would say yes. But “%s” was reported as a false positive, so the answer is no.", v.Key)
+		}
 		return first + r.zeroText(p, old) + fmt.Sprintf("“%s” is certainly absent.%s", v.Key, r.unread(p, old))
 	case Present:
 		return first + r.foundText(p) + fmt.Sprintf("“%s” is probably present, and it was inserted.", v.Key)
