@@ -18,7 +18,8 @@ type Advice struct {
 	// Kinds are the kinds to choose from, best first. Static kinds come first
 	// for sets that never change, and kinds that count without a limit first
 	// where counts are needed; then those with the fewest memory accesses,
-	// then those with the fewest bytes. There may be none.
+	// then those with the fewest bytes. There may be none. With Needs.Reports a
+	// corrected filter, over the best of them, is the first.
 	Kinds []Choice
 	// Others are the kinds that serve, too, but are worse than one of Kinds in
 	// something and better in nothing. Their last reason names it.
@@ -63,7 +64,8 @@ const (
 // Advise ranks the kinds of filters that serve a need, with their costs beside
 // those of exact sets. It advises only what this module has. It takes some 100
 // microseconds. The error wraps ErrParameter if needs make no sense or
-// contradict each other, and ErrTooLarge for more than 2^63 keys or 2^20 sets.
+// contradict each other, and ErrTooLarge for more than 2^63 keys, 2^28 reports or
+// 2^20 sets.
 func Advise(needs Needs) (Advice, error) {
 	if err := needs.check(); err != nil {
 		return Advice{}, about("advise", err)
@@ -80,6 +82,7 @@ func Advise(needs Needs) (Advice, error) {
 	}
 	q.rank(&a)
 	a.Warnings = q.warnings(a)
+	q.addCorrected(&a)
 	return a, nil
 }
 

@@ -37,6 +37,9 @@ type Needs struct {
 	Universe uint64
 	// ValueBits is the length of a value that each key has, up to 32 bits.
 	ValueBits int
+	// Reports is how many false positives are to be remembered, up to 2^28, if absent keys are
+	// asked for again and again and somebody learns that a yes was wrong.
+	Reports uint64
 
 	Growth    bool // there may be more keys than Capacity
 	Deletes   bool // keys are deleted
@@ -83,6 +86,8 @@ func (q Needs) check() error {
 		return fmt.Errorf("%w: %d keys in a universe of %d", bloomery.ErrParameter, max(q.Keys, q.Capacity), q.Universe)
 	case q.ValueBits < 0 || q.ValueBits > MaxRibbonColumns:
 		return fmt.Errorf("%w: values of %d bits, not of up to %d", bloomery.ErrParameter, q.ValueBits, MaxRibbonColumns)
+	case q.Reports > mostReports:
+		return fmt.Errorf("%w: %d reports, at most 2^28", bloomery.ErrTooLarge, q.Reports)
 	case q.Immutable && (q.Growth || q.Deletes || q.Expiry || q.Writers):
 		return fmt.Errorf("%w: a set that never changes has no growth, deletes, expiry or writers", bloomery.ErrParameter)
 	}

@@ -27,6 +27,7 @@ type planOptions struct {
 	memory    number[int64]
 	sets      int
 	valueBits int
+	reports   number[uint64]
 	plot      bool
 	queries   number[uint64]
 
@@ -37,7 +38,7 @@ type planOptions struct {
 
 func newPlan() *cobra.Command {
 	o := &planOptions{keys: countFlag(), headroom: headroomFlag(), rate: rateFlag(""), absent: rateFlag(""), memory: sizeFlag(""), queries: newNumber("N/s", "", atLeastOne(parseQueries)),
-		universe: countFlag()}
+		universe: countFlag(), reports: countFlag()}
 	cmd := &cobra.Command{
 		Use:     "plan n=KEYS p=RATE m=SIZE k=HASHES bits=PER-KEY",
 		Aliases: []string{"calc"},
@@ -91,6 +92,7 @@ filter, so each real key hides among K.
 	f.Float64Var(&o.anonymity, "anonymity", 0, "choose the rate so that each key of a published filter hides among `K`; needs --universe")
 	f.Var(&o.universe, "universe", "number of possible keys, for --anonymity, or of all that are asked for, with --needs immutable: 1e8")
 	f.IntVar(&o.valueBits, "value-bits", 0, "`BITS` of a value that each key has, with --needs immutable")
+	f.Var(&o.reports, "reports", "number of false positives that are reported and not repeated, see bloomery correct: 1e5")
 	f.BoolVar(&o.plot, "plot", false, "draw the false positive rate as keys are added")
 	completeList(cmd, "needs", question.Needs()...)
 	cmd.ValidArgsFunction = cobra.FixedCompletions([]string{"n=", "p=", "m=", "k=", "bits="}, cobra.ShellCompDirectiveNoFileComp|cobra.ShellCompDirectiveNoSpace)
@@ -183,7 +185,7 @@ func (o *planOptions) withHeadroom(keys uint64) (uint64, error) {
 func (o *planOptions) sizingNeeds(q sizing.Params) (sizing.Needs, error) {
 	n := sizing.Needs{
 		Keys: q.N, ErrorRate: q.P, KeyBytes: o.keyBytes, FalsePositiveCost: o.fpCost,
-		Absent: o.absent.value, Memory: uint64(o.memory.value), Sets: o.sets, ValueBits: o.valueBits,
+		Absent: o.absent.value, Memory: uint64(o.memory.value), Sets: o.sets, ValueBits: o.valueBits, Reports: o.reports.value,
 	}
 	if o.anonymity == 0 {
 		n.Universe = o.universe.value
