@@ -38,7 +38,8 @@ var ErrOlder = errors.New("older than the copy")
 // replaced: remove it, or choose another name.
 var ErrOther = errors.New("not this filter")
 
-// ErrName means that the folder does not have the filter, or has several and none was named.
+// ErrName means that the folder or the server does not have the filter, or that a folder has several
+// and none was named.
 var ErrName = errors.New("which filter")
 
 // index is what a folder says of itself.

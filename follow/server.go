@@ -227,6 +227,9 @@ func (s *server) call(ctx context.Context, patience time.Duration, words ...stri
 		s.at = (s.at + 1) % len(s.addresses)
 		return nil, fmt.Errorf("%w: %s", errDown, text)
 	}
+	if reply.Type == '-' && string(reply.Text) == "ERR not found" {
+		return nil, fmt.Errorf("%w: the key %q was not found on the server", ErrName, s.config.Filter)
+	}
 	if reply.Type == '-' {
 		return nil, fmt.Errorf("%w: %s", errRefused, reply.Text)
 	}

@@ -26,6 +26,7 @@ type followOptions struct {
 	older     bool
 	name      string
 	every     time.Duration
+	server    bool // SOURCE is one
 }
 
 func newFollow() *cobra.Command {
@@ -108,7 +109,7 @@ func (o *followOptions) run(ctx context.Context, s *shell, args []string) error 
 	c := follow.Config{Address: args[0], Filter: o.filter, File: o.output, Every: -1, Key: key, Older: o.older, Hasher: h, Name: o.name}
 	changed := false
 	c.Changed = func(follow.Version) { changed = true }
-	if isServer := strings.HasPrefix(args[0], "redis://") || strings.HasPrefix(args[0], "rediss://"); isServer {
+	if o.server = strings.HasPrefix(args[0], "redis://") || strings.HasPrefix(args[0], "rediss://"); o.server {
 		if err := o.fromServer(s, &c, args[1:]); err != nil {
 			return err
 		}
@@ -244,6 +245,8 @@ func (o *followOptions) hint(err error) error {
 	switch err := unpackaged(err); {
 	case errors.Is(err, follow.ErrOlder):
 		return hinted{err, "if the older one is wanted, add --older"}
+	case errors.Is(err, follow.ErrName) && o.server:
+		return hinted{err, "FILTER.LIST lists the filters of a server"}
 	case errors.Is(err, follow.ErrName):
 		return hinted{err, "choose one with --filter NAME"}
 	case errors.Is(err, follow.ErrOther):

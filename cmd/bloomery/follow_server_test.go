@@ -69,7 +69,7 @@ func TestFollowServer(t *testing.T) {
 		want string
 	}{
 		{[]string{at}, 2, "give the KEY"},
-		{[]string{at, "none"}, 2, "not found"},
+		{[]string{at, "none"}, 2, "the key \"none\" was not found on the server\nhint: FILTER.LIST lists"},
 		{[]string{"--filter", "x", at, "seen"}, 2, "give the KEY"},
 		{[]string{t.TempDir(), "seen"}, 2, "are for a server"},
 		{[]string{"redis://127.0.0.1:1", "seen"}, 2, "refused"},
