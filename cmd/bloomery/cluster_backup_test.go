@@ -147,6 +147,18 @@ func TestClusterBackupCommand(t *testing.T) {
 	if code, _, errOut := call(t, "cluster", "restore", to, "--dir", node); code != exitOK || !strings.Contains(errOut, "4 names") {
 		t.Errorf("restore: %d, %s", code, errOut)
 	}
+	linked := filepath.Join(dir, "linked")
+	if err := os.Symlink(to, linked); err != nil {
+		t.Fatal(err)
+	}
+	entries := func() int {
+		all, err := os.ReadDir(to)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(all)
+	}
+	before := entries()
 	for what, args := range map[string][]string{
 		"not empty":                {to, "--dir", node},
 		"of a node of a cluster":   {node, "--dir", node + "2"},
@@ -158,14 +170,16 @@ func TestClusterBackupCommand(t *testing.T) {
 		"2 to 5, and no more":      {to, "--dir", node + "2", "--nodes", "4", "--copies", "6"},
 		"--copies needs --nodes":   {to, "--dir", node + "2", "--copies", "2"},
 		"name one that does not e": {to, "--dir", node, "--nodes", "3"},
+		"outside of " + to:         {to, "--dir", filepath.Join(to, "n1")},
+		"inside of the folder":     {to, "--dir", filepath.Join(linked, "a", "b"), "--nodes", "3"},
 		"give a data folder or a ": {},
 	} {
 		if code, _, errOut := call(t, append([]string{"cluster", "restore"}, args...)...); code != exitUsage || !strings.Contains(errOut, what) {
 			t.Errorf("%s: %d, %s", what, code, errOut)
 		}
 	}
-	if _, err := os.Stat(node + "2"); err == nil {
-		t.Error("a restore that was refused has left a folder")
+	if _, err := os.Stat(node + "2"); err == nil || entries() != before {
+		t.Error("a restore that was refused has left something")
 	}
 	if code, _, errOut := call(t, "serve", "--dir", node); code == exitOK || !strings.Contains(errOut, "cluster") {
 		t.Errorf("a single server on the folder of a cluster: %d, %s", code, errOut)

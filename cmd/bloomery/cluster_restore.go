@@ -152,6 +152,8 @@ func restoreError(r *datadir.Restore, err error) error {
 	case errors.Is(err, datadir.ErrUnfinished):
 		left := filepath.Clean(r.Dir) + ".unfinished"
 		return hinted{worded{err, left + ": the unfinished folder of a restore that was killed or is still running"}, "if none is running, remove it and run the command again"}
+	case errors.Is(err, datadir.ErrInside):
+		return hinted{worded{err, r.Dir + ": inside of the folder that is read"}, "name a folder outside of " + r.From}
 	case errors.Is(err, datadir.ErrNotEmpty) && r.Nodes > 0:
 		return hinted{worded{err, r.Dir + ": there is such a folder already"}, "with --nodes name one that does not exist"}
 	case errors.Is(err, datadir.ErrNotEmpty):

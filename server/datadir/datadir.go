@@ -25,6 +25,8 @@ var (
 	ErrNoData = local.ErrNoData
 	// ErrCluster means that a folder is that of a node of a cluster.
 	ErrCluster = local.ErrCluster
+	// ErrInside means that a folder would be made inside of the one that is read.
+	ErrInside = errors.New("datadir: the folder is inside of the one that is read")
 	// ErrNotEmpty means that a folder that data is to be restored into has files already.
 	ErrNotEmpty = cluster.ErrNotEmpty
 )

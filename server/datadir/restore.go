@@ -56,7 +56,7 @@ func (r *Restore) Done() int64 { return r.done.Load() }
 // share after the other. It changes nothing in From,
 // which no server may use meanwhile. If it fails, or ctx ends, Dir is empty again; if
 // it is killed, no server starts on Dir, or with Nodes there is no Dir. The error may wrap bloomery.ErrCorrupt,
-// ErrLocked, ErrNoData, ErrNotEmpty or ErrUnfinished.
+// ErrInside, ErrLocked, ErrNoData, ErrNotEmpty or ErrUnfinished.
 func (r *Restore) Run(ctx context.Context) (done Restored, err error) {
 	if err := checkEmpty(r.Dir); err != nil {
 		return done, err
@@ -64,6 +64,9 @@ func (r *Restore) Run(ctx context.Context) (done Restored, err error) {
 	cluster, err := cluster.NewFounding(r.Lanes, r.Nodes, r.Copies)
 	if err != nil {
 		return done, fmt.Errorf("datadir: restore: %w", err)
+	}
+	if isWithin(r.Dir, r.From) {
+		return done, fmt.Errorf("%w: %s", ErrInside, r.Dir)
 	}
 	from, closer, err := openSource(r.From)
 	if err != nil {
@@ -148,6 +151,32 @@ func (f founding) node(ctx context.Context, dir string, number uint32) error {
 	}
 	f.made.Names, f.made.Bytes = state.Names.Len(), max(f.made.Bytes, state.Bytes())
 	return nil
+}
+
+// isWithin reports whether a folder, which need not be there, is below another one, by whatever path.
+func isWithin(dir, of string) bool {
+	outer, err := os.Stat(of)
+	if err != nil {
+		return false // whoever opens it says why
+	}
+	dir, err = filepath.Abs(dir)
+	if err != nil {
+		return false
+	}
+	at, err := filepath.EvalSymlinks(dir)
+	for err != nil && dir != filepath.Dir(dir) { // up to a folder that is there
+		dir = filepath.Dir(dir)
+		at, err = filepath.EvalSymlinks(dir)
+	}
+	for ; err == nil; at = filepath.Dir(at) {
+		if info, err := os.Stat(at); err == nil && os.SameFile(info, outer) {
+			return true
+		}
+		if at == filepath.Dir(at) {
+			break
+		}
+	}
+	return false
 }
 
 // checkEmpty refuses a folder with anything in it but what systems put there.
