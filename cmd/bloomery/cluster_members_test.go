@@ -110,7 +110,7 @@ func TestClusterChanges(t *testing.T) {
 		"drains":          {"leave 4 --yes", map[string][]string{"CLUSTER FORGET 4": {"-TRYAGAIN nothing was changed: 12 shards\r\n", "+OK\r\n"}}, 0, "node 4 (10.0.0.4:6379) was removed", "CLUSTER FORGET 4"},
 		"copies":          {"copies 2", map[string][]string{"CLUSTER COPIES 2": {"+OK\r\n"}}, 0, "2 nodes are to hold", "CLUSTER COPIES 2"},
 		"copies, force":   {"copies 2 --force", map[string][]string{"CLUSTER COPIES 2 FORCE": {"+OK\r\n"}}, 0, "2 nodes are to hold", "CLUSTER COPIES 2 FORCE"},
-		"rebuilds open":   {"copies 2", map[string][]string{"CLUSTER COPIES 2": {"-ERR rebuilds are open that this would end: a, b\r\n"}}, 2, "would end: a, b", "CLUSTER COPIES 2"},
+		"rebuilds open":   {"copies 2", map[string][]string{"CLUSTER COPIES 2": {"-ERR rebuilds are open that this would end: a, b\r\n"}}, 2, "would end: a, b\nhint: --force ends them\n", "CLUSTER COPIES 2"},
 		"too many":        {"copies 9", map[string][]string{"CLUSTER COPIES 9": {"-ERR there can be 2 to 5\r\n"}}, 2, "there can be 2 to 5", "CLUSTER COPIES 9"},
 		"pause":           {"pause-moves", map[string][]string{"CLUSTER PAUSE-MOVES": {"+OK\r\n"}}, 0, "no move begins", "CLUSTER PAUSE-MOVES"},
 		"resume":          {"resume-moves", map[string][]string{"CLUSTER RESUME-MOVES": {"+OK\r\n"}}, 0, "move again", "CLUSTER RESUME-MOVES"},
