@@ -139,7 +139,7 @@ func (s *Saver) Take(src Source) error {
 	s.failed.Store(nil)
 	s.last.Store(began.Unix())
 	s.count.Add(1)
-	s.config.Log.Info("snapshot taken", "number", m.Number, "names", m.Names(), "seconds", took.Seconds())
+	s.config.Log.Info("snapshot taken", "number", m.Number, "names", m.Names(), "seconds", float64(took.Milliseconds())/1000)
 	return nil
 }
 

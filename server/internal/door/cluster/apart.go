@@ -69,7 +69,7 @@ func (d *Door) attend() {
 		}
 		now := d.tick()
 		if away := now - time.Duration(p.turn.Load()); away > liveFor {
-			d.config.Slog.Warn("this node was paused: it serves again when it knows what it has missed", "seconds", away.Seconds())
+			d.config.Slog.Warn("this node was paused: it serves again when it knows what it has missed", "seconds", float64(away.Milliseconds())/1000)
 			if p.pauses.Add(1) == p.known.Load()+1 {
 				d.tasks.Go(d.catchUp)
 			}

@@ -225,7 +225,7 @@ func (d *Door) giveUpAway(ctx context.Context) {
 			continue
 		}
 		if d.askHolders(ctx).holdAll(r, m.Number) {
-			d.config.Slog.Warn("a node is away, and is given up: it learns its shards again when it returns", "node", m.Number, "seconds", silent.Seconds())
+			d.config.Slog.Warn("a node is away, and is given up: it learns its shards again when it returns", "node", m.Number, "seconds", float64(silent.Milliseconds())/1000)
 			d.propose([]store.Body{&store.Behind{Node: uint64(m.Number), Session: m.Session, Changes: r.Shards.Changes}})
 			return // the table is another one now
 		}

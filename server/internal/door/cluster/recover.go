@@ -137,7 +137,7 @@ func (d *Door) recover(ctx context.Context) error {
 
 func (d *Door) recovered(began time.Time) {
 	d.config.Slog.Info("data recovered", "names", d.state.Names.Len(), "bytes", d.state.Bytes(),
-		"seconds", d.config.Clock().Sub(began).Round(time.Millisecond).Seconds())
+		"seconds", float64(d.config.Clock().Sub(began).Milliseconds())/1000)
 }
 
 // reaches reports whether the log has all that is needed behind the snapshot of this

@@ -539,6 +539,34 @@ func checkBroken(t *testing.T, files *folder.Memory, name string, offset int, wa
 	}
 }
 
+// TestRecoveryIsTimed asks that the log has the time of a start in milliseconds, and no more digits.
+func TestRecoveryIsTimed(t *testing.T) {
+	files := &folder.Memory{}
+	_, d := open(t, files, local.EverySecond)
+	do(t, d, newBloom("k", 1000))
+	if err := d.Close(); err != nil {
+		t.Fatal(err)
+	}
+	var log bytes.Buffer
+	var asked atomic.Bool
+	start := time.UnixMilli(1)
+	d, err := local.Open(local.Config{State: store.New(), Files: files, SnapshotAfter: -1, Log: textLog(&log), Clock: func() time.Time {
+		if asked.Swap(true) {
+			return start.Add(2_938_400 * time.Microsecond)
+		}
+		return start
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if want := " seconds=2.938\n"; !strings.Contains(log.String(), want) {
+		t.Errorf("the log has\n%swant %q", log.String(), want)
+	}
+}
+
 // TestRunsMakeOneFrame asks that a door keeps order, groups and forgets what
 // changed nothing.
 func TestRunsMakeOneFrame(t *testing.T) {

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"time"
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/server/internal/catalog"
@@ -62,7 +61,7 @@ func (d *Door) recover() error {
 	d.removeOld(m)
 	if len(names) > 0 {
 		d.config.Log.Info("data recovered", "names", d.state.Names.Len(), "bytes", d.state.Bytes(), "replayed", r.applied,
-			"seconds", d.config.Clock().Sub(began).Round(time.Millisecond).Seconds())
+			"seconds", float64(d.config.Clock().Sub(began).Milliseconds())/1000)
 	}
 	return nil
 }
