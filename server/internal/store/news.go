@@ -224,8 +224,9 @@ type ofBits interface {
 	MarkedBits(dst, hs []uint64, marks []uint8) []uint64
 }
 
-// prepare notes what is to be known of a part before a record changes it. It returns where the
-// record is to leave the marks of its hashes, nil for none.
+// prepare remembers the state of the part that is compared with the one after the record, before
+// the record is applied. It returns where a FilterAdd is to leave the marks of its hashes, and nil
+// for all others.
 func (r *ring) prepare(body Body) []uint8 {
 	switch o := body.(type) {
 	case *FilterAdd:

@@ -17,7 +17,8 @@ var set = engine.Command{
 	Categories: []string{"write", "filter", "slow"}, Group: traits.GroupFilter, Since: "0.1.0",
 	Syntax: "key NEWS changes", Complexity: "O(n), n being the number of parts",
 	Summary: "Sets how many changes of a filter are kept for its followers, see FILTER.NEWS. They are kept whether or not anyone asks, and take 9 bytes each. " +
-		"0 keeps as many as take a quarter of the filter, until nobody has asked for an hour.",
+		"0 keeps as many as take a quarter of the filter, until nobody has asked for an hour. " +
+		"A BF or CF has no such setting: the error is WRONGTYPE.",
 	Cost:     engine.ByKeys((*engine.Costs).Change),
 	Assemble: func(_ *engine.Context, _ *engine.Call, parts []answer.Reply) answer.Reply { return parts[0] },
 	Run:      runSet,
