@@ -3,6 +3,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -81,6 +82,9 @@ func (o *buildOptions) aboutMap(err error) error {
 			"with --largest it gets the larger one",
 		}
 	}
+	if errors.Is(err, bloomery.ErrParameter) {
+		return hinted{about("", err), "a value and the bits of the rate have 32 bits together: take a higher -p, or smaller values"}
+	}
 	return about("", err)
 }
 
@@ -145,7 +149,11 @@ func (p *pairs) each(ctx context.Context, take func(h uint64, v uint32) error) e
 		for i, text := range r.texts.Of(b.Second(), b) {
 			v, err := strconv.ParseUint(string(text), 10, 32)
 			if err != nil {
-				return fmt.Errorf("%s: column %s, %q, is not a value: a whole number from 0 to %d", b.Where(i), p.o.value, text[:min(len(text), longestShown)], uint32(math.MaxUint32))
+				err := fmt.Errorf("%s: column %s, %q, is not a value: a whole number from 0 to %d", b.Where(i), p.o.value, text[:min(len(text), longestShown)], uint32(math.MaxUint32))
+				if bytes.HasSuffix(text, []byte("\r")) {
+					return hinted{err, "if lines end with CR LF, give --crlf"}
+				}
+				return err
 			}
 			if n := bits.Len64(v); p.o.valueBits > 0 && n > p.o.valueBits {
 				return fmt.Errorf("%s: the value %d has %d bits, --value-bits is %d", b.Where(i), v, n, p.o.valueBits)

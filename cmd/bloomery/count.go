@@ -62,9 +62,14 @@ type tally struct {
 // countsOf counts values in a filter.
 func countsOf(name string, f bloomery.Hashed) (tally, error) {
 	counter, ok := f.(bloomery.Counter)
+	of := f
+	if corrected, wraps := f.(interface{ Filter() bloomery.Hashed }); wraps {
+		of = corrected.Filter()
+		_, ok = of.(bloomery.Counter)
+	}
 	if !ok {
 		return tally{}, hinted{
-			fmt.Errorf("%s: %w: %s filter does not count", name, bloomery.ErrIncompatible, aKind(f.Stats().Kind)),
+			fmt.Errorf("%s: %w: %s filter does not count", name, bloomery.ErrIncompatible, aKind(of.Stats().Kind)),
 			"build one of the kinds counting, spectral, cuckoo, quotient or growing",
 		}
 	}
