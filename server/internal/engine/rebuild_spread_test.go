@@ -2,6 +2,8 @@ package engine_test
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -10,6 +12,7 @@ import (
 	"github.com/bloomery/bloomery/hashing"
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/door/cluster/memlog"
+	"github.com/bloomery/bloomery/server/internal/folder"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
@@ -149,94 +152,110 @@ func TestBuildAfterTheSwap(t *testing.T) {
 	})
 }
 
-// TestRebuildOfWideFilters rebuilds a filter that every node holds where others are spread, from every node, with
-// another key, as another kind, and again.
-func TestRebuildOfWideFilters(t *testing.T) {
+// TestRebuildsWhereSomeHoldAll rebuilds filters that every node holds where others are spread, while a node joins, and with a key
+// that one lacks. They share a cluster, since it takes long to begin.
+func TestRebuildsWhereSomeHoldAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		v := newRebuilds(t, 0, 4, memlog.New(1, memlog.Faults{}))
 		defer v.end()
-		line := func(i int, text, want string) {
-			t.Helper()
-			if got := v.nodes[i%4].do(strings.Fields(text)...); got != want {
-				t.Errorf("node %d: %s = %s, want %s", i%4+1, text, got, want)
-			}
-		}
-		line(0, "FILTER.CREATE w bloom CAPACITY 1000 PARTS 4 REPLICAS ALL", "+OK")
-		line(0, "FILTER.ADD w a b c d", "[true true true true]")
-		has, all := "FILTER.HAS w a b c d", "true true true true"
-		for i, begin := range []string{
-			"NEWKEY k1", "counting CAPACITY 3000", "bloom NEWKEY k2", "fuse16", "bloom CAPACITY 2000 NEWKEY k1", "cuckoo NEWKEY k2 PARTS 1", "ribbon NEWKEY k1", "bloom",
-		} {
-			time.Sleep(time.Second)
-			line(i+1, "FILTER.REBUILD w BEGIN "+begin, "+OK")
-			if from := v.nodes[i%4].do("FILTER.INFO", "w"); !strings.Contains(from, `"kind" "fuse16"`) && !strings.Contains(from, `"kind" "ribbon"`) {
-				line(i+2, fmt.Sprint("FILTER.ADD w more", i), "[true]")
-				has, all = has+fmt.Sprint(" more", i), all+" true"
-			}
-			items := strings.TrimPrefix(has, "FILTER.HAS w ")
-			line(i+3, "FILTER.REBUILD w FEED "+items, fmt.Sprint(":", len(strings.Fields(items))))
-			line(i, "FILTER.REBUILD w COMMIT FORCE", "+OK")
-			time.Sleep(time.Second)
-			for n, k := range v.nodes {
-				line(n, has, "["+all+"]")
-				e := k.state.Names.Lookup([]byte("w"), time.Now().UnixMilli())
-				if !store.Everywhere(e) {
-					t.Fatalf("BEGIN %s: not every node holds the filter", begin)
-				}
-				for j, p := range store.Parts(e) {
-					if p.Elsewhere() {
-						t.Errorf("BEGIN %s: node %d does not hold part %d", begin, n+1, j)
-					}
-				}
-			}
-			v.equal(t, 0)
-		}
+		v.rebuildWide(t)
+		v.joinARebuild(t)
+		v.rebuildWithoutKey(t)
 	})
 }
 
-// TestNewKeyThatANodeLacks gives filters a key that one node does not have: it acknowledges no add that the new filter lacks.
-func TestNewKeyThatANodeLacks(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		v := newRebuilds(t, 0, 4, memlog.New(1, memlog.Faults{}))
-		defer v.end()
-		k, lacks := v.nodes[0], v.nodes[1]
-		lacks.state.SetKeys(map[string]hashing.Hasher{"k2": hashing.Keyed([16]byte{2})})
-		for _, create := range []string{"PARTS 1", "PARTS 4", "PARTS 1 REPLICAS ALL", "PARTS 4 REPLICAS ALL"} {
-			name := strings.ReplaceAll(create, " ", "")
-			for _, line := range []string{"FILTER.CREATE " + name + " bloom CAPACITY 1000 " + create, "FILTER.REBUILD " + name + " BEGIN NEWKEY k1"} {
-				if got := k.do(strings.Fields(line)...); got != "+OK" {
-					t.Fatalf("%s = %s", line, got)
+// rebuildWide rebuilds a filter that every node holds where others are spread, from every node, with
+// another key, as another kind, and again.
+func (v *rebuilds) rebuildWide(t *testing.T) {
+	t.Helper()
+	line := func(i int, text, want string) {
+		t.Helper()
+		if got := v.nodes[i%4].do(strings.Fields(text)...); got != want {
+			t.Errorf("node %d: %s = %s, want %s", i%4+1, text, got, want)
+		}
+	}
+	line(0, "FILTER.CREATE w bloom CAPACITY 1000 PARTS 4 REPLICAS ALL", "+OK")
+	line(0, "FILTER.ADD w a b c d", "[true true true true]")
+	has, all := "FILTER.HAS w a b c d", "true true true true"
+	for i, begin := range []string{
+		"NEWKEY k1", "counting CAPACITY 3000", "bloom NEWKEY k2", "fuse16", "bloom CAPACITY 2000 NEWKEY k1", "cuckoo NEWKEY k2 PARTS 1", "ribbon NEWKEY k1", "bloom",
+	} {
+		time.Sleep(time.Second)
+		line(i+1, "FILTER.REBUILD w BEGIN "+begin, "+OK")
+		if from := v.nodes[i%4].do("FILTER.INFO", "w"); !strings.Contains(from, `"kind" "fuse16"`) && !strings.Contains(from, `"kind" "ribbon"`) {
+			line(i+2, fmt.Sprint("FILTER.ADD w more", i), "[true]")
+			has, all = has+fmt.Sprint(" more", i), all+" true"
+		}
+		items := strings.TrimPrefix(has, "FILTER.HAS w ")
+		line(i+3, "FILTER.REBUILD w FEED "+items, fmt.Sprint(":", len(strings.Fields(items))))
+		line(i, "FILTER.REBUILD w COMMIT FORCE", "+OK")
+		time.Sleep(time.Second)
+		for n, k := range v.nodes {
+			line(n, has, "["+all+"]")
+			e := k.state.Names.Lookup([]byte("w"), time.Now().UnixMilli())
+			if !store.Everywhere(e) {
+				t.Fatalf("BEGIN %s: not every node holds the filter", begin)
+			}
+			for j, p := range store.Parts(e) {
+				if p.Elsewhere() {
+					t.Errorf("BEGIN %s: node %d does not hold part %d", begin, n+1, j)
 				}
-			}
-			time.Sleep(time.Second) // all nodes know it
-			if got := lacks.do("FILTER.REBUILD", name, "BEGIN", "NEWKEY", "k1"); !strings.HasPrefix(got, "-ERR ") {
-				t.Errorf("%s: BEGIN without the key = %s", create, got)
-			}
-			acked, refused := []string{"FILTER.HAS", name}, 0
-			for i := range 40 {
-				item := fmt.Sprint("item", i)
-				got := v.nodes[i%4].do("FILTER.ADD", name, item)
-				switch {
-				case got == "[true]" || got == "[false]":
-					acked = append(acked, item)
-				case strings.Contains(got, "-ERR the secret key 'k1' of this filter is not in the file of keys"): // here, or at a holder
-					refused++
-				default:
-					t.Errorf("%s: node %d: FILTER.ADD = %s", create, i%4+1, got)
-				}
-			}
-			if got := k.do("FILTER.REBUILD", name, "COMMIT", "FORCE"); got != "+OK" {
-				t.Errorf("%s: COMMIT = %s", create, got)
-			}
-			time.Sleep(time.Second)
-			if got := k.do(acked...); strings.Count(got, "true") != len(acked)-2 {
-				t.Errorf("%s: %d were acknowledged, %d refused: %s", create, len(acked)-2, refused, got)
-			}
-			if got := lacks.do(acked...); strings.Contains(got, "false") {
-				t.Errorf("%s: a node without the key answers %s", create, got)
 			}
 		}
-	})
+		v.equal(t, 0)
+	}
+}
+
+// rebuildWithoutKey gives filters a key that one node does not have: it acknowledges no add that the new filter lacks.
+func (v *rebuilds) rebuildWithoutKey(t *testing.T) {
+	t.Helper()
+	k, lacks := v.nodes[0], v.nodes[1]
+	lacks.state.SetKeys(map[string]hashing.Hasher{"k2": hashing.Keyed([16]byte{2})})
+	var questions [][]string
+	for _, create := range []string{"PARTS 1", "PARTS 4", "PARTS 1 REPLICAS ALL", "PARTS 4 REPLICAS ALL"} {
+		name := strings.ReplaceAll(create, " ", "")
+		for _, line := range []string{"FILTER.CREATE " + name + " bloom CAPACITY 1000 " + create, "FILTER.REBUILD " + name + " BEGIN NEWKEY k1"} {
+			if got := k.do(strings.Fields(line)...); got != "+OK" {
+				t.Fatalf("%s = %s", line, got)
+			}
+		}
+		time.Sleep(time.Second) // all nodes know it
+		if got := lacks.do("FILTER.REBUILD", name, "BEGIN", "NEWKEY", "k1"); !strings.HasPrefix(got, "-ERR ") {
+			t.Errorf("%s: BEGIN without the key = %s", create, got)
+		}
+		acked, refused := []string{"FILTER.HAS", name}, 0
+		for i := range 40 {
+			item := fmt.Sprint("item", i)
+			got := v.nodes[i%4].do("FILTER.ADD", name, item)
+			switch {
+			case got == "[true]" || got == "[false]":
+				acked = append(acked, item)
+			case strings.Contains(got, "-ERR the secret key 'k1' of this filter is not in the file of keys"): // here, or at a holder
+				refused++
+			default:
+				t.Errorf("%s: node %d: FILTER.ADD = %s", create, i%4+1, got)
+			}
+		}
+		if got := k.do("FILTER.REBUILD", name, "COMMIT", "FORCE"); got != "+OK" {
+			t.Errorf("%s: COMMIT = %s", create, got)
+		}
+		time.Sleep(time.Second)
+		if got := lacks.do(acked...); strings.Contains(got, "false") {
+			t.Errorf("%s: a node without the key answers %s", create, got)
+		}
+		t.Logf("%s: %d adds were refused", create, refused)
+		questions = append(questions, acked)
+	}
+	lacks.kill()
+	lacks.start() // with all keys
+	time.Sleep(10 * time.Second)
+	for _, words := range questions {
+		for n, k := range v.nodes {
+			if got := k.do(words...); strings.Count(got, "true") != len(words)-2 {
+				t.Errorf("%s, node %d: %d were acknowledged: %s", words[1], n+1, len(words)-2, got)
+			}
+		}
+	}
 }
 
 // TestCommitOfADeadOperator kills a node between the seal and the swap of a COMMIT: others end it within 30 seconds, and
@@ -276,4 +295,69 @@ func TestCommitOfADeadOperator(t *testing.T) {
 			t.Errorf("FILTER.HAS = %s", got)
 		}
 	})
+}
+
+// joinARebuild adds a node to a cluster whose log is purged, while filters are rebuilt that every node holds, or some
+// do: it has what the others have.
+func (v *rebuilds) joinARebuild(t *testing.T) {
+	t.Helper()
+	k := v.nodes[0]
+	names := map[string][]string{}
+	for name, begin := range map[string]string{
+		"plain": "NEWKEY k1", "static": "fuse16", "wide": "counting CAPACITY 2000 NEWKEY k2", "wideStatic": "fuse16 NEWKEY k1", "wideSame": "",
+	} {
+		create := "FILTER.CREATE " + name + " bloom CAPACITY 1000 PARTS 4"
+		if strings.HasPrefix(name, "wide") {
+			create += " REPLICAS ALL"
+		}
+		names[name] = strings.Fields("a b c d e f")
+		for _, step := range []struct{ line, want string }{
+			{create, "+OK"},
+			{"FILTER.ADD " + name + " a b c", "[true true true]"},
+			{"FILTER.REBUILD " + name + " BEGIN " + begin, "+OK"},
+			{"FILTER.ADD " + name + " d e f", "[true true true]"},
+			{"FILTER.REBUILD " + name + " FEED a b", ":2"},
+		} {
+			if got := k.do(strings.Fields(step.line)...); got != step.want {
+				t.Fatalf("%s = %s", step.line, got)
+			}
+		}
+	}
+	time.Sleep(time.Second)
+	for range 2 { // the first one may begin before the last session
+		for _, k := range v.nodes {
+			if err := k.door.Snapshot(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		time.Sleep(10 * time.Second) // the log is purged
+	}
+	if first, _, err := k.node.Head(0); err != nil || first < 2 {
+		t.Fatalf("the log begins with message %d, %v: nothing was purged", first, err)
+	}
+	fifth := &killable{t: t, log: v.nodes[0].log, peers: v.nodes[0].peers, files: &folder.Memory{}}
+	fifth.start()
+	v.nodes = append(v.nodes, fifth)
+	for i, name := range slices.Sorted(maps.Keys(names)) {
+		if got := v.nodes[i%5].do("FILTER.REBUILD", name, "FEED", "c"); got != ":1" {
+			t.Errorf("%s: FEED = %s", name, got)
+		}
+		if got := fifth.do("FILTER.ADD", name, "g"); got != "[true]" {
+			t.Errorf("%s: ADD = %s", name, got)
+		}
+		if got := fifth.do("FILTER.REBUILD", name, "COMMIT"); got != "+OK" {
+			t.Errorf("%s: COMMIT = %s", name, got)
+		}
+		time.Sleep(time.Second)
+		for n, k := range v.nodes {
+			if got := k.do(append([]string{"FILTER.HAS", name, "g"}, names[name]...)...); got != "[true true true true true true true]" {
+				t.Errorf("%s, node %d: FILTER.HAS = %s", name, n+1, got)
+			}
+		}
+	}
+	time.Sleep(2 * time.Minute) // contents move to the fifth
+	v.equal(t, 0)
+	if fifth.state.Holdings().Everything() {
+		t.Error("the fifth node holds everything")
+	}
 }
