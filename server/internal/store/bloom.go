@@ -103,11 +103,7 @@ func (o *BloomAdd) effect(f *Effect, r *Record, res *Result) {
 	if !f.gathers(r, &f.scratch.BloomAdd) {
 		f.scratch.BloomAdd.Room = Unlimited
 	}
-	for i, d := range o.Digests[:res.Done] {
-		if res.Bools[i] {
-			f.digests = append(f.digests, d)
-		}
-	}
+	f.digests = appendNew(f.digests, o.Digests[:res.Done], res.Bools)
 }
 
 // BloomChunk stores bytes of a dump in a BF.

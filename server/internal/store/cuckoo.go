@@ -277,11 +277,7 @@ func (o *CuckooDelete) effect(f *Effect, r *Record, res *Result) {
 	}
 	f.gathers(r, open)
 	open.Lazily, open.Steps = o.Lazily, o.Steps
-	for i, h := range o.Hashes[:res.Done] {
-		if res.Bools[i] {
-			f.hashes = append(f.hashes, h)
-		}
-	}
+	f.hashes = appendNew(f.hashes, o.Hashes[:res.Done], res.Bools)
 }
 
 // CuckooCompact compacts a CF.

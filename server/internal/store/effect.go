@@ -3,6 +3,8 @@ package store
 // Effect: the records of what really changed.
 
 import (
+	"slices"
+
 	"github.com/bloomery/bloomery/internal/redisbloom"
 )
 
@@ -132,9 +134,30 @@ func (f *Effect) close() {
 
 // kept gathers the hashes that have to be kept, of those that were looked at.
 func (f *Effect) kept(hashes []uint64, res *Result) {
-	for i, h := range hashes[:res.Done] {
-		if res.kept(i) {
-			f.hashes = append(f.hashes, h)
+	hashes = hashes[:res.Done]
+	switch {
+	case res.Failed == nil && res.All:
+		f.hashes = append(f.hashes, hashes...)
+	case res.Failed == nil: // most
+		f.hashes = appendNew(f.hashes, hashes, res.Bools)
+	default:
+		for i, h := range hashes {
+			if res.kept(i) {
+				f.hashes = append(f.hashes, h)
+			}
 		}
 	}
+}
+
+// appendNew appends those of src that are new.
+func appendNew[T uint64 | redisbloom.Digest](dst, src []T, news []bool) []T {
+	n := len(dst)
+	dst = slices.Grow(dst, len(src))[:n+len(src)]
+	for i, v := range src {
+		dst[n] = v
+		if news[i] {
+			n++
+		}
+	}
+	return dst[:n]
 }
