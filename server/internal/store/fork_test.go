@@ -3,8 +3,10 @@ package store_test
 import (
 	"bytes"
 	"encoding"
+	"io"
 	"math/rand/v2"
 	"runtime"
+	"sync"
 	"testing"
 
 	"github.com/bloomery/bloomery"
@@ -159,5 +161,58 @@ func TestFreezeOfBits(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// TestWriteLargeAtOnce writes a large filter while others add to it, and one of them removes it: what is
+// written is the filter of some moment, whole.
+func TestWriteLargeAtOnce(t *testing.T) {
+	outline, err := codec.AppendOutline(nil, bloom.NewScalable(600_000, 0.001))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := store.New()
+	e := apply(t, s, store.Record{Body: &store.Make{As: store.OpFilter, Name: []byte("f"), Header: store.AppendCreation(nil, &store.Plan{}, outline)}}).Entry
+	rng := rand.New(rand.NewPCG(3, 4))
+	batch := func() []uint64 {
+		hs := make([]uint64, 1000)
+		for i := range hs {
+			hs[i] = rng.Uint64()
+		}
+		return hs
+	}
+	first := batch()
+	apply(t, s, store.Record{ID: e.ID, Body: &store.FilterAdd{Room: store.Unlimited, Hashes: first}})
+	p := store.PartOf(e)
+	var wg sync.WaitGroup
+	for range 2 {
+		wg.Go(func() {
+			for range 3 {
+				var w bytes.Buffer
+				if ok, err := p.WriteLarge(&w, false); !ok || err != nil {
+					t.Error("nothing was written:", ok, err)
+					return
+				}
+				f, err := codec.Config{}.Open(w.Bytes())
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				for _, h := range first {
+					if !f.ContainsHash(h) {
+						t.Error("a key is missing")
+						return
+					}
+				}
+			}
+		})
+	}
+	for range 200 {
+		apply(t, s, store.Record{ID: e.ID, Body: &store.FilterAdd{Room: store.Unlimited, Hashes: batch()}})
+	}
+	wg.Wait()
+	apply(t, s, store.Record{Body: &store.Remove{Names: [][]byte{[]byte("f")}}})
+	if ok, _ := p.WriteLarge(io.Discard, false); ok {
+		t.Error("a filter that is gone was written")
 	}
 }
