@@ -571,7 +571,11 @@ func TestRecoveryIsTimed(t *testing.T) {
 // changed nothing.
 func TestRunsMakeOneFrame(t *testing.T) {
 	files := &folder.Memory{}
-	state, d := open(t, files, local.EverySecond)
+	state := store.New()
+	d, err := local.Open(local.Config{State: state, Files: files, SnapshotAfter: -1, Manual: true}) // nobody writes between two runs
+	if err != nil {
+		t.Fatal(err)
+	}
 	create := &door.Op{Record: store.Record{Body: &store.MakeBloom{Name: []byte("k"), Params: redisbloom.BloomParams{ErrorRate: 0.01, Capacity: 10, Expansion: 2}}}}
 	d.Do([]*door.Op{create})
 	if create.Result.Err != nil {
