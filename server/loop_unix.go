@@ -28,6 +28,7 @@ type socket struct {
 	fd    int
 	live  bool // fd is held by the loop
 	armed bool // the loop will be woken to look again
+	again bool // a call that is parked is to be run again
 	young int  // reads to go until reads are spared
 }
 
@@ -87,10 +88,8 @@ func (c *conn) loop() error {
 		case c.ending.Load() == draining:
 			return c.finish()
 		}
-		if c.due.Load() { // whatever the deadline is now
-			if err := c.readNow(); err != nil {
-				return err
-			}
+		if c.due.Swap(false) {
+			c.socket.again = true // step does it: the next read begins with that
 		}
 		c.socket.armed = false
 		c.readDeadline(time.Time{})
@@ -142,9 +141,10 @@ func (c *conn) readNow() error {
 func (c *conn) step(fd uintptr) (done bool) {
 	c.enter(running)
 	c.socket.fd, c.socket.live = int(fd), true
-	if c.due.Swap(false) && c.session.Parked() {
+	if again := c.due.Swap(false) || c.socket.again; again && c.session.Parked() {
 		c.err = c.rerun()
 	}
+	c.socket.again = false
 	for c.err == nil {
 		if c.ending.Load() == killed {
 			c.err = errKilled
@@ -173,6 +173,9 @@ func (c *conn) step(fd uintptr) (done bool) {
 		}
 		if c.socket.young > 0 {
 			c.socket.young--
+			continue
+		}
+		if c.session.Parked() { // it may wait for long, and thousands of others do
 			continue
 		}
 		c.lookAgain()
