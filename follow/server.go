@@ -46,6 +46,7 @@ type server struct {
 
 	token string   // of the copy, "" if it has none
 	parts [][]byte // its encodings
+	sum   string   // of parts, "" if nobody has needed it yet
 }
 
 // isServer reports whether an address is that of a server.
@@ -194,10 +195,9 @@ var errRefused = errors.New("the server refuses")
 var errDown = fmt.Errorf("%w", errRefused)
 
 // othersMay reports whether another node of a cluster may answer what one refuses: it is down for
-// now, or does not hold the filter.
+// now.
 func othersMay(text string) bool {
-	return strings.HasPrefix(text, "CLUSTERDOWN ") || strings.HasPrefix(text, "LOADING ") ||
-		strings.HasPrefix(text, "ERR FILTER.NEWS must be sent to a node ")
+	return strings.HasPrefix(text, "CLUSTERDOWN ") || strings.HasPrefix(text, "LOADING ")
 }
 
 // call sends a command and returns the answer. The server may take its time before it begins.
@@ -268,7 +268,7 @@ func (c *steady) Read(p []byte) (int, error) {
 
 // ask asks for news, waits for them if there are none, and returns the copy that they make: nil
 // if nothing has changed. What s knows of the copy changes when the answer is complete. Each
-// address is asked once if nodes are down, or do not hold the filter.
+// address is asked once if nodes are down.
 func (s *server) ask(ctx context.Context, block time.Duration) (parts [][]byte, err error) {
 	for range s.addresses {
 		if parts, err = s.askOne(ctx, block); !errors.Is(err, errDown) {
@@ -298,7 +298,10 @@ func (s *server) askOne(ctx context.Context, block time.Duration) (parts [][]byt
 			words = append(words, "SINCE", token)
 		}
 		if !changed && len(parts) > 0 {
-			words = append(words, "SUM", sumOfParts(parts))
+			if s.sum == "" {
+				s.sum = sumOfParts(parts)
+			}
+			words = append(words, "SUM", s.sum)
 		}
 		if !changed && block >= time.Millisecond {
 			words = append(words, "BLOCK", strconv.FormatInt(block.Milliseconds(), 10))
@@ -327,6 +330,7 @@ func (s *server) askOne(ctx context.Context, block time.Duration) (parts [][]byt
 	if !changed {
 		return nil, nil
 	}
+	s.sum = ""
 	return parts, nil
 }
 

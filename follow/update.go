@@ -47,7 +47,7 @@ func (f *Filter) updateFromServer(ctx context.Context, block time.Duration) erro
 		if err != nil {
 			return err
 		}
-		if s.parts = parts; have.version.Sum == f.kept.Sum {
+		if s.parts, s.sum = parts, ""; have.version.Sum == f.kept.Sum {
 			s.token = f.kept.Token
 		}
 	}
@@ -84,6 +84,9 @@ func (f *Filter) updateFromServer(ctx context.Context, block time.Duration) erro
 	version := Version{f.kept.Number + 1, time.Now().UTC().Truncate(time.Second), sumOf(data)}
 	if before != nil {
 		version.Number = before.version.Number + 1
+	}
+	if len(parts) == 1 {
+		s.sum = version.Sum
 	}
 	f.live.Store(&edition{v, data, version})
 	f.busy.Store(int64(time.Since(began)))
