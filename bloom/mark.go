@@ -28,7 +28,7 @@ func (f *Split) MarkedBits(dst, hs []uint64, marks []uint8) []uint64 {
 	return kernel.MarkedBitsSplit(dst, len(f.blocks), hs, marks)
 }
 
-// Mark is as Filter.Mark. Bit j%8 of a mark stands for the bit j of a key.
+// Mark is as Filter.Mark. Bit (k-1-j)%8 of a mark stands for the bit j of a key.
 func (f *flatSet) Mark(marks []uint8, hs []uint64) {
 	words, m, step := f.words, f.span, f.step
 	if len(words) == 0 {
@@ -37,15 +37,17 @@ func (f *flatSet) Mark(marks []uint8, hs []uint64) {
 	marks = marks[:len(hs)]
 	for i, h := range hs {
 		fresh, from := uint64(0), uint64(0)
-		for j := range f.shape.K {
+		for range f.shape.K {
 			at := from + probe(h, m)
 			w, b := &words[at>>6], at&63
-			fresh |= (^*w >> b & 1) << (j & 7)
+			fresh = fresh<<1 | ^*w>>b&1
 			*w |= 1 << b
 			h += probeStep
 			from += step
 		}
-		marks[i] = uint8(fresh)
+		fresh |= fresh >> 32
+		fresh |= fresh >> 16
+		marks[i] = uint8(fresh | fresh>>8)
 	}
 }
 
@@ -54,7 +56,7 @@ func (f *flatSet) MarkedBits(dst, hs []uint64, marks []uint8) []uint64 {
 	for i, h := range hs {
 		from := uint64(0)
 		for j := range f.shape.K {
-			if marks[i]>>(j&7)&1 == 1 {
+			if marks[i]>>((f.shape.K-1-j)&7)&1 == 1 {
 				dst = append(dst, from+probe(h, f.span))
 			}
 			h += probeStep
