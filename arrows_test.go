@@ -116,7 +116,7 @@ var rooms = map[string][]string{
 	"server/internal/checkup":             {"", "server/internal/catalog", "server/internal/health", "server/internal/status", "server/internal/store"},
 	"server/internal/routes":              {""},
 	"server/internal/staging":             {"", "internal/redisbloom", "server/internal/answer", "server/internal/catalog", "server/internal/door", "server/internal/routes", "server/internal/store"},
-	"server/internal/engine":              {"", "hashing", "server/internal/acl", "server/internal/answer", "server/internal/budget", "server/internal/catalog", "server/internal/checkup", "server/internal/control", "server/internal/cost", "server/internal/door", "server/internal/gate", "server/internal/glob", "server/internal/health", "server/internal/keyring", "internal/rdb", "server/internal/placement", "server/internal/refusal", "server/internal/roster", "server/internal/scratch", "server/internal/session", "server/internal/staging", "server/internal/status", "server/internal/store", "server/internal/sweep", "server/internal/traits"},
+	"server/internal/engine":              {"", "hashing", "internal/news", "server/internal/acl", "server/internal/answer", "server/internal/budget", "server/internal/catalog", "server/internal/checkup", "server/internal/control", "server/internal/cost", "server/internal/door", "server/internal/gate", "server/internal/glob", "server/internal/health", "server/internal/keyring", "internal/rdb", "server/internal/placement", "server/internal/refusal", "server/internal/roster", "server/internal/scratch", "server/internal/session", "server/internal/staging", "server/internal/status", "server/internal/store", "server/internal/sweep", "server/internal/traits"},
 	"server/internal/bundle":              {"server/internal/answer", "server/internal/catalog", "server/internal/door", "server/internal/engine", "server/internal/health", "server/internal/refusal", "server/internal/routes", "server/internal/scratch", "server/internal/store"},
 	"server/internal/maker":               {"server/internal/answer", "server/internal/catalog", "server/internal/engine", "server/internal/store"},
 	"server/internal/blueprint":           {"", "bloom", "codec", "compose", "counting", "cuckoo", "hashing", "quotient", "sizing", "server/internal/answer", "server/internal/store"},
@@ -143,7 +143,7 @@ var rooms = map[string][]string{
 		"server/internal/command/connection", "server/internal/command/admin", "server/internal/command/acl",
 	},
 	"server/internal/command/commandtest": {
-		"hashing", "server/internal/answer", "server/internal/command", "server/internal/door/local", "server/internal/engine", "server/internal/folder",
+		"", "codec", "compose", "hashing", "internal/envelope", "internal/news", "internal/redisbloom", "server/internal/answer", "server/internal/command", "server/internal/door/local", "server/internal/engine", "server/internal/folder",
 		"server/internal/session", "server/internal/status", "server/internal/store",
 	},
 	"server/internal/web/metrics":     {"server/internal/engine", "server/internal/health", "server/internal/session", "server/internal/status"},

@@ -168,6 +168,8 @@ func (e *Engine) askOneOf(node uint32, q *door.Question, args [][]byte) (answer.
 // helpPart answers a call of another machine about a part. It reports false if it is none.
 func (e *Engine) helpPart(args [][]byte) (r answer.Reply, is bool) {
 	switch {
+	case len(args) > 3 && string(args[0]) == newsMark:
+		return e.newsFor(args[1:]), true
 	case len(args) == 2 && string(args[0]) == applyMark:
 		return e.applyFor(args[1]), true
 	case len(args) == 3 && string(args[0]) == lendMark:
@@ -312,26 +314,39 @@ func (x Contents) fetchFar(id uint64, index uint32) (data []byte, again bool, fa
 	case len(loan.Elems) != 3 || loan.Elems[1].N < int64(len(loan.Elems[2].Text)) || loan.Elems[1].N > math.MaxInt:
 		return nil, true, failed
 	}
-	number := loan.Elems[0].N
-	defer func() { go e.askMark(node, shortAnswer, []byte(roomMark), nil, fmt.Append(nil, number)) }()
 	size := int(loan.Elems[1].N)
 	if !x.Hold(size) {
+		go e.askMark(node, shortAnswer, []byte(roomMark), nil, fmt.Append(nil, loan.Elems[0].N))
 		return nil, false, answer.Fail(answer.TextOOM)
 	}
-	data = append(make([]byte, 0, size), loan.Elems[2].Text...)
+	data, ok := x.readLoan(node, loan.Elems[0].N, []byte(loan.Elems[2].Text), size)
+	if ok {
+		return data, false, failed
+	}
+	x.Unhold(size)
+	if x.Stopped() {
+		return nil, false, answer.Fail(answer.TextStopped)
+	}
+	return nil, true, failed
+}
+
+// readLoan reads what a machine lends, of which the first bytes are here, and ends the loan. It reports false if the
+// machine has not answered for all of it, or the client has left.
+func (x Contents) readLoan(node uint32, number int64, first []byte, size int) (data []byte, ok bool) {
+	e := x.e
+	defer func() { go e.askMark(node, shortAnswer, []byte(roomMark), nil, fmt.Append(nil, number)) }()
+	data = append(make([]byte, 0, size), first...)
 	for len(data) < size {
 		if x.Stopped() {
-			x.Unhold(size)
-			return nil, false, answer.Fail(answer.TextStopped)
+			return nil, false
 		}
 		r := e.askMark(node, door.MaxQuestion, []byte(lendMark), fmt.Append(nil, number), fmt.Append(nil, len(data)), nil)
 		if r.Failed() || len(r.Text) == 0 || len(r.Text) > size-len(data) {
-			x.Unhold(size)
-			return nil, true, failed
+			return nil, false
 		}
 		data = append(data, r.Text...)
 	}
-	return data, false, failed
+	return data, true
 }
 
 // Borrow returns a part of a filter to be read: the part itself, or a copy of one that other machines hold, which is

@@ -26,8 +26,6 @@ const (
 	textLayersFar = "NOPERM other nodes hold these layers, and this user has not all rights: ask a node that holds them"
 	textMoved     = "CLUSTERDOWN contents of this key were moved to other nodes while the command ran, and some of its items may be done: send it again"
 	textSpread    = "ERR %s needs contents that no single node holds: it works if one node holds all of them"
-	textOneNode   = "ERR %s must be sent to a node that holds the whole filter: %s"
-	textNoNode    = "ERR %s does not work here: no node holds the whole filter"
 )
 
 // LooksInside reports whether a command looks at what is in filters and sketches, not at
@@ -294,10 +292,6 @@ func (e *Engine) route(s *Session, p *passing, c *Call) (text string) {
 	switch {
 	case text != "":
 		return text
-	case c.cmd.Flags&traits.Steps != 0 && len(p.nodes) == 0:
-		return fmt.Sprintf(textNoNode, strings.ToUpper(c.cmd.Name))
-	case c.cmd.Flags&traits.Steps != 0:
-		return fmt.Sprintf(textOneNode, strings.ToUpper(c.cmd.Name), e.nodesNamed(p.nodes))
 	case len(p.nodes) == 0:
 		return fmt.Sprintf(textSpread, strings.ToUpper(c.cmd.Name))
 	}

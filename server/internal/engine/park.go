@@ -207,18 +207,17 @@ func (w *waiters) wakeAll() {
 // News returns what happened to the filter of an entry, and begins to note it if that is not
 // done yet. It returns nil if there is no memory for that.
 func (x Contents) News(entry *catalog.Entry) *store.News {
-	e := x.e
-	n := e.state.News(entry)
-	if n == nil {
-		room := store.NewsBytes(entry)
-		if !e.Budget.Reserve(room) {
-			return nil
-		}
-		defer e.Budget.Release(room)
-		n = e.state.Follow(entry, rand.Uint64())
+	n := x.e.newsOf(entry)
+	if n != nil {
+		n.Asked(x.s.ms)
 	}
-	n.Asked(x.s.ms)
 	return n
+}
+
+// Follows reports whether n is still what happens to the filter of an entry: other parts may be in it now.
+func (x Contents) Follows(entry *catalog.Entry, n *store.News) bool {
+	now := x.e.state.Names.ByID(entry.ID)
+	return now != nil && x.e.state.News(now) == n
 }
 
 // NewsBytes returns the memory that the news of a filter take, 0 if nobody follows it.
@@ -237,10 +236,7 @@ func (x Contents) Followers(entry *catalog.Entry) []store.Follower {
 	if !store.MayBeFollowed(entry.Kind) || store.PartOf(entry) == nil {
 		return nil
 	}
-	if n := x.e.state.News(entry); n != nil {
-		return n.Followers()
-	}
-	return nil
+	return x.e.state.Followers(entry)
 }
 
 // newsKept is how long changes of a filter are noted that nobody asks for, in milliseconds.

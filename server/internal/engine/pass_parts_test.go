@@ -249,21 +249,3 @@ func TestRefusedForManyParts(t *testing.T) {
 		}
 	}
 }
-
-// TestWholeFilterAtOneNode asks commands that only a node with all of a filter can run to say where
-// such a node is, and to say so if there is none.
-func TestWholeFilterAtOneNode(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		v := newSpread(t, memlog.Faults{})
-		b, key := v.nodes[0], away(0, 0)
-		b.lines("FILTER.CREATE "+key+" bloom CAPACITY 100", "FILTER.CREATE big bloom CAPACITY 100 PARTS 4")
-		for line, want := range map[string]string{
-			"FILTER.NEWS " + key: "-ERR FILTER.NEWS must be sent to a node that holds the whole filter: node 2 (host2:1), node 3 (host3:1), node 4 (host4:1)",
-			"FILTER.NEWS big":    "-ERR FILTER.NEWS does not work here: no node holds the whole filter",
-		} {
-			if got := b.do(strings.Fields(line)...); got != want {
-				t.Errorf("%s = %s\nwant %s", line, got, want)
-			}
-		}
-	})
-}

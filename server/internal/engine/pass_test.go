@@ -392,7 +392,7 @@ func TestExecElsewhere(t *testing.T) {
 // another one holds all of it; and refusedParts those that are refused on a filter of several parts of
 // which no node holds all. docs/cluster.md has both.
 var (
-	refusedFar   = []string{"filter.news"}
+	refusedFar   = []string{}
 	refusedParts = []string{}
 )
 
@@ -425,6 +425,7 @@ func TestEveryCommandAtEveryNode(t *testing.T) {
 				want, got := run(v.nodes[1]), run(v.nodes[0])
 				switch {
 				case got == want || c.FullName() == "filter.info" || c.FullName() == "filter.health": // they measure
+				case c.FullName() == "filter.news" && !strings.HasPrefix(got, "-"): // tokens differ
 				case !strings.HasPrefix(got, "-"):
 					t.Errorf("%s = %.200s, want %.200s", line, got, want)
 				default:

@@ -45,6 +45,11 @@ func (g *grants) give(e *Engine, n uint64) int64 {
 	if !e.Budget.Reserve(n) {
 		return 0
 	}
+	return g.lend(e, n, nil)
+}
+
+// lend is give of bytes that are set aside already, for data that the other machine reads.
+func (g *grants) lend(e *Engine, n uint64, data []byte) int64 {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.open == nil {
@@ -53,7 +58,7 @@ func (g *grants) give(e *Engine, n uint64) int64 {
 	}
 	g.last++
 	number := g.last
-	g.open[number] = gift{bytes: n, over: time.AfterFunc(grantFor, func() { g.end(e, number) })}
+	g.open[number] = gift{bytes: n, data: data, over: time.AfterFunc(grantFor, func() { g.end(e, number) })}
 	return number
 }
 

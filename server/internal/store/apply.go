@@ -109,6 +109,7 @@ func (s *State) applyPart(p *Part, body changer, r *Record, res *Result) {
 	if !of(p.contents) {
 		if res.Err = ErrType; p.Elsewhere() {
 			res.Err = ErrElsewhere
+			s.passed(p)
 		}
 		return
 	}

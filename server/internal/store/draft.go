@@ -288,7 +288,7 @@ func (o *ShadowOpen) bytes() (uint64, error) {
 		return 0, corrupt("shadow")
 	case form == shadowFilter:
 		p, outline, err := parseCreation(d.Rest)
-		return (outline.Bytes() + 2*p.beside() + uint64(len(o.Name))) << p.Parts, err
+		return (outline.Bytes() + 2*p.beside() + p.newsBytes() + uint64(len(o.Name))) << p.Parts, err
 	}
 	p, _, err := parsePlan(d.Rest)
 	return (p.beside() + uint64(len(o.Name))) << p.Parts, err

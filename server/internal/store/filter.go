@@ -176,17 +176,23 @@ func (c *filter) Bytes() uint64 {
 	case c.f == nil:
 		return 0
 	case c.own != nil && c.own.bytes > 0:
-		return c.own.bytes + c.plan.Load().beside() + c.aside.bytes()
+		return c.own.bytes + c.besides()
 	}
 	return c.taken(c.f.Stats())
+}
+
+// besides is what the filter takes besides its arrays.
+func (c *filter) besides() uint64 {
+	p := c.plan.Load()
+	return p.beside() + p.newsBytes() + c.aside.bytes()
 }
 
 // taken is Bytes for a caller who has asked the filter for its state.
 func (c *filter) taken(s bloomery.Stats) uint64 {
 	if c.own != nil && c.own.bytes > 0 {
-		return c.own.bytes + c.plan.Load().beside() + c.aside.bytes()
+		return c.own.bytes + c.besides()
 	}
-	return s.Bytes + c.plan.Load().beside() + c.aside.bytes()
+	return s.Bytes + c.besides()
 }
 
 // growingStep is what an insert into a growing filter can take: two of its largest
@@ -287,6 +293,7 @@ func (c *filter) add(hashes []uint64, room uint64, res *Result) (grown int64) {
 	switch f := c.f.(type) {
 	case bloomery.Adder:
 		c.own.before(hashes)
+		some := false
 		if g, ok := c.f.(grower); ok {
 			if g.GrowBytes(len(hashes)) > room {
 				res.Err = ErrRoom
@@ -295,13 +302,14 @@ func (c *filter) add(hashes []uint64, room uint64, res *Result) (grown int64) {
 			before := c.own.bytes
 			f.AddHashes(res.Bools, hashes)
 			grown = int64(c.own.bytes - before)
+			some = c.news.added(res.Bools)
 		} else {
-			c.addPlain(f, hashes, res)
+			some = c.addPlain(f, hashes, res)
 		}
 		res.Done = len(hashes)
 		// A window writes what it has to the present generation again.
 		_, res.All = c.f.(*composed.Window)
-		res.Changed = c.news.added(res.Bools) || res.All && res.Done > 0
+		res.Changed = some || res.All && res.Done > 0
 		if c.sourced() && c.addToSourced(hashes) { // some may be in sources already
 			res.All, res.Changed = true, true
 		}
@@ -313,17 +321,22 @@ func (c *filter) add(hashes []uint64, room uint64, res *Result) (grown int64) {
 	return grown
 }
 
-// addPlain adds hashes to a filter that does not grow, and marks them if somebody asks.
-func (c *filter) addPlain(f bloomery.Adder, hashes []uint64, res *Result) {
+// addPlain adds hashes to a filter that does not grow, and marks them if somebody asks. It
+// reports whether some were new.
+func (c *filter) addPlain(f bloomery.Adder, hashes []uint64, res *Result) (some bool) {
 	m, ok := c.f.(ofBits)
 	if !ok || res.marks == nil {
 		f.AddHashes(res.Bools, hashes)
-		return
+		return c.news.added(res.Bools)
 	}
 	m.Mark(res.marks, hashes)
+	bools, n := res.Bools[:len(res.marks)], uint64(0)
 	for i, v := range res.marks {
-		res.Bools[i] = v != 0
+		if bools[i] = v != 0; v != 0 {
+			n++
+		}
 	}
+	return c.news.count(n)
 }
 
 // insert inserts hashes. One that has no room does not stop the others. Those members
@@ -526,7 +539,7 @@ func filterBytes(header []byte) (uint64, error) {
 	if err != nil {
 		return 0, err
 	}
-	return (o.Bytes() + p.beside()) << p.Parts, nil
+	return (o.Bytes() + p.beside() + p.newsBytes()) << p.Parts, nil
 }
 
 // newFilter makes the parts of a filter.

@@ -22,8 +22,17 @@ func (o *FilterSet) change(_ *State, p *Part, _ *Record, res *Result) int64 {
 	if own.News == o.News || o.News > MaxNews {
 		return 0
 	}
+	before := own.newsBytes()
 	own.News = o.News
 	c.plan.Store(&own)
 	res.Changed = true
-	return 0
+	return int64(own.newsBytes()) - int64(before)
+}
+
+// SetBytes returns how many bytes more a filter takes that keeps so many changes.
+func SetBytes(p *Part, news uint64) uint64 {
+	own := *p.asked()
+	before := own.newsBytes()
+	own.News = news
+	return max(own.newsBytes(), before) - before
 }

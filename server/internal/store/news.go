@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -21,21 +22,26 @@ import (
 //
 // Safe for concurrent use.
 type News struct {
-	// Epoch tells these changes from those of any other time: it is random.
+	// Epoch tells these changes from those of any other time: it is random. In a cluster it is
+	// that of the filter, at all nodes, and the numbers of rings begin at random.
 	Epoch uint64
 
 	rings   []*ring
-	asked   uint64 // how many changes were asked for, 0 for a share of the filter
-	bytes   int64
-	last    atomic.Int64 // when somebody asked last, in milliseconds since 1970
-	awaited atomic.Bool  // somebody waits for the next change
+	asked   uint64        // how many changes were asked for, 0 for a share of the filter
+	last    atomic.Int64  // when somebody asked last, in milliseconds since 1970
+	awaited atomic.Bool   // somebody waits for the next change
+	changes atomic.Uint64 // of all parts, those that other nodes hold too
 	who     followers
+
+	// Answer is the last answer that others may get as it is. It is not the store's.
+	Answer atomic.Value
 }
 
 // ring is the last changes of a part, under its lock.
 type ring struct {
-	of     *News
+	of     *News // changes under the lock of followed, too
 	part   *Part
+	bytes  int64       // that the state counts for it
 	values []uint64    // of each change as many as words says
 	steps  []news.Step // nil for a filter of bits
 	marks  []uint8     // for a filter of bits: which bits of the hash were not set before
@@ -114,8 +120,11 @@ func (p *Part) newsWords() int {
 // changeBytes is what a change takes: its values, and a step or a mark.
 func (p *Part) changeBytes() uint64 { return 8*uint64(p.newsWords()) + 1 }
 
-// NewsBytes returns what News of a filter would take.
+// NewsBytes returns what News of a filter would take that is not counted yet.
 func NewsBytes(e *catalog.Entry) (n uint64) {
+	if PartOf(e).asked().News > 0 {
+		return 0 // they count with the filter
+	}
 	for _, p := range Parts(e) {
 		p.RLock()
 		n += p.newsRoom() * p.changeBytes()
@@ -124,41 +133,80 @@ func NewsBytes(e *catalog.Entry) (n uint64) {
 	return n
 }
 
-// newsRoom returns how many changes of a part are kept. The caller holds a lock.
+// newsRoom returns how many changes of a part are kept here. The caller holds a lock.
 func (p *Part) newsRoom() uint64 {
-	if plan := p.asked(); plan.News > 0 {
-		return (plan.News-1)>>plan.Parts + 1
+	switch plan := p.asked(); {
+	case p.Elsewhere():
+		return 0
+	case plan.News > 0:
+		return plan.newsRoom()
 	}
 	return max(1, p.Bytes()/newsShare/p.changeBytes())
 }
 
+// newsRoom returns how many changes of a part a user has asked for.
+func (p *Plan) newsRoom() uint64 {
+	if p.News == 0 {
+		return 0
+	}
+	return (p.News-1)>>p.Parts + 1
+}
+
+// newsBytes is what changes take that a user has asked for, of each part. They count with the filter, from the
+// beginning: those of a share count when somebody asks for them.
+func (p *Plan) newsBytes() uint64 { return 9 * p.newsRoom() }
+
 // Follow begins to note what happens to the filter of an entry. The caller has set NewsBytes
-// aside.
-func (s *State) Follow(e *catalog.Entry, epoch uint64) *News {
+// aside. Numbers of changes begin at first. What was noted of parts that are still there stays, and who has
+// asked is not forgotten.
+func (s *State) Follow(e *catalog.Entry, epoch uint64, first func() uint64) *News {
 	s.followed.mu.Lock()
 	defer s.followed.mu.Unlock()
 	if n := s.News(e); n != nil {
 		return n // another one was first
 	}
-	if old := s.ring(PartOf(e)); old != nil {
-		s.unfollow(old.of)
-	}
 	n := &News{Epoch: epoch, asked: PartOf(e).asked().News}
+	var old *News
 	for _, p := range Parts(e) {
-		p.RLock()
-		room := p.newsRoom()
-		r := &ring{of: n, part: p, seen: p.version, values: make([]uint64, room*uint64(p.newsWords()))}
-		r.forget()
-		n.bytes += int64(room * p.changeBytes())
-		p.RUnlock()
+		r := s.ring(p)
+		if r != nil {
+			old = r.of
+		}
+		p.Lock()
+		if r == nil || old.asked != n.asked || old.Epoch != n.Epoch {
+			room := p.newsRoom()
+			r = &ring{part: p, seen: p.version, next: first(), values: make([]uint64, room*uint64(p.newsWords()))}
+			if r.forget(); n.asked == 0 {
+				r.bytes = int64(room * p.changeBytes())
+			}
+		}
+		r.of = n
+		p.Unlock()
 		n.rings = append(n.rings, r)
 	}
-	s.bytes.Add(n.bytes)
 	for _, r := range n.rings { // all of them are there: News compares them
-		s.followed.rings.Store(r.part, r)
+		if before, _ := s.followed.rings.Swap(r.part, r); before != r {
+			s.bytes.Add(r.bytes)
+			s.followed.some.Add(1)
+			if r, ok := before.(*ring); ok {
+				s.dropped(r)
+			}
+		}
 	}
-	s.followed.some.Add(int64(len(n.rings)))
+	if old != nil {
+		n.who.list = old.Followers()
+		s.unfollow(old)
+		if f := s.onNews.Load(); f != nil {
+			(*f)(old) // who waits for it waits for n from now on
+		}
+	}
 	return n
+}
+
+// dropped takes back what was counted for a ring.
+func (s *State) dropped(r *ring) {
+	s.followed.some.Add(-1)
+	s.bytes.Add(-r.bytes)
 }
 
 // Unfollow forgets what has happened to a filter.
@@ -170,31 +218,37 @@ func (s *State) Unfollow(n *News) {
 
 // unfollow is Unfollow under the lock.
 func (s *State) unfollow(n *News) {
-	if r := s.ring(n.rings[0].part); r == nil || r.of != n {
-		return
-	}
 	for _, r := range n.rings {
-		s.followed.rings.Delete(r.part)
+		if r.of == n && s.followed.rings.CompareAndDelete(r.part, r) {
+			s.dropped(r)
+		}
 	}
-	s.followed.some.Add(-int64(len(n.rings)))
-	s.bytes.Add(-n.bytes)
 }
 
 // Followed returns the news of all filters that are followed.
 func (s *State) Followed() (list []*News) {
-	for p, v := range s.followed.rings.Range {
-		if n := v.(*ring).of; n.rings[0].part == p {
-			list = append(list, n)
-		}
+	s.followed.mu.Lock()
+	defer s.followed.mu.Unlock()
+	all := map[*News]struct{}{}
+	for _, v := range s.followed.rings.Range {
+		all[v.(*ring).of] = struct{}{}
 	}
-	return list
+	return slices.Collect(maps.Keys(all))
 }
 
 // Kept reports whether so many changes were asked for: they are kept though nobody asks.
 func (n *News) Kept() bool { return n.asked > 0 }
 
-// Bytes returns the memory that n takes.
-func (n *News) Bytes() int64 { return n.bytes }
+// Bytes returns the memory that n takes besides what counts with the filter.
+func (n *News) Bytes() (sum int64) {
+	for _, r := range n.rings {
+		sum += r.bytes
+	}
+	return sum
+}
+
+// Changes returns a number that every change of a part raises.
+func (n *News) Changes() uint64 { return n.changes.Load() }
 
 // Asked notes that somebody has asked, at a time in milliseconds since 1970.
 func (n *News) Asked(at int64) { n.last.Store(at) }
@@ -216,6 +270,19 @@ func (n *News) Stale() bool {
 		defer r.part.RUnlock()
 		return r.part.Gone() || r.seen != r.part.version
 	})
+}
+
+// Knows reports whether the changes of a part from a number on are known.
+func (n *News) Knows(part int, number uint64) bool {
+	r := n.rings[part]
+	r.part.RLock()
+	defer r.part.RUnlock()
+	return r.knows(number)
+}
+
+// knows is Knows under the lock of the part.
+func (r *ring) knows(number uint64) bool {
+	return !r.part.Gone() && r.seen == r.part.version && number >= r.first && number <= r.next
 }
 
 // ofBits is a filter that says which bits an add has set.
@@ -266,9 +333,17 @@ func (r *ring) put(s news.Step, v uint64) {
 	r.next++
 }
 
-// bits notes the hashes that were new, and which of their bits.
+// mostOld is of how many hashes one may have been there before for all of them to be noted at once.
+const mostOld = 8
+
+// bits notes the hashes that were new, and which of their bits. A few others do no harm, and are
+// noted with them: their marks name no bits.
 func (r *ring) bits(hashes []uint64) {
 	noted := r.noted[:len(hashes)]
+	if mostOld*bytes.Count(noted, []byte{0}) <= len(noted) {
+		r.copy(hashes, noted)
+		return
+	}
 	for len(hashes) > 0 {
 		old := 0
 		for old < len(noted) && noted[old] == 0 {
@@ -283,7 +358,7 @@ func (r *ring) bits(hashes []uint64) {
 	}
 }
 
-// copy notes hashes that were all new.
+// copy notes hashes with their marks.
 func (r *ring) copy(hashes []uint64, marks []uint8) {
 	for len(hashes) > 0 {
 		at := r.next % uint64(len(r.values))
@@ -375,8 +450,19 @@ func (r *ring) after(s *State, body Body, res *Result) {
 	}
 	r.turn()
 	r.seen = r.part.version
+	r.of.changes.Add(1)
 	if f := s.onNews.Load(); f != nil && r.of.Awaited() {
 		(*f)(r.of)
+	}
+}
+
+// passed notes that other nodes have changed a part that they hold. The caller holds its lock.
+func (s *State) passed(p *Part) {
+	if r := s.ring(p); r != nil {
+		r.of.changes.Add(1)
+		if f := s.onNews.Load(); f != nil && r.of.Awaited() {
+			(*f)(r.of)
+		}
 	}
 }
 
@@ -470,13 +556,16 @@ func (n *News) Since(part int, number uint64, most int) (c Changes, ok bool) {
 	r := n.rings[part]
 	r.part.RLock()
 	defer r.part.RUnlock()
-	if r.part.Gone() || r.seen != r.part.version || number < r.first || number > r.next {
+	if !r.knows(number) {
 		return c, false
+	}
+	f, _ := r.part.Filter().(ofBits)
+	b := r.part.Bloom()
+	if f != nil && r.steps == nil {
+		number = r.behindOld(number)
 	}
 	c.Next = min(r.next, number+uint64(most))
 	c.More = c.Next < r.next
-	f, _ := r.part.Filter().(ofBits)
-	b := r.part.Bloom()
 	if b != nil {
 		c.Added = c.Next - number
 	}
@@ -492,4 +581,12 @@ func (n *News) Since(part int, number uint64, most int) (c Changes, ok bool) {
 		}
 	}
 	return c, true
+}
+
+// behindOld returns the first number from one on whose change names bits: changes that name none are no news.
+func (r *ring) behindOld(number uint64) uint64 {
+	for number < r.next && r.marks[number%r.size()] == 0 {
+		number++
+	}
+	return number
 }

@@ -6,6 +6,8 @@ import (
 	"cmp"
 	"slices"
 	"sync"
+
+	"github.com/bloomery/bloomery/server/internal/catalog"
 )
 
 // Follower is who has asked for news of a filter, as it says of itself.
@@ -54,4 +56,16 @@ func (n *News) Followers() []Follower {
 	n.who.mu.Unlock()
 	slices.SortFunc(list, func(a, b Follower) int { return cmp.Compare(a.Name, b.Name) })
 	return list
+}
+
+// Followers returns who has asked for news of the filter of an entry, by name.
+func (s *State) Followers(e *catalog.Entry) []Follower {
+	s.followed.mu.Lock()
+	defer s.followed.mu.Unlock()
+	for _, p := range Parts(e) {
+		if r := s.ring(p); r != nil {
+			return r.of.Followers()
+		}
+	}
+	return nil
 }

@@ -51,6 +51,11 @@ func (t *tally) added(news []bool) (some bool) {
 			n++
 		}
 	}
+	return t.count(n)
+}
+
+// count counts n hashes that were new, and reports whether that is any.
+func (t *tally) count(n uint64) (some bool) {
 	if !t.unknown() {
 		t.items += n
 	}

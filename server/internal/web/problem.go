@@ -49,8 +49,6 @@ var replyProblems = []struct {
 	{"ERR item exists", http.StatusConflict, "exists"},
 	{"Not found", http.StatusNotFound, "not_found"},
 	{"Cuckoo filter was not found", http.StatusNotFound, "not_found"},
-	{"ERR FILTER.NEWS must be sent to a node ", http.StatusConflict, "unsupported"},
-	{"ERR FILTER.NEWS does not work here", http.StatusConflict, "unsupported"},
 	{"ERR filter is full", http.StatusConflict, "full"},
 	{"ERR non scaling filter is full", http.StatusConflict, "full"},
 	{"Filter is full", http.StatusConflict, "full"},

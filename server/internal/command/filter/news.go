@@ -8,9 +8,9 @@ import (
 	"encoding/hex"
 	"errors"
 	"math"
+	"slices"
 	"time"
 
-	"github.com/bloomery/bloomery/codec"
 	"github.com/bloomery/bloomery/internal/news"
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/blueprint"
@@ -23,7 +23,7 @@ import (
 
 // newsCmd is FILTER.NEWS key [SINCE token] [SUM sum] [BLOCK milliseconds] [MAX bytes] [NAME name] [VERSION n] [AGE milliseconds].
 var newsCmd = engine.Command{
-	Name: "filter.news", Arity: -2, Max: 16, Flags: traits.ReadOnly | traits.Heavy | traits.Outside | traits.Steps, Keys: traits.OneKey(traits.KeyRO),
+	Name: "filter.news", Arity: -2, Max: 16, Flags: traits.ReadOnly | traits.Heavy | traits.Outside | traits.Steps | traits.Apart, Keys: traits.OneKey(traits.KeyRO),
 	Categories: []string{"read", "filter", "slow"}, Group: traits.GroupFilter, Since: "0.1.0",
 	Syntax: "key [SINCE token] [SUM sum] [BLOCK milliseconds] [MAX bytes] [NAME name] [VERSION n] [AGE milliseconds]", Complexity: "O(n), n being the number of changes, or of bytes if the whole filter is returned",
 	Summary: "Returns what a copy of a filter lacks: a token for the next call, 1 if there is more to ask for at once, pieces, each a part, its form (whole, dump, bits, added, steps) and its bytes, and a checksum. " +
@@ -40,7 +40,7 @@ var newsCmd = engine.Command{
 
 // newsCall is a call of FILTER.NEWS.
 type newsCall struct {
-	since *news.Token
+	since []byte
 	sum   string
 	block time.Duration
 	most  int
@@ -64,11 +64,7 @@ func parseNews(args [][]byte) (v newsCall, text string) {
 		var n uint64
 		switch {
 		case answer.Is(args[0], "since") && v.since == nil:
-			t, err := news.ParseToken(string(args[1]))
-			if err != nil {
-				return v, "ERR " + answer.OneLine(err)
-			}
-			v.since = &t
+			v.since = args[1]
 		case answer.Is(args[0], "sum") && v.sum == "":
 			if sum, err := hex.DecodeString(string(args[1])); err != nil || len(sum) != sha256.Size {
 				return v, "ERR SUM must be the SHA-256 of the copy, in hex"
@@ -120,62 +116,133 @@ func runNews(x *engine.Context, c *engine.Call) {
 		c.Fail(text)
 		return
 	}
-	var entry *catalog.Entry
-	x.Look(func() { entry = x.Names().Read(c.Args[1]) })
-	switch {
-	case entry == nil:
-		c.Fail(answer.TextNotFound)
-		return
-	case !store.MayBeFollowed(entry.Kind):
-		c.Fail(answer.TextWrongType)
+	for range mostTries {
+		var entry *catalog.Entry
+		x.Look(func() { entry = x.Names().Read(c.Args[1]) })
+		switch {
+		case entry == nil:
+			c.Fail(answer.TextNotFound)
+		case !store.MayBeFollowed(entry.Kind):
+			c.Fail(answer.TextWrongType)
+		case mayFollow(x, c, entry) && !answerNews(x, c, &v, entry):
+			continue
+		}
 		return
 	}
-	if !mayFollow(x, c, entry) {
-		return
-	}
+	c.Fail("TRYAGAIN the filter becomes another one all the time: ask again")
+}
+
+// mostTries is how often news are put together anew because the filter has become another one, or parts have moved.
+const mostTries = 16
+
+// answerNews answers a call, or has it wait. It reports false if the filter has become another one.
+func answerNews(x *engine.Context, c *engine.Call, v *newsCall, entry *catalog.Entry) bool {
 	n := x.Contents().News(entry)
 	if n == nil {
 		c.Fail(answer.TextOOM)
-		return
+		return true
 	}
 	if v.who.Name != "" {
 		v.who.Asked = x.Milliseconds()
 		n.Note(v.who)
 	}
 	waits := v.block > 0 && x.Contents().Await(c, n, v.block)
-	g := gathering{x: x, c: c, news: n, left: v.most, waits: waits, token: news.New(n.Epoch, store.PartCount(entry))}
-	switch {
-	case v.since != nil && v.since.Epoch == n.Epoch && len(v.since.Numbers) == len(g.token.Numbers):
-		g.token = *v.since
-	case v.sum != "" && !g.same(v.sum):
-		return
+	if waits && !x.Contents().Follows(entry, n) { // whoever waited for it was woken before
+		return false
 	}
-	if !g.gather() {
-		return
+	changes := n.Changes()
+	if last, _ := n.Answer.Load().(*sharedAnswer); last != nil && last.fits(x, c, v, changes) && !n.Stale() {
+		if waits && last.nothing {
+			x.Contents().Park(0)
+		} else {
+			c.Answer(last.reply)
+		}
+		return true
 	}
-	now := entry
-	if waits && len(g.pieces) == 0 { // whoever took the name away before the call waited has woken nobody
+	g := gathering{x: x, c: c, entry: entry, news: n, left: v.most, waits: waits, token: news.New(n.Epoch, store.PartCount(entry))}
+	if v.since != nil {
+		t, err := news.ParseToken(string(v.since))
+		if err != nil {
+			c.Fail("ERR " + answer.OneLine(err))
+			return true
+		}
+		if t.Epoch == n.Epoch && len(t.Numbers) == len(g.token.Numbers) {
+			g.token = t
+		}
+	}
+	if v.sum != "" && !g.knows() && !g.same(v.sum) || !g.gather() {
+		return !g.gone
+	}
+	now, nothing := entry, len(g.pieces) == 0
+	if waits && nothing { // whoever took the name away before the call waited has woken nobody
 		x.Look(func() { now = x.Names().Read(c.Args[1]) })
 	}
-	switch {
-	case now == nil:
+	if now == nil {
 		c.Fail(answer.TextNotFound)
-	case waits && len(g.pieces) == 0 && now == entry && g.more:
-		x.Contents().Park(memoryPause)
-	case waits && len(g.pieces) == 0 && now == entry:
-		x.Contents().Park(0)
-	default:
-		c.Answer(g.reply(string(c.Args[1])))
+		return true
 	}
+	wait := waits && nothing && now == entry
+	if wait && g.more {
+		x.Contents().Park(memoryPause)
+		return true
+	}
+	reply := g.reply(string(c.Args[1]))
+	if g.shared() {
+		n.Answer.Store(&sharedAnswer{string(c.Args[1]), string(v.since), v.most, changes, x.Milliseconds(), nothing, reply})
+	}
+	if wait {
+		x.Contents().Park(0)
+	} else {
+		c.Answer(reply)
+	}
+	return true
+}
+
+// sharedAnswer is an answer that all get whose copies are alike: thousands wait for the same change.
+type sharedAnswer struct {
+	key, since string
+	most       int
+	changes    uint64 // that there were before it was put together
+	at         int64  // when that was, in milliseconds since 1970
+	nothing    bool   // there is nothing new
+	reply      answer.Reply
+}
+
+// fits reports whether it is the answer to a call.
+func (a *sharedAnswer) fits(x *engine.Context, c *engine.Call, v *newsCall, changes uint64) bool {
+	return a.changes == changes && a.since == string(v.since) && a.key == string(c.Args[1]) && a.most == v.most && x.Milliseconds()-a.at < sharedFor
+}
+
+const (
+	// mostShared is how many bytes an answer has at most that is kept for others.
+	mostShared = 16 << 10
+	// sharedFor is how long it is kept, in milliseconds: nodes that nobody asks forget changes, in the end.
+	sharedFor = 60_000
+)
+
+// shared reports whether an answer is kept for others: it is of changes, and short; or there are none, and other nodes
+// had to be asked.
+func (g *gathering) shared() bool {
+	bytes := 0
+	for _, p := range g.pieces {
+		if p.Form == news.Whole || p.Form == news.Dump {
+			return false
+		}
+		bytes += len(p.Data)
+	}
+	return bytes <= mostShared && (bytes > 0 || g.asked && !g.more)
 }
 
 // gathering is news that are put together.
 type gathering struct {
 	x      *engine.Context
 	c      *engine.Call
+	entry  *catalog.Entry
 	news   *store.News
 	left   int  // bytes, also of what is compressed
 	waits  bool // it may be gathered later
+	asked  bool // other nodes were asked
+	gone   bool // the filter has become another one
 	token  news.Token
 	more   bool
 	pieces []news.Piece
@@ -191,40 +258,57 @@ func (g *gathering) reply(key string) answer.Reply {
 	return answer.List(answer.Text(token), answer.Flag(g.more), answer.List(list...), answer.Integer(int64(check)))
 }
 
-// gather takes what the token lacks. It reports false if it has answered.
+// gather takes what the token lacks. It reports false if it has answered, or the filter has become another one.
 func (g *gathering) gather() bool {
+	var far []store.Lack
 	for i, number := range g.token.Numbers {
-		if g.left <= 0 {
-			g.more = true
-			break
-		}
-		known := number != news.Unknown
-		var changes store.Changes
-		if known {
-			changes, known = g.news.Since(i, number, max(1, g.left/8))
-		}
+		lack := store.Lack{Part: i, Number: number}
 		switch {
-		case !known:
-			err := g.all(i)
+		case g.left <= 0:
+			g.more = true
+		case !g.here(i):
+			far = append(far, lack)
+		default:
+			t, err := g.news.Take(lack, max(1, g.left/8), g.x)
 			if errors.Is(err, store.ErrMemory) {
 				return g.short()
 			}
 			if g.failed(err) {
 				return false
 			}
-		case len(changes.Values) == 0:
-		case !g.x.Hold(9 * len(changes.Values)):
-			return g.short()
-		case changes.Added > 0:
-			g.put(i, news.Added, news.AppendAdded(nil, changes.Added, changes.Values), changes.Next)
-		case changes.Steps == nil:
-			g.put(i, news.Bits, news.AppendBits(nil, changes.Values), changes.Next)
-		default:
-			g.put(i, news.Steps, news.AppendSteps(nil, changes.Steps, changes.Values), changes.Next)
+			g.put(t)
 		}
-		g.more = g.more || changes.More
 	}
+	if g.left <= 0 || len(far) == 0 {
+		g.more = g.more || len(far) > 0
+		return true
+	}
+	return g.gatherFar(far)
+}
+
+// gatherFar is gather for parts that other nodes hold.
+func (g *gathering) gatherFar(far []store.Lack) bool {
+	g.asked = true
+	all, more, failed := g.x.Contents().FarNews(g.entry, far, g.left)
+	switch {
+	case failed.Kind == answer.None:
+	case failed.Text == answer.TextOOM:
+		return g.short()
+	default:
+		g.c.Answer(failed)
+		return false
+	}
+	for _, t := range all {
+		g.put(t)
+	}
+	g.more = g.more || more
+	slices.SortFunc(g.pieces, func(a, b news.Piece) int { return a.Part - b.Part })
 	return true
+}
+
+// here reports whether this node holds a part.
+func (g *gathering) here(part int) bool {
+	return g.x.Contents().Here(store.PartAt(g.entry, uint32(part)))
 }
 
 // memoryPause is how long a call waits for memory before it looks again.
@@ -239,59 +323,23 @@ func (g *gathering) short() bool {
 	return g.more
 }
 
-// put takes a piece, with which the copy has the changes before next.
-func (g *gathering) put(part int, form string, data []byte, next uint64) {
-	g.pieces = append(g.pieces, news.Piece{Part: part, Form: form, Data: data})
-	g.left -= len(data)
-	g.token.Numbers[part] = next
+// put takes what a copy lacks of a part.
+func (g *gathering) put(t store.Taken) {
+	if t.Form == "" {
+		return
+	}
+	g.pieces = append(g.pieces, t.Piece)
+	g.left -= len(t.Data) + t.Work // that was work, however little is left of it
+	g.token.Numbers[t.Part] = t.Next
+	g.more = g.more || t.More
 }
 
-// packing is how many times the size of a part is held while it is compressed for an answer:
-// its encoding, what that becomes, and the answer.
-const packing = 3
-
-// all takes a part as a whole.
-func (g *gathering) all(part int) error {
-	held := g.x.Held()
-	data, dumped, next, err := g.whole(part, packing)
-	if err != nil {
-		return err
-	}
-	if dumped {
-		g.put(part, news.Dump, data, next)
-		return nil
-	}
-	packed, err := codec.Compress(nil, data)
-	if err != nil {
-		return err
-	}
-	// The encoding is no more: what is left are the answer, and its text.
-	g.x.Unhold(max(0, g.x.Held()-held-2*len(packed)))
-	g.put(part, news.Whole, packed, next)
-	g.left -= max(0, len(data)-len(packed)) // it was the work, however little is left of it
-	return nil
-}
-
-// whole returns the encoding of a part, whether that is what DUMP answers, and the number of the
-// next change. It holds times the size of the part, and a little.
-func (g *gathering) whole(part, times int) (data []byte, dumped bool, next uint64, err error) {
-	next, err = g.news.Whole(part, func(e store.Encoding) (err error) {
-		size := int(e.Size)
-		if !g.x.Hold(times*size + size>>3 + 8192) {
-			return store.ErrMemory
-		}
-		data, err = e.Bytes()
-		dumped = e.Dumped
-		return err
-	})
-	return data, dumped, next, err
-}
-
-// failed reports whether a part could not be read, or the client has left. It has answered then.
+// failed reports whether a part could not be read, or the client has left. It has answered then, unless the
+// filter has become another one.
 func (g *gathering) failed(err error) bool {
 	switch {
-	case errors.Is(err, store.ErrRetry): // it was removed meanwhile
-		g.c.Fail(answer.TextNotFound)
+	case errors.Is(err, store.ErrRetry): // it was removed meanwhile, or moved
+		g.gone = true
 		return true
 	case err != nil:
 		g.c.Fail(filters.Failure(err))
@@ -300,14 +348,28 @@ func (g *gathering) failed(err error) bool {
 	return g.x.GaveUp(g.c)
 }
 
+// knows reports whether all changes are known that the token lacks, as far as this node can tell.
+func (g *gathering) knows() bool {
+	for i, number := range g.token.Numbers {
+		if number == news.Unknown || g.here(i) && !g.news.Knows(i, number) {
+			return false
+		}
+	}
+	return true
+}
+
 // same makes the token that of a copy with a sum if the filter has the same sum now. Without
-// memory to find that out, it has not. It reports false if it has answered.
+// memory to find that out, or without all parts, it has not. It reports false if it has answered, or the filter
+// has become another one.
 func (g *gathering) same(sum string) bool {
 	numbers := make([]uint64, len(g.token.Numbers))
 	h := sha256.New()
 	for i := range numbers {
+		if !g.here(i) {
+			return true
+		}
 		held := g.x.Held()
-		data, _, next, err := g.whole(i, 1)
+		data, _, next, err := g.news.Encoded(i, 1, g.x)
 		if errors.Is(err, store.ErrMemory) {
 			return true
 		}

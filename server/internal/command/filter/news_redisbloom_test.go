@@ -7,39 +7,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/bloomery/bloomery/internal/news"
-	"github.com/bloomery/bloomery/internal/redisbloom"
 	"github.com/bloomery/bloomery/server/internal/command/commandtest"
 )
-
-// appliedToDump is applied for a BF or CF.
-func appliedToDump(old []byte, form string, data []byte) ([]byte, error) {
-	v, err := redisbloom.OpenPayload(old)
-	if err != nil {
-		return nil, err
-	}
-	if form == news.Added {
-		b := v.(*redisbloom.Bloom)
-		n, err := news.EachAdded(data, b.NewestBits(), b.SetBit)
-		b.CountAdded(n)
-		return b.Payload(), err
-	}
-	c := v.(*redisbloom.Cuckoo)
-	err = news.EachStep(data, func(s news.Step, h uint64) error {
-		if s == news.Add {
-			return c.InsertDigest(h)
-		}
-		c.DeleteDigestsLazily(make([]bool, 1), []uint64{h}, 0)
-		return nil
-	})
-	return c.Payload(), err
-}
 
 // dumpEqual asks that a copy is what DUMP answers.
 func (f *follower) dumpEqual(t testing.TB, b *commandtest.Bench, key, when string) {
 	t.Helper()
 	want := b.Exec(commandtest.Bytes([]string{"DUMP", key}))[0].Text
-	if len(f.parts) != 1 || !bytes.Equal(f.parts[0], []byte(want)) {
+	if len(f.Parts) != 1 || !bytes.Equal(f.Parts[0], []byte(want)) {
 		t.Fatalf("%s %s: the copy is another one than DUMP answers", key, when)
 	}
 }
@@ -51,8 +26,8 @@ func TestNewsOfBF(t *testing.T) {
 		b := commandtest.New(t, 1<<30)
 		b.OK(t, reserve)
 		var f follower
-		if f.ask(t, b, "f"); f.forms != "d" {
-			t.Errorf("%s: the first news are %q", reserve, f.forms)
+		if f.ask(t, b, "f"); f.Forms != "d" {
+			t.Errorf("%s: the first news are %q", reserve, f.Forms)
 		}
 		rng := rand.New(rand.NewPCG(7, uint64(len(reserve))))
 		seen := map[string]int{}
@@ -68,11 +43,11 @@ func TestNewsOfBF(t *testing.T) {
 				want = "d"
 			}
 			f.ask(t, b, "f", "MAX", "64")
-			if strings.Trim(f.forms, want) != "" {
-				t.Errorf("%s: round %d: news are %q, want %s", reserve, round, f.forms, want)
+			if strings.Trim(f.Forms, want) != "" {
+				t.Errorf("%s: round %d: news are %q, want %s", reserve, round, f.Forms, want)
 			}
-			if f.forms != "" {
-				seen[f.forms[:1]]++
+			if f.Forms != "" {
+				seen[f.Forms[:1]]++
 			}
 			f.dumpEqual(t, b, "f", fmt.Sprint("in round ", round))
 		}
@@ -110,7 +85,7 @@ func TestNewsOfCF(t *testing.T) {
 				b.Do("CF.COMPACT", "f")
 			}
 			f.ask(t, b, "f")
-			seen[f.forms]++
+			seen[f.Forms]++
 			f.dumpEqual(t, b, "f", fmt.Sprint("in round ", round))
 		}
 		if t.Logf("%s: %v", reserve, seen); seen["s"] < 150 || seen["d"] == 0 {
@@ -130,23 +105,23 @@ func TestNewsOfOtherDumps(t *testing.T) {
 		var f follower
 		f.ask(t, b, "f")
 		b.Line("RENAME g f")
-		if f.ask(t, b, "f"); f.forms != "d" {
-			t.Errorf("another one takes the name: %q", f.forms)
+		if f.ask(t, b, "f"); f.Forms != "d" {
+			t.Errorf("another one takes the name: %q", f.Forms)
 		}
 		f.dumpEqual(t, b, "f", "renamed")
 		chunk := b.Exec(commandtest.Bytes([]string{make[:2] + ".SCANDUMP", "f", "1"}))[0]
 		b.Do(make[:2]+".LOADCHUNK", "f", fmt.Sprint(chunk.Elems[0].N), chunk.Elems[1].Text)
-		if f.ask(t, b, "f"); f.forms != "d" {
-			t.Errorf("a chunk is loaded: %q", f.forms)
+		if f.ask(t, b, "f"); f.Forms != "d" {
+			t.Errorf("a chunk is loaded: %q", f.Forms)
 		}
 		b.Do(make, "f", "more")
-		if f.ask(t, b, "f"); f.forms == "d" || f.forms == "" {
-			t.Errorf("then an item: %q", f.forms)
+		if f.ask(t, b, "f"); f.Forms == "d" || f.Forms == "" {
+			t.Errorf("then an item: %q", f.Forms)
 		}
 		f.dumpEqual(t, b, "f", "behind a chunk")
 		b = b.Restart(t, nil)
-		if f.ask(t, b, "f", "SUM", f.sum()); f.forms != "" {
-			t.Errorf("an equal copy gets %q after a start", f.forms)
+		if f.ask(t, b, "f", "SUM", f.Sum()); f.Forms != "" {
+			t.Errorf("an equal copy gets %q after a start", f.Forms)
 		}
 		b.Line("DEL f")
 	}

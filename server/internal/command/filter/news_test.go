@@ -2,117 +2,30 @@ package filter_test
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/bloom"
 	"github.com/bloomery/bloomery/codec"
-	"github.com/bloomery/bloomery/compose"
 	"github.com/bloomery/bloomery/hashing"
-	"github.com/bloomery/bloomery/internal/envelope"
 	"github.com/bloomery/bloomery/internal/news"
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/command/commandtest"
 )
 
 // follower is a copy that is kept by FILTER.NEWS.
-type follower struct {
-	token string
-	parts [][]byte // encodings
-	bytes int      // of the last news
-	forms string   // of the last news
-}
+type follower struct{ commandtest.Copy }
 
 // ask asks for news until there are none, with further arguments.
 func (f *follower) ask(t testing.TB, b *commandtest.Bench, key string, more ...string) {
 	t.Helper()
-	f.bytes, f.forms = 0, ""
-	for again := true; again; {
-		args := []string{"FILTER.NEWS", key}
-		if f.token != "" {
-			args = append(args, "SINCE", f.token)
-		}
-		r := b.Exec(commandtest.Bytes(append(args, more...)))[0]
-		if r.Kind != answer.Array || len(r.Elems) != 4 {
-			t.Fatalf("news of %s: %s", key, commandtest.Show(r))
-		}
-		f.token, again = r.Elems[0].Text, r.Elems[1].N == 1
-		parsed, err := news.ParseToken(f.token)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if len(f.parts) != len(parsed.Numbers) {
-			f.parts = make([][]byte, len(parsed.Numbers))
-		}
-		var pieces []news.Piece
-		for _, p := range r.Elems[2].Elems {
-			pieces = append(pieces, news.Piece{Part: int(p.Elems[0].N), Form: p.Elems[1].Text, Data: []byte(p.Elems[2].Text)})
-		}
-		if got := news.Check(key, f.token, again, pieces); int64(got) != r.Elems[3].N {
-			t.Errorf("the checksum of news of %s is %d, want %d", key, r.Elems[3].N, got)
-		}
-		for _, p := range r.Elems[2].Elems {
-			part, form, data := p.Elems[0].N, p.Elems[1].Text, []byte(p.Elems[2].Text)
-			f.bytes, f.forms = f.bytes+len(data), f.forms+form[:1]
-			if f.parts[part], err = applied(f.parts[part], form, data); err != nil {
-				t.Fatalf("%s of %s: %v", form, key, err)
-			}
-		}
+	if failed := f.Ask(t, func(args [][]byte) answer.Reply { return b.Exec(args)[0] }, key, more...); failed != "" {
+		t.Fatalf("news of %s: %s", key, failed)
 	}
-}
-
-// applied returns what news make of the encoding of a part.
-func applied(old []byte, form string, data []byte) ([]byte, error) {
-	switch {
-	case form == news.Whole:
-		return codec.Decompress(nil, data)
-	case form == news.Dump:
-		return data, nil
-	case !bytes.HasPrefix(old, []byte(envelope.Magic)):
-		return appliedToDump(old, form, data)
-	}
-	if form == news.Bits {
-		h, err := envelope.ParseHeader(old)
-		if err != nil {
-			return nil, err
-		}
-		out := bytes.Clone(old[:envelope.HeaderSize+h.Payload])
-		err = news.EachBit(data, 8*h.Payload, func(at uint64) { out[envelope.HeaderSize+at/8] |= 1 << (at % 8) })
-		return envelope.Seal(out, 0, h), err
-	}
-	f, err := codec.Open(old)
-	if err != nil {
-		return nil, err
-	}
-	err = news.EachStep(data, func(s news.Step, v uint64) error {
-		switch s {
-		case news.Delete:
-			f.(bloomery.Deleter).DeleteHash(v)
-		case news.Advance:
-			f.(*compose.Window).Advance(v)
-		case news.Add:
-			if a, ok := f.(bloomery.Adder); ok {
-				a.AddHash(v)
-				return nil
-			}
-			return f.(bloomery.Inserter).InsertHash(v)
-		}
-		return nil
-	})
-	if err != nil {
-		return nil, err
-	}
-	var b bytes.Buffer
-	_, err = f.(io.WriterTo).WriteTo(&b)
-	return b.Bytes(), err
 }
 
 // dumped returns the encodings of the parts of a filter.
@@ -134,22 +47,14 @@ func dumped(t testing.TB, b *commandtest.Bench, key string) (parts [][]byte) {
 func (f *follower) equal(t testing.TB, b *commandtest.Bench, key, when string) {
 	t.Helper()
 	want := dumped(t, b, key)
-	if len(want) != len(f.parts) {
-		t.Fatalf("%s %s: the copy has %d parts, the filter %d", key, when, len(f.parts), len(want))
+	if len(want) != len(f.Parts) {
+		t.Fatalf("%s %s: the copy has %d parts, the filter %d", key, when, len(f.Parts), len(want))
 	}
 	for i := range want {
-		if !bytes.Equal(want[i], f.parts[i]) {
+		if !bytes.Equal(want[i], f.Parts[i]) {
 			t.Fatalf("%s %s: part %d of the copy is another one", key, when, i)
 		}
 	}
-}
-
-func (f *follower) sum() string {
-	h := sha256.New()
-	for _, p := range f.parts {
-		h.Write(p)
-	}
-	return hex.EncodeToString(h.Sum(nil))
 }
 
 // followable are filters of every kind that keys can be added to.
@@ -178,8 +83,8 @@ func TestNewsOfKinds(t *testing.T) {
 			rng := rand.New(rand.NewPCG(uint64(k.Number), uint64(parts)))
 			var f follower
 			f.ask(t, b, "f")
-			if f.forms != strings.Repeat("w", parts) {
-				t.Errorf("%s: the first news of %d parts are %q", k.Name, parts, f.forms)
+			if f.Forms != strings.Repeat("w", parts) {
+				t.Errorf("%s: the first news of %d parts are %q", k.Name, parts, f.Forms)
 			}
 			for round := range 3 {
 				for range 20 {
@@ -194,13 +99,13 @@ func TestNewsOfKinds(t *testing.T) {
 					b.Line("FILTER.ADD f late")
 				}
 				f.ask(t, b, "f", "MAX", fmt.Sprint(64+rng.IntN(1000)))
-				if strings.Trim(f.forms, form) != "" {
-					t.Errorf("%s: news are %q, want only %s", k.Name, f.forms, form)
+				if strings.Trim(f.Forms, form) != "" {
+					t.Errorf("%s: news are %q, want only %s", k.Name, f.Forms, form)
 				}
 				f.equal(t, b, "f", fmt.Sprint("in round ", round))
 			}
-			if f.ask(t, b, "f"); f.forms != "" {
-				t.Errorf("%s: news without a change: %q", k.Name, f.forms)
+			if f.ask(t, b, "f"); f.Forms != "" {
+				t.Errorf("%s: news without a change: %q", k.Name, f.Forms)
 			}
 		}
 	}
@@ -224,12 +129,12 @@ func TestNewsOfOtherChanges(t *testing.T) {
 				t.Errorf("%s: %s", line, got)
 			}
 		}
-		if f.ask(t, b, "f"); f.forms != "w" {
-			t.Errorf("behind %s news are %q, want the whole filter", change, f.forms)
+		if f.ask(t, b, "f"); f.Forms != "w" {
+			t.Errorf("behind %s news are %q, want the whole filter", change, f.Forms)
 		}
 		f.equal(t, b, "f", "behind "+change)
 		b.Line("FILTER.ADD f more")
-		if f.ask(t, b, "f"); f.forms == "w" {
+		if f.ask(t, b, "f"); f.Forms == "w" {
 			t.Errorf("behind %s, and then again behind an add", change)
 		}
 		f.equal(t, b, "f", "later than "+change)
@@ -245,14 +150,14 @@ func TestNewsOfTurnedRingsAndNames(t *testing.T) {
 	for i := range 500 {
 		b.Do("FILTER.ADD", "f", fmt.Sprint(i))
 	}
-	if f.ask(t, b, "f"); f.forms != "w" {
-		t.Errorf("a ring that has turned: %q", f.forms)
+	if f.ask(t, b, "f"); f.Forms != "w" {
+		t.Errorf("a ring that has turned: %q", f.Forms)
 	}
 	f.equal(t, b, "f", "then")
 	b.Line("RENAME f g")
 	b.Line("FILTER.ADD g more")
-	if f.ask(t, b, "g"); f.forms != "b" {
-		t.Errorf("under another name: %q", f.forms)
+	if f.ask(t, b, "g"); f.Forms != "b" {
+		t.Errorf("under another name: %q", f.Forms)
 	}
 	f.equal(t, b, "g", "renamed")
 }
@@ -264,21 +169,21 @@ func TestNewsAfterAStart(t *testing.T) {
 	b.Line("FILTER.ADD f a b c")
 	var f follower
 	f.ask(t, b, "f")
-	old := follower{token: f.token, parts: slices.Clone(f.parts)}
+	old := follower{commandtest.Copy{Token: f.Token, Parts: slices.Clone(f.Parts)}}
 	b.Line("FILTER.ADD f d")
 	f.ask(t, b, "f")
 	b = b.Restart(t, nil)
-	if f.ask(t, b, "f", "SUM", f.sum()); f.forms != "" {
-		t.Errorf("an equal copy gets %q after a start", f.forms)
+	if f.ask(t, b, "f", "SUM", f.Sum()); f.Forms != "" {
+		t.Errorf("an equal copy gets %q after a start", f.Forms)
 	}
 	f.equal(t, b, "f", "after a start")
 	b.Line("FILTER.ADD f e")
-	if f.ask(t, b, "f"); f.forms != "s" {
-		t.Errorf("it goes on with %q", f.forms)
+	if f.ask(t, b, "f"); f.Forms != "s" {
+		t.Errorf("it goes on with %q", f.Forms)
 	}
 	f.equal(t, b, "f", "later")
-	if old.ask(t, b, "f", "SUM", old.sum()); old.forms != "ww" {
-		t.Errorf("an older copy gets %q", old.forms)
+	if old.ask(t, b, "f", "SUM", old.Sum()); old.Forms != "ww" {
+		t.Errorf("an older copy gets %q", old.Forms)
 	}
 	old.equal(t, b, "f", "from an older copy")
 }
@@ -340,7 +245,7 @@ func TestNewsOfTheFuture(t *testing.T) {
 	b.OK(t, "FILTER.CREATE f bloom CAPACITY 1000")
 	var f follower
 	f.ask(t, b, "f")
-	token, _ := news.ParseToken(f.token)
+	token, _ := news.ParseToken(f.Token)
 	token.Numbers[0] += 1000
 	if got := b.Line("FILTER.NEWS f SINCE " + token.String()); !strings.Contains(got, `"whole"`) {
 		t.Errorf("a number that was never reached: %.100s", got)
@@ -400,8 +305,8 @@ func TestNewsAreShort(t *testing.T) {
 	}
 	b.Do(words...)
 	f.ask(t, b, "f")
-	if t.Logf("1,000 keys: %d bytes of %s", f.bytes, f.forms); f.bytes > 6500 || f.forms != "b" {
-		t.Errorf("1,000 keys more take %d bytes of %s, want at most 6,500 of bits", f.bytes, f.forms)
+	if t.Logf("1,000 keys: %d bytes of %s", f.Bytes, f.Forms); f.Bytes > 6500 || f.Forms != "b" {
+		t.Errorf("1,000 keys more take %d bytes of %s, want at most 6,500 of bits", f.Bytes, f.Forms)
 	}
 	f.equal(t, b, "f", "with 1,000 keys more")
 }
@@ -418,9 +323,9 @@ func TestNewsSumInLittleMemory(t *testing.T) {
 		b.Line("FILTER.ADD f a b c")
 		var f follower
 		f.ask(t, b, "f")
-		f.token = news.New(7, tt.parts).String() // as after a start
-		if f.ask(t, b, "f", "SUM", f.sum()); f.forms != tt.forms {
-			t.Errorf("%d bytes, %d parts: an equal copy gets %q", tt.memory, tt.parts, f.forms)
+		f.Token = news.New(7, tt.parts).String() // as after a start
+		if f.ask(t, b, "f", "SUM", f.Sum()); f.Forms != tt.forms {
+			t.Errorf("%d bytes, %d parts: an equal copy gets %q", tt.memory, tt.parts, f.Forms)
 		}
 		b.Line("PING") // what was held for the last answer is given back
 		if held := b.Engine.Budget.Clients(); held != 0 {
@@ -449,5 +354,32 @@ func TestNewsHoldWhatIsSent(t *testing.T) {
 	sent := len(r.Elems[2].Elems[0].Elems[2].Text)
 	if held := b.Engine.Budget.Clients(); held < int64(sent) || held > int64(2*sent+64<<10) {
 		t.Errorf("%d bytes are held for an answer of %d", held, sent)
+	}
+}
+
+// TestNewsOfOldAndNew adds batches in which some items are there already: a few are noted with the new ones, and are no news.
+func TestNewsOfOldAndNew(t *testing.T) {
+	for _, kind := range []string{"bloom", "split", "standard", "partitioned"} {
+		b := commandtest.New(t, 1<<30)
+		b.OK(t, "FILTER.CREATE f "+kind+" CAPACITY 20000 NEWS 4000")
+		rng := rand.New(rand.NewPCG(32, 5))
+		var f follower
+		f.ask(t, b, "f")
+		for round := range 30 {
+			batch, old := []string{"FILTER.ADD", "f"}, rng.IntN(60)
+			for i := range 100 {
+				if i < old && round > 0 || i == 99 && old == 0 {
+					batch = append(batch, fmt.Sprint("item 0 ", i))
+				} else {
+					batch = append(batch, fmt.Sprint("item ", round, " ", i))
+				}
+			}
+			rng.Shuffle(len(batch)-2, func(i, j int) { batch[i+2], batch[j+2] = batch[j+2], batch[i+2] })
+			b.Do(batch...)
+			if f.ask(t, b, "f", "MAX", fmt.Sprint(64+rng.IntN(400))); strings.Trim(f.Forms, "b") != "" || f.Forms == "" {
+				t.Errorf("%s, round %d: news are %q", kind, round, f.Forms)
+			}
+			f.equal(t, b, "f", fmt.Sprint("in round ", round))
+		}
 	}
 }

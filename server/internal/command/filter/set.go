@@ -49,7 +49,7 @@ func runSet(x *engine.Context, c *engine.Call) {
 		if !x.Contents().Mine(entry, p) {
 			continue
 		}
-		res, failed := x.Contents().ApplyPiece(p, store.Record{ID: entry.ID, Index: uint32(i), Body: &store.FilterSet{News: n}})
+		res, failed := x.Contents().ApplyLarge(p, store.Record{ID: entry.ID, Index: uint32(i), Body: &store.FilterSet{News: n}}, store.SetBytes(p, n))
 		if !filters.Settled(c, &res, failed) {
 			return
 		}

@@ -26,20 +26,24 @@ func TestNewsKept(t *testing.T) {
 	for _, parts := range []int{1, 4} {
 		b := commandtest.New(t, 1<<30)
 		b.OK(t, fmt.Sprintf("FILTER.CREATE f bloom CAPACITY 1000 PARTS %d NEWS 2000", parts))
-		usage := func() (n int64) { _, _ = fmt.Sscanf(b.Line("MEMORY USAGE f"), ":%d", &n); return n }
-		before, used := usage(), b.State.Bytes()
+		usage := func(key string) (n int64) { _, _ = fmt.Sscanf(b.Line("MEMORY USAGE "+key), ":%d", &n); return n }
+		used := b.State.Bytes()
+		b.OK(t, fmt.Sprintf("FILTER.CREATE g bloom CAPACITY 1000 PARTS %d", parts))
+		if got := usage("f") - usage("g"); got != 2000*9 || used-(b.State.Bytes()-used) != got {
+			t.Errorf("2,000 changes take %d bytes, and the state %d more", got, used-(b.State.Bytes()-used))
+		}
+		before, used := usage("f"), b.State.Bytes()
 		var f follower
-		f.ask(t, b, "f")
-		if got := usage() - before; got != 2000*9 || b.State.Bytes()-used != got {
-			t.Errorf("2,000 changes take %d bytes, and the state %d more", got, b.State.Bytes()-used)
+		if f.ask(t, b, "f"); usage("f") != before || b.State.Bytes() != used {
+			t.Errorf("they count twice: the filter takes %d bytes, and took %d", usage("f"), before)
 		}
 		b.Now = b.Now.Add(48 * time.Hour)
 		b.Engine.Sweep(1)
 		for i := range 1000 {
 			b.Do("FILTER.ADD", "f", fmt.Sprint(i))
 		}
-		if f.ask(t, b, "f"); strings.Trim(f.forms, "b") != "" || f.forms == "" {
-			t.Errorf("1,000 changes, two days later: %q", f.forms)
+		if f.ask(t, b, "f"); strings.Trim(f.Forms, "b") != "" || f.Forms == "" {
+			t.Errorf("1,000 changes, two days later: %q", f.Forms)
 		}
 		f.equal(t, b, "f", "two days later")
 		for _, line := range []string{"FILTER.CLEAR f", "COPY f copied", "FILTER.CREATE like bloom LIKE f", "FILTER.CREATE less bloom LIKE f NEWS 7"} {
@@ -74,16 +78,16 @@ func TestSetNews(t *testing.T) {
 	share := usage()
 	b.OK(t, "FILTER.SET f NEWS 10")
 	b.Line("FILTER.ADD f a b c")
-	if f.ask(t, b, "f", "SUM", f.sum()); f.forms != "ww" {
-		t.Errorf("with another number of changes to keep: %q", f.forms)
+	if f.ask(t, b, "f", "SUM", f.Sum()); f.Forms != "ww" {
+		t.Errorf("with another number of changes to keep: %q", f.Forms)
 	}
 	f.equal(t, b, "f", "with ten changes")
 	if got := usage(); got >= share {
 		t.Errorf("10 changes take %d bytes, a quarter took %d", got, share)
 	}
 	b.OK(t, "FILTER.SET f NEWS 0")
-	if f.ask(t, b, "f", "SUM", f.sum()); f.forms != "" || kept(t, b, "f") != "" {
-		t.Errorf("an equal copy gets %q, and %q are kept", f.forms, kept(t, b, "f"))
+	if f.ask(t, b, "f", "SUM", f.Sum()); f.Forms != "" || kept(t, b, "f") != "" {
+		t.Errorf("an equal copy gets %q, and %q are kept", f.Forms, kept(t, b, "f"))
 	}
 	if got := usage(); got != share {
 		t.Errorf("a quarter takes %d bytes, and took %d", got, share)
@@ -111,8 +115,10 @@ func TestSetNews(t *testing.T) {
 		}
 	}
 	small := commandtest.New(t, 1<<20)
-	small.OK(t, "FILTER.CREATE f bloom CAPACITY 1000 NEWS 200000")
-	if got := small.Line("FILTER.NEWS f"); !strings.HasPrefix(got, "-OOM") {
-		t.Errorf("without memory: %.100s", got)
+	small.OK(t, "FILTER.CREATE f bloom CAPACITY 1000")
+	for _, line := range []string{"FILTER.CREATE g bloom CAPACITY 1000 NEWS 200000", "FILTER.SET f NEWS 200000"} {
+		if got := small.Line(line); !strings.HasPrefix(got, "-OOM") {
+			t.Errorf("%s without memory: %.100s", line, got)
+		}
 	}
 }
