@@ -539,19 +539,31 @@ func checkBroken(t *testing.T, files *folder.Memory, name string, offset int, wa
 	}
 }
 
+// listed is a folder that knows whether somebody has looked what is in it.
+type listed struct {
+	*folder.Memory
+	yes atomic.Bool
+}
+
+// List implements folder.Folder.
+func (l *listed) List() ([]string, error) {
+	l.yes.Store(true)
+	return l.Memory.List()
+}
+
 // TestRecoveryIsTimed asks that the log has the time of a start in milliseconds, and no more digits.
 func TestRecoveryIsTimed(t *testing.T) {
-	files := &folder.Memory{}
+	files := &listed{Memory: &folder.Memory{}}
 	_, d := open(t, files, local.EverySecond)
 	do(t, d, newBloom("k", 1000))
 	if err := d.Close(); err != nil {
 		t.Fatal(err)
 	}
+	files.yes.Store(false)
 	var log bytes.Buffer
-	var asked atomic.Bool
 	start := time.UnixMilli(1)
 	d, err := local.Open(local.Config{State: store.New(), Files: files, SnapshotAfter: -1, Log: textLog(&log), Clock: func() time.Time {
-		if asked.Swap(true) {
+		if files.yes.Load() {
 			return start.Add(2_938_400 * time.Microsecond)
 		}
 		return start
