@@ -123,7 +123,7 @@ var rooms = map[string][]string{
 	"server/internal/filters":             {"", "hashing", "server/internal/answer", "server/internal/blueprint", "server/internal/catalog", "server/internal/engine", "server/internal/refusal", "server/internal/store"},
 	"server/internal/command/bf":          commands,
 	"server/internal/command/cf":          commands,
-	"server/internal/command/filter":      append([]string{"", "bloom", "codec", "compose", "hashing", "internal/news", "internal/question", "sizing", "server/internal/blueprint", "server/internal/command/filter/rebuild", "server/internal/command/filter/where", "server/internal/effort", "server/internal/filters"}, commands...),
+	"server/internal/command/filter":      append([]string{"", "bloom", "codec", "compose", "hashing", "internal/news", "sizing", "server/internal/blueprint", "server/internal/command/filter/advise", "server/internal/command/filter/rebuild", "server/internal/command/filter/resize", "server/internal/command/filter/where", "server/internal/effort", "server/internal/filters"}, commands...),
 	"server/internal/command/cms":         append([]string{""}, commands...),
 	"server/internal/command/topk":        commands,
 	"server/internal/command/tdigest":     append([]string{""}, commands...),
@@ -133,7 +133,9 @@ var rooms = map[string][]string{
 	"server/internal/command/admin":       append([]string{"server/internal/placement"}, commands...),
 	"server/internal/command/acl":         commands,
 
+	"server/internal/command/filter/advise":  append([]string{"codec", "internal/question", "sizing", "server/internal/blueprint"}, commands...),
 	"server/internal/command/filter/rebuild": append([]string{"codec", "hashing", "server/internal/blueprint", "server/internal/filters"}, commands...),
+	"server/internal/command/filter/resize":  append([]string{"", "server/internal/blueprint", "server/internal/filters"}, commands...),
 	"server/internal/command/filter/where":   append([]string{"", "hashing", "server/internal/filters"}, commands...),
 
 	"server/internal/command": {

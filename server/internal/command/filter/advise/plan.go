@@ -1,4 +1,6 @@
-package filter
+// Package advise is FILTER.PLAN and FILTER.KINDS: which kinds of filters there are, and which of
+// them to take.
+package advise
 
 import (
 	"math"
@@ -14,8 +16,8 @@ import (
 	"github.com/bloomery/bloomery/sizing"
 )
 
-// plan is FILTER.PLAN keys error-rate [NEEDS need [need ...]].
-var plan = engine.Command{
+// Plan is FILTER.PLAN keys error-rate [NEEDS need [need ...]].
+var Plan = engine.Command{
 	Name: "filter.plan", Arity: -3, Flags: traits.ReadOnly, Categories: []string{"read", "filter", "slow"},
 	Group: traits.GroupFilter, Since: "0.1.0", Syntax: "keys error-rate [NEEDS need [need ...]]", Complexity: "O(1)",
 	Summary: "Ranks the kinds of filters for a number of keys and a false positive rate. A need is growth, deletes, counts, expiry, immutable, parquet or adversary.",

@@ -1,4 +1,4 @@
-package filter
+package resize
 
 // TryFold is for tests.
 var TryFold = tryFold

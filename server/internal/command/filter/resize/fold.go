@@ -1,4 +1,6 @@
-package filter
+// Package resize is FILTER.FOLD and FILTER.GROW: a filter becomes smaller or larger, and loses
+// no item.
+package resize
 
 import (
 	"errors"
@@ -13,8 +15,8 @@ import (
 	"github.com/bloomery/bloomery/server/internal/traits"
 )
 
-// fold is FILTER.FOLD key [FIT].
-var fold = engine.Command{
+// Fold is FILTER.FOLD key [FIT].
+var Fold = engine.Command{
 	Name: "filter.fold", Arity: -2, Max: 3, Flags: traits.Write | traits.Outside | traits.Apart, Keys: traits.OneKey(traits.KeyRW),
 	Categories: []string{"write", "filter", "slow"}, Group: traits.GroupFilter, Since: "0.1.0",
 	Syntax: "key [FIT]", Complexity: "O(n), n being the number of bytes",

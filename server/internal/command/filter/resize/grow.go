@@ -1,4 +1,4 @@
-package filter
+package resize
 
 import (
 	"strconv"
@@ -12,8 +12,8 @@ import (
 	"github.com/bloomery/bloomery/server/internal/traits"
 )
 
-// grow is FILTER.GROW key [ERROR rate].
-var grow = engine.Command{
+// Grow is FILTER.GROW key [ERROR rate].
+var Grow = engine.Command{
 	Name: "filter.grow", Arity: -2, Max: 4, Flags: traits.Write | traits.DenyOOM | traits.Outside, Keys: traits.OneKey(traits.KeyRW),
 	Categories: []string{"write", "filter", "slow"}, Group: traits.GroupFilter, Since: "0.1.0",
 	Syntax: "key [ERROR rate]", Complexity: "O(n), n being the number of bytes",

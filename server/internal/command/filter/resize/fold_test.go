@@ -1,22 +1,23 @@
-package filter_test
+package resize_test
 
 import (
 	"testing"
 
 	"github.com/bloomery/bloomery/server/internal/answer"
-	"github.com/bloomery/bloomery/server/internal/command/filter"
+	"github.com/bloomery/bloomery/server/internal/command/commandtest"
+	"github.com/bloomery/bloomery/server/internal/command/filter/resize"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
 // TestFoldOfWhatIsGone tries to fold a part of a filter that was deleted after it was found.
 func TestFoldOfWhatIsGone(t *testing.T) {
-	b := newBench(t, 1<<30)
+	b := commandtest.New(t, 1<<30)
 	b.OK(t, "FILTER.CREATE f bloom CAPACITY 100000 PARTS 4")
 	entry := b.State.Names.Lookup([]byte("f"), b.Now.UnixMilli())
 	if got := b.Line("DEL f"); got != ":1" {
 		t.Fatal(got)
 	}
-	if _, failed := filter.TryFold(nil, store.PartOf(entry)); failed.Text != answer.TextNotFound {
+	if _, failed := resize.TryFold(nil, store.PartOf(entry)); failed.Text != answer.TextNotFound {
 		t.Errorf("a part that is gone: %q", failed.Text)
 	}
 }

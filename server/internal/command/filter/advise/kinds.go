@@ -1,4 +1,4 @@
-package filter
+package advise
 
 import (
 	"github.com/bloomery/bloomery/codec"
@@ -7,8 +7,8 @@ import (
 	"github.com/bloomery/bloomery/server/internal/traits"
 )
 
-// kindsCmd is FILTER.KINDS.
-var kindsCmd = engine.Command{
+// Kinds is FILTER.KINDS.
+var Kinds = engine.Command{
 	Name: "filter.kinds", Arity: 1, Flags: traits.ReadOnly | traits.Fast, Categories: []string{"read", "filter", "fast"},
 	Group: traits.GroupFilter, Since: "0.1.0", Complexity: "O(1)",
 	Summary: "Lists the kinds of filters and what each of them can do.",
