@@ -91,6 +91,11 @@ func TestExported(t *testing.T) {
 		t.Errorf("a cuckoo filter in the browser says %q", got)
 	}
 	t.Logf("first answer of the code %.0f ms after the start of the navigation", js[float64](p, `performance.now()`))
+	p.visit("/?lesson=corrected&step=6")
+	p.shown("corrected", 6)
+	if got := p.text(".said"); !strings.Contains(got, "was reported as a false positive, so the answer is no.") {
+		t.Errorf("a corrected filter in the browser says %q", got)
+	}
 	p.expect("400") // of a server; here there is none
 	p.visit("/?kind=standard&bits=12345")
 	p.wait(`[...document.querySelectorAll(".stage .error")].some((e) => e.innerText.includes("256, 512, 1024, 2048 or 4096"))`)
