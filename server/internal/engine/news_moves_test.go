@@ -53,7 +53,7 @@ func newFollowed(t *testing.T, seed uint64) *followed {
 // begin begins the history of a filter.
 func (v *followed) begin(create string) {
 	v.create, v.dumped = create, !strings.HasPrefix(create, "FILTER.")
-	v.items, v.moves, v.forms, v.copies = 0, 0, "", [10]commandtest.Copy{}
+	v.items, v.copies = 0, [10]commandtest.Copy{}
 	v.must("DEL f")
 	v.must(create)
 }
@@ -200,10 +200,10 @@ func TestFollowersOfMovingParts(t *testing.T) {
 				v.step()
 				v.follow()
 			}
-			whole := strings.Count(v.forms, "w") + strings.Count(v.forms, "d")
-			if v.moves == 0 || whole == 0 || whole == len(v.forms) {
-				t.Errorf("%s: %d records of moves; of %d news %d were all of a part", create, v.moves, len(v.forms), whole)
-			}
+		}
+		whole := strings.Count(v.forms, "w") + strings.Count(v.forms, "d")
+		if v.moves == 0 || whole == 0 || whole == len(v.forms) {
+			t.Errorf("%d records of moves; of %d news %d were all of a part", v.moves, len(v.forms), whole)
 		}
 	})
 }

@@ -40,8 +40,7 @@ func TestProblems(t *testing.T) {
 		"LOADING it catches up":           {503, "starting", "LOADING it catches up"},
 		"CLUSTERDOWN shard 7":             {503, "cluster_down", "CLUSTERDOWN shard 7"},
 		"ERR item exists":                 {409, "exists", "item exists"},
-		"ERR FILTER.NEWS does not work here: no node holds the whole filter": {409, "unsupported", "FILTER.NEWS does not work here: no node holds the whole filter"},
-		"ERR bad capacity": {400, "invalid", "bad capacity"},
+		"ERR bad capacity":                {400, "invalid", "bad capacity"},
 	} {
 		if got := problemOf(text); got != want {
 			t.Errorf("%s = %+v, want %+v", text, got, want)
