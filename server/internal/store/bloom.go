@@ -73,6 +73,10 @@ func (o *BloomAdd) fields(c coder, r *Record) coder {
 	return c.target(r).room(&o.Room).digests(&o.Digests)
 }
 
+func (o *BloomAdd) append(b []byte, r *Record) []byte {
+	return appendDigests(appendTarget(b, r, o.Room), o.Digests)
+}
+
 // Len implements Items.
 func (o *BloomAdd) Len() int { return len(o.Digests) }
 

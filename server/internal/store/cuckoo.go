@@ -121,6 +121,10 @@ func (o *CuckooInsert) fields(c coder, r *Record) coder {
 	return c.target(r).room(&o.Room).uvarint(&o.MaxFilters).hashes(&o.Hashes)
 }
 
+func (o *CuckooInsert) append(b []byte, r *Record) []byte {
+	return appendHashes(appendUvarint(appendTarget(b, r, o.Room), o.MaxFilters), o.Hashes)
+}
+
 // Len implements Items.
 func (o *CuckooInsert) Len() int { return len(o.Hashes) }
 

@@ -22,7 +22,16 @@ const recordVersion = 1
 func AppendRecord(b []byte, r *Record) []byte {
 	b = append(b, recordVersion, byte(r.Body.op()))
 	b = appendUvarint(appendUvarint(b, r.Origin.Session), r.Origin.Counter)
+	if m, ok := r.Body.(massive); ok {
+		return m.append(b, r)
+	}
 	return r.Body.fields(coder{b: b, does: writes}, r).b
+}
+
+// massive is the body of a record that comes in masses: append writes all of its fields, in
+// fewer steps.
+type massive interface {
+	append(b []byte, r *Record) []byte
 }
 
 // Decode reads the record at the start of b into r and returns its length. Byte
@@ -169,10 +178,6 @@ func (c coder) room(v *uint64) coder {
 
 // target passes over which part a record is for.
 func (c coder) target(r *Record) coder {
-	if c.does == writes { // every record of a part comes by
-		c.b = appendUvarint(appendUvarint(c.b, uint64(r.Index)), r.ID)
-		return c
-	}
 	n := uint64(r.Index)
 	c = c.uvarint(&n).uvarint(&r.ID)
 	r.Index = uint32(n)
@@ -268,13 +273,7 @@ func (c coder) ids(v *[]uint64) coder {
 func (c coder) digests(v *[]redisbloom.Digest) coder {
 	switch c.does {
 	case writes:
-		b := slices.Grow(appendUvarint(c.b, uint64(len(*v))), 16*len(*v))
-		for _, d := range *v {
-			b = b[:len(b)+16]
-			binary.LittleEndian.PutUint64(b[len(b)-16:], d.A)
-			binary.LittleEndian.PutUint64(b[len(b)-8:], d.B)
-		}
-		c.b = b
+		c.b = appendDigests(c.b, *v)
 	case reads:
 		d := c.reader()
 		*v = readDigests(&d, (*v)[:0])
@@ -289,12 +288,7 @@ func (c coder) digests(v *[]redisbloom.Digest) coder {
 func (c coder) hashes(v *[]uint64) coder {
 	switch c.does {
 	case writes:
-		b := slices.Grow(appendUvarint(c.b, uint64(len(*v))), 8*len(*v))
-		for _, h := range *v {
-			b = b[:len(b)+8]
-			binary.LittleEndian.PutUint64(b[len(b)-8:], h)
-		}
-		c.b = b
+		c.b = appendHashes(c.b, *v)
 	case reads:
 		d := c.reader()
 		*v = readHashes(&d, (*v)[:0])
@@ -311,6 +305,30 @@ func appendUvarint(b []byte, v uint64) []byte {
 		return append(b, byte(v))
 	}
 	return binary.AppendUvarint(b, v)
+}
+
+// appendTarget appends which part a record is for, and by how much that may grow.
+func appendTarget(b []byte, r *Record, room uint64) []byte {
+	return appendUvarint(appendUvarint(appendUvarint(b, uint64(r.Index)), r.ID), room+1)
+}
+
+func appendDigests(b []byte, v []redisbloom.Digest) []byte {
+	b = slices.Grow(appendUvarint(b, uint64(len(v))), 16*len(v))
+	for _, d := range v {
+		b = b[:len(b)+16]
+		binary.LittleEndian.PutUint64(b[len(b)-16:], d.A)
+		binary.LittleEndian.PutUint64(b[len(b)-8:], d.B)
+	}
+	return b
+}
+
+func appendHashes(b []byte, v []uint64) []byte {
+	b = slices.Grow(appendUvarint(b, uint64(len(v))), 8*len(v))
+	for _, h := range v {
+		b = b[:len(b)+8]
+		binary.LittleEndian.PutUint64(b[len(b)-8:], h)
+	}
+	return b
 }
 
 func readDigests(d *wire.Reader, ds []redisbloom.Digest) []redisbloom.Digest {

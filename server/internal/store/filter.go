@@ -252,6 +252,14 @@ func (o *FilterAdd) fields(c coder, r *Record) coder {
 	return c
 }
 
+func (o *FilterAdd) append(b []byte, r *Record) []byte {
+	b = appendHashes(appendTarget(b, r, o.Room), o.Hashes)
+	if o.Known != 0 {
+		b = appendUvarint(b, o.Known)
+	}
+	return b
+}
+
 // Len implements Items.
 func (o *FilterAdd) Len() int { return len(o.Hashes) }
 
