@@ -34,3 +34,12 @@ func TestReaderStaysBad(t *testing.T) {
 		t.Errorf("all bytes: %v, bad %v", b, c.Bad)
 	}
 }
+
+// TestAppendBytes writes byte strings and reads them.
+func TestAppendBytes(t *testing.T) {
+	b := wire.AppendBytes(wire.AppendBytes(nil, "one"), []byte{})
+	r := wire.Reader{Rest: append(wire.AppendBytes(b, make([]byte, 300)), 9)}
+	if one, none, long, last := r.Bytes(), r.Bytes(), r.Bytes(), r.Byte(); string(one) != "one" || len(none) != 0 || len(long) != 300 || last != 9 || r.Bad || len(r.Rest) != 0 {
+		t.Errorf("%q, %d, %d and %d, bad %v", one, len(none), len(long), last, r.Bad)
+	}
+}
