@@ -9,8 +9,9 @@ import "github.com/bloomery/bloomery/server/internal/store"
 type Router interface {
 	Shared
 	// OnQuestion has this machine answer the questions of others by run, from several
-	// goroutines. The answer may have room bytes. It is called before Start.
-	OnQuestion(run func(body []byte, room int) []byte)
+	// goroutines. The answer may have room bytes. What waits, or takes long, calls aside first:
+	// until then other questions of the same machine may wait. It is called before Start.
+	OnQuestion(run func(body []byte, room int, aside func()) []byte)
 	// Holders returns the other machines that hold a shard and were heard of lately, the
 	// nearest first. The list is not the caller's.
 	Holders(shard int) []uint32
@@ -27,6 +28,8 @@ type Router interface {
 	// that it depends on is applied here; another question is asked of the next machine
 	// as well if it takes long. Errors wrap ErrDown if nothing was done, or ErrUnknown.
 	Ask(nodes []uint32, q *Question) (Answer, error)
+	// Begin is Ask for whoever asks several machines, and then waits for all of them.
+	Begin(nodes []uint32, q *Question) Asking
 	// Lacks reports whether answers of other machines that were returned here depend on
 	// something that is not applied here, and CatchUp waits until it is. The error is that
 	// of Follow.
@@ -54,6 +57,14 @@ type Question struct {
 	// Last means that whoever answers asks nobody. Questions that write and are not the last may
 	// wait for those that are, never the other way round.
 	Last bool
+}
+
+// Asking is a question on its way. It is for one goroutine at a time.
+type Asking interface {
+	// Soon waits for the answer, though not for long, and reports whether Answer returns it at once.
+	Soon() bool
+	// Answer returns what Ask does. It must be called.
+	Answer() (Answer, error)
 }
 
 // Answer is what another machine has answered.

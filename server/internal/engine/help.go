@@ -4,6 +4,7 @@ package engine
 
 import (
 	"encoding/binary"
+	"slices"
 
 	"github.com/bloomery/bloomery/server/internal/answer"
 )
@@ -21,8 +22,9 @@ type helper struct {
 }
 
 // help runs the calls of a question, and returns their answers, which may have room bytes. It
-// is not asked on: what is not here is answered so, and nothing is run behind it.
-func (e *Engine) help(body []byte, room int) []byte {
+// is not asked on: what is not here is answered so, and nothing is run behind it. aside is called
+// unless all of them look for items.
+func (e *Engine) help(body []byte, room int, aside func()) []byte {
 	h, _ := e.helpers.Get().(*helper)
 	if h == nil {
 		h = &helper{session: NewSession(e.helped.Add(1), "", "", e.clock(), func() {})}
@@ -40,6 +42,9 @@ func (e *Engine) help(body []byte, room int) []byte {
 	if !ok || n == 0 {
 		return nil
 	}
+	if slices.ContainsFunc(h.work.Calls, func(c Call) bool { return !e.looksUp(c.Args) }) {
+		aside()
+	}
 	if r, is := e.helpMark(h.args); is {
 		if r.Failed() && r.Text == textNotHere {
 			return []byte{wasNotHere}
@@ -53,6 +58,12 @@ func (e *Engine) help(body []byte, room int) []byte {
 		done += max(1, e.Exec(h.session, &h.work, done))
 	}
 	return h.answers(room)
+}
+
+// looksUp reports whether a call looks for items in a filter, and does nothing else.
+func (e *Engine) looksUp(args [][]byte) bool {
+	cmd := e.table.Lookup(args[0])
+	return cmd != nil && cmd.On != nil && !cmd.writes()
 }
 
 // helpMark answers a question that is no command. It reports false if it is one.

@@ -40,8 +40,9 @@ type question struct {
 	door.Question
 	nodes []uint32 // that hold all that it is about
 	calls []*Call
-	of    []*passing // of each call
-	only  bool       // every call has these nodes and no others
+	of    []*passing  // of each call
+	only  bool        // every call has these nodes and no others
+	begun door.Asking // nil if it is not on its way
 }
 
 const (
@@ -75,15 +76,38 @@ func (e *Engine) ask(passed []*passing) {
 			lists[at] = e.add(lists[at], p, i)
 		}
 	}
-	var others sync.WaitGroup
-	for i := 1; i < len(lists); i++ {
-		others.Go(func() { e.askList(lists[i]) })
+	for _, list := range lists {
+		e.begin(list[0])
 	}
-	if len(lists) > 0 {
-		e.askList(lists[0])
+	// Most answer soon: then there is no need of further goroutines.
+	var others sync.WaitGroup
+	for i, list := range lists {
+		if i == len(lists)-1 || len(list) == 1 && list[0].soon() {
+			e.askList(list)
+		} else {
+			others.Go(func() { e.askList(list) })
+		}
 	}
 	others.Wait()
 }
+
+// begin asks a question, of which askOne awaits the answer.
+func (e *Engine) begin(q *question) {
+	if len(q.calls) == 0 {
+		return
+	}
+	// Once more is enough, and then those who were slow are waited for.
+	q.Brief = q.first() && !q.only && !q.Writes
+	q.begun = e.router.Begin(q.nodes, &q.Question)
+}
+
+// first reports whether no call of a question was asked in vain before.
+func (q *question) first() bool {
+	return !slices.ContainsFunc(q.calls, func(c *Call) bool { return c.looks > 0 })
+}
+
+// soon waits for the answer to a question, though not for long, and reports whether it is there.
+func (q *question) soon() bool { return q.begun == nil || q.begun.Soon() }
 
 // listOf returns which of the lists has the questions of the machine of a call.
 func listOf(lists [][]*question, p *passing, c *Call) ([][]*question, int) {
@@ -183,10 +207,11 @@ func (e *Engine) askList(list []*question) {
 // askOne asks a question, and answers its calls. It reports false if one of them is to be looked
 // at again.
 func (e *Engine) askOne(q *question) bool {
-	// Once more is enough, and then those who were slow are waited for.
-	first := !slices.ContainsFunc(q.calls, func(c *Call) bool { return c.looks > 0 })
-	q.Brief = first && !q.only && !q.Writes
-	a, err := e.router.Ask(q.nodes, &q.Question)
+	if q.begun == nil {
+		e.begin(q)
+	}
+	first := q.first()
+	a, err := q.begun.Answer()
 	if err != nil && first && !q.only && (!q.Writes || errors.Is(err, door.ErrDown)) {
 		for i, p := range q.of {
 			p.avoid = q.nodes // others hold some of it

@@ -3,11 +3,13 @@ package peers
 // The answering end of a connection.
 
 import (
-	"bufio"
 	"context"
 	"sync"
 	"time"
 )
+
+// shortBytes is how long a question is that is answered at once. Others wait meanwhile.
+const shortBytes = 8 << 10
 
 // mostPatience is how long a question that has no deadline may be worked at.
 const mostPatience = time.Hour
@@ -23,6 +25,7 @@ type Asked struct {
 	line *answerer
 	head header
 	came time.Time
+	read *reader // who answers goes on to read it then, nil if another one does
 	// What follows is guarded by line.mu.
 	cancelled bool
 	stop      context.CancelFunc
@@ -30,9 +33,19 @@ type Asked struct {
 	answer    []byte // of the answer
 }
 
-// Context returns what ends when nobody waits for the answer any longer: the asker has given up,
+// Aside lets other questions be answered meanwhile. Whoever waits for something before he answers, or
+// takes long, calls it first: a question is answered by the goroutine that has read it.
+func (q *Asked) Aside() {
+	if a, r := q.line, q.read; r != nil {
+		q.read = nil
+		a.readers.Go(func() { a.readOn(r) })
+	}
+}
+
+// Context goes aside, and returns what ends when nobody waits for the answer any longer: the asker has given up,
 // or one of the nodes is gone. Answers that wait for nothing do not need it.
 func (q *Asked) Context() context.Context {
+	q.Aside()
 	wait := mostPatience
 	if q.head.patience > 0 {
 		wait = time.Duration(q.head.patience) * time.Millisecond
@@ -71,7 +84,8 @@ type answerer struct {
 	from    uint32
 	answer  func(q *Asked, to []byte) []byte
 	context context.Context
-	running sync.WaitGroup
+	running sync.WaitGroup // questions that are being answered
+	readers sync.WaitGroup // and goroutines that read
 	// What follows is guarded by mu.
 	asked   [slots]*Asked // that are being answered, by slot
 	used    [2]int        // slots
@@ -94,32 +108,40 @@ func newAnswerer(from uint32, answer func(q *Asked, to []byte) []byte) *answerer
 	return a
 }
 
-// read takes questions until the line ends.
-func (a *answerer) read() error {
-	r := reader{bufio.NewReaderSize(a.conn, readBytes)}
+// readOn takes questions until the line ends, or somebody else does.
+func (a *answerer) readOn(r *reader) {
 	for {
-		h, err := r.header()
+		aside, err := a.read(r)
 		if err != nil {
-			return err
+			a.end(err)
 		}
-		a.heard.Store(true)
-		a.count.received.Add(int64(headerBytes + h.length))
-		switch h.kind {
-		case kindQuestion:
-			err = a.question(r, h)
-		case kindVoid:
-			_, err = r.Discard(h.length)
-		case kindCancel:
-			a.cancel(h)
-		case kindPing:
-			err = a.pong(h)
-		default:
-			err = errFrame
-		}
-		if err != nil {
-			return err
+		if aside || err != nil {
+			return
 		}
 	}
+}
+
+// read takes a frame. It reports whether somebody else goes on.
+func (a *answerer) read(r *reader) (aside bool, err error) {
+	h, err := r.header()
+	if err != nil {
+		return false, err
+	}
+	a.heard.Store(true)
+	a.count.received.Add(int64(headerBytes + h.length))
+	switch h.kind {
+	case kindQuestion:
+		return a.question(r, h)
+	case kindVoid:
+		_, err = r.Discard(h.length)
+	case kindCancel:
+		a.cancel(h)
+	case kindPing:
+		err = a.pong(h)
+	default:
+		err = errFrame
+	}
+	return false, err
 }
 
 // pong answers a ping. Those who do not read the answers cannot have more than their slots wait.
@@ -133,22 +155,23 @@ func (a *answerer) pong(h header) error {
 	return nil
 }
 
-// question begins to answer a question. What it takes is checked before anything is allocated.
-func (a *answerer) question(r reader, h header) error {
+// question begins to answer a question. What it takes is checked before anything is allocated. It
+// reports whether somebody else goes on to read.
+func (a *answerer) question(r *reader, h header) (aside bool, err error) {
 	slot := h.slot()
 	n, class := slotsOf(h.length, h.room), slot/classSlots
 	if slot >= slots {
-		return errFrame
+		return false, errFrame
 	}
 	a.mu.Lock()
 	wrong := a.asked[slot] != nil || a.used[class]+n > classSlots
 	a.mu.Unlock()
 	if wrong {
-		return errFrame
+		return false, errFrame
 	}
 	q := questions.Get().(*Asked)
 	q.line, q.head, q.From, q.came = a, h, a.from, time.Now()
-	err := r.body(h.length, func(b []byte, fresh bool) {
+	err = r.body(h.length, func(b []byte, fresh bool) {
 		if fresh {
 			q.Body = b
 			return
@@ -157,23 +180,30 @@ func (a *answerer) question(r reader, h header) error {
 		q.Body = q.buffer
 	})
 	if err != nil {
-		return err
+		return false, err
 	}
 	a.mu.Lock()
-	defer a.mu.Unlock()
 	a.asked[slot], a.used[class] = q, a.used[class]+n
 	if a.closing {
 		a.reply(q, kindRefused, []byte(errClosed.Error()))
-		return nil
+		a.send(false)
+		a.mu.Unlock()
+		return false, nil
 	}
 	a.running.Add(1)
+	a.mu.Unlock()
+	// A short question that no other one stands behind is answered at once. Those who wait for others
+	// get a goroutine in any case.
+	if class == 0 && h.length <= shortBytes && r.Buffered() == 0 {
+		q.read = r
+		return a.work(q), nil
+	}
 	go a.work(q)
-	return nil
+	return false, nil
 }
 
-// work answers a question.
-func (a *answerer) work(q *Asked) {
-	defer a.running.Done()
+// work answers a question. It reports whether that went aside.
+func (a *answerer) work(q *Asked) (aside bool) {
 	answer := a.answer(q, q.answer[:0])
 	kind := byte(kindAnswer)
 	if len(answer) > q.head.room {
@@ -182,18 +212,22 @@ func (a *answerer) work(q *Asked) {
 		q.answer = answer
 	}
 	a.count.answered.Add(1)
+	aside = q.read == nil
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.reply(q, kind, answer)
+	a.running.Done() // who closes the line waits for no write
+	a.send(!aside)
+	return aside
 }
 
-// reply sends the answer of a question, which ends with that. The caller holds mu.
+// reply puts the answer of a question among what waits: it ends with that. The caller holds mu.
 func (a *answerer) reply(q *Asked, kind byte, body []byte) {
 	h, slot := &q.head, q.head.slot()
 	a.asked[slot] = nil
 	a.owed[slot/classSlots] += slotsOf(h.length, h.room)
 	if a.err == nil {
-		a.add(header{kind: kind, number: h.number}, body)
+		a.put(header{kind: kind, number: h.number}, body)
 	}
 	if q.stop != nil {
 		q.stop()

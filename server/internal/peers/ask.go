@@ -60,12 +60,22 @@ type call struct {
 	turn   uint16
 	room   int
 	more   int16  // the next slot that it has taken, -1 for none
+	size   int    // of its frame
 	batch  uint64 // when it was put into out
 	at     int    // where its frame is there
+	due    int64  // when whoever waits is told that it takes long, in nanoseconds; 0 for never
 	to     []byte // where the caller wants the answer
 	answer []byte
 	err    error
 	done   chan struct{}
+}
+
+// wake tells whoever waits that something has happened.
+func (c *call) wake() {
+	select {
+	case c.done <- struct{}{}:
+	default:
+	}
 }
 
 // asker is the end of a line that asks.
@@ -75,7 +85,9 @@ type asker struct {
 	calls [slots]call // guarded by mu
 	free  [2]chan int16
 	large [2]chan struct{} // who takes several slots does so alone
-	voids int              // calls that are void; guarded by mu
+	voids int              // calls that are void; guarded by mu, as is
+	under int              // how many bytes the frames of all calls have, and
+	dues  int              // how many calls are due
 	trip  atomic.Int64     // round trip in nanoseconds, 0 if not known
 
 	pinged time.Time // guarded by mu, as is
@@ -104,35 +116,34 @@ func (a *asker) ask(ctx context.Context, q Question, to []byte) ([]byte, error) 
 	if err != nil {
 		return nil, unsent(a.node, err)
 	}
-	h := header{kind: kindQuestion, room: q.Room, patience: patience(ctx)}
+	p, err := a.put(slot, q, patience(ctx), 0, to)
+	if err != nil {
+		return nil, err
+	}
+	return p.AwaitAll(ctx)
+}
+
+// put has the question sent that has a slot.
+func (a *asker) put(slot int16, q Question, patience uint32, due int64, to []byte) (Pending, error) {
 	c := &a.calls[slot]
 	a.mu.Lock()
+	defer a.mu.Unlock()
 	if a.err != nil {
-		err := a.err
 		a.release(slot)
-		a.mu.Unlock()
-		return nil, unsent(a.node, err)
+		return Pending{}, unsent(a.node, a.err)
 	}
 	c.turn++
-	h.number = uint32(c.turn)<<16 | uint32(slot)
+	h := header{kind: kindQuestion, number: uint32(c.turn)<<16 | uint32(slot), room: q.Room, patience: patience}
 	c.phase, c.room, c.to = waiting, q.Room, to
 	c.at, c.batch = len(a.out), a.batch
-	a.out = appendFrame(a.out, h, q.Body) // the body is the caller's again when ask returns
-	a.some.Signal()
-	a.mu.Unlock()
-	select {
-	case <-c.done:
-	case <-ctx.Done():
-		if err := a.leave(slot, h.number, ctx.Err()); err != nil {
-			return nil, err
-		}
-		<-c.done // the answer has come meanwhile
+	a.out = appendFrame(a.out, h, q.Body) // the body is the caller's again when put returns
+	c.size = len(a.out) - c.at
+	a.under += c.size
+	if c.due = due; due > 0 {
+		a.dues++
 	}
-	answer, err := c.answer, c.err
-	a.mu.Lock()
-	a.release(slot)
-	a.mu.Unlock()
-	return answer, err
+	a.send(a.under <= directBytes)
+	return Pending{a, slot, h.number}, nil
 }
 
 // patience returns how long the asker waits, in milliseconds.
@@ -154,10 +165,14 @@ func (a *asker) take(ctx context.Context, q Question) (slot int16, err error) {
 	if n > 1 {
 		select {
 		case a.large[class] <- struct{}{}:
-			defer func() { <-a.large[class] }()
-		case <-ctx.Done():
-			return 0, ctx.Err()
+		default:
+			select {
+			case a.large[class] <- struct{}{}:
+			case <-ctx.Done():
+				return 0, ctx.Err()
+			}
 		}
+		defer func() { <-a.large[class] }()
 	}
 	for slot = -1; n > 0; n-- {
 		var i int16
@@ -192,7 +207,16 @@ func (a *asker) putBack(slot int16) {
 // release frees the slots of a call. The caller holds mu.
 func (a *asker) release(slot int16) {
 	c := &a.calls[slot]
-	c.phase, c.to, c.answer, c.err = idle, nil, nil, nil
+	a.under -= c.size
+	if c.due > 0 {
+		a.dues--
+	}
+	c.due = 0
+	select {
+	case <-c.done: // it was told both
+	default:
+	}
+	c.phase, c.size, c.to, c.answer, c.err = idle, 0, nil, nil, nil
 	a.putBack(slot)
 }
 
@@ -239,13 +263,13 @@ func (a *asker) giveUp() {
 			c.err = unknown(a.node, a.err)
 		}
 		c.phase = given
-		c.done <- struct{}{}
+		c.wake()
 	}
 }
 
 // read takes answers until the line ends.
 func (a *asker) read() error {
-	r := reader{bufio.NewReaderSize(a.conn, readBytes)}
+	r := &reader{bufio.NewReaderSize(a.conn, readBytes)}
 	for {
 		h, err := r.header()
 		if err != nil {
@@ -268,7 +292,7 @@ func (a *asker) read() error {
 }
 
 // answered takes an answer.
-func (a *asker) answered(r reader, h header) error {
+func (a *asker) answered(r *reader, h header) error {
 	if h.slot() >= slots {
 		return errAnswer
 	}
@@ -314,7 +338,7 @@ func (a *asker) give(c *call, h header, b []byte, fresh bool) error {
 		c.answer = append(c.to[:0], b...)
 	}
 	c.phase = given
-	c.done <- struct{}{}
+	c.wake()
 	return nil
 }
 

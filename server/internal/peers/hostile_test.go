@@ -336,6 +336,7 @@ func TestHostileAskers(t *testing.T) {
 	block := make(chan struct{})
 	b := open(t, plain, 2, func(q *Asked, to []byte) []byte {
 		if string(q.Body) == "block" {
+			q.Aside()
 			<-block
 		}
 		return to

@@ -23,13 +23,17 @@ const (
 	keepBytes = 128 << 10
 	// largeBytes is from which length on the body of an answer is not copied.
 	largeBytes = 64 << 10
+	// directBytes is how much is written by whoever has it, and not by the goroutine of the line. So
+	// little fits into the buffers below a connection: nobody waits for the network.
+	directBytes = 48 << 10
 )
 
 // errSilent is why a line is given up.
 var errSilent = errors.New("peers: the other node has stopped reading or writing")
 
-// line sends frames from a goroutine of its own, so that nobody who has something to send waits
-// for the network. What waits is bounded by the slots of those who send.
+// line sends frames. Who has little to send, while nobody else writes, does it himself: to wake
+// another goroutine costs more than the frame. All else a goroutine of the line sends, so that nobody
+// waits for the network. What waits is bounded by the slots of those who send.
 type line struct {
 	conn  net.Conn
 	raw   net.Conn // below TLS: closing that never waits
@@ -38,14 +42,16 @@ type line struct {
 	ended func() // called under mu when the line has ended
 
 	// mu guards what follows.
-	mu    sync.Mutex
-	some  sync.Cond // out is not empty, or last or err is set
-	out   []byte    // frames that wait
-	large []large   // bodies that belong in between
-	batch uint64    // how often out was taken to be written
-	last  bool      // the line ends when all was written
-	err   error     // why it has ended
-	ticks struct {  // since when nothing has happened
+	mu      sync.Mutex
+	some    sync.Cond // out is not empty and nobody writes, or last or err is set
+	out     []byte    // frames that wait
+	spare   []byte    // memory for out
+	large   []large   // bodies that belong in between
+	batch   uint64    // how often out was taken to be written
+	writing bool      // what was taken then
+	last    bool      // the line ends when all was written
+	err     error     // why it has ended
+	ticks   struct {  // since when nothing has happened
 		silent, stuck int
 		writes        uint64
 	}
@@ -63,14 +69,31 @@ type large struct {
 
 // add has a frame sent. Its body is the line's from now on. The caller holds mu.
 func (l *line) add(h header, body []byte) {
+	l.put(h, body)
+	l.send(false)
+}
+
+// put adds a frame to those that wait: somebody calls send then.
+func (l *line) put(h header, body []byte) {
 	if len(body) < largeBytes {
 		l.out = appendFrame(l.out, h, body)
-	} else {
-		h.length = len(body)
-		l.out = appendHeader(l.out, h)
-		l.large = append(l.large, large{len(l.out), body})
+		return
 	}
-	l.some.Signal()
+	h.length = len(body)
+	l.out = appendHeader(l.out, h)
+	l.large = append(l.large, large{len(l.out), body})
+}
+
+// send has what waits sent: by the caller, if that is direct and little. The caller holds mu, which may
+// be free meanwhile.
+func (l *line) send(direct bool) {
+	switch {
+	case l.writing || l.err != nil: // who writes sees it
+	case direct && len(l.out) <= directBytes && len(l.large) == 0:
+		l.flush()
+	default:
+		l.some.Signal()
+	}
 }
 
 func (l *line) init(conn, raw net.Conn, count *counters) {
@@ -94,12 +117,11 @@ func (l *line) end(err error) {
 	l.ended()
 }
 
-// write sends frames until the line has ended.
+// write sends frames that nobody else sends, until the line has ended.
 func (l *line) write() {
-	var spare []byte
+	l.mu.Lock()
 	for {
-		l.mu.Lock()
-		for len(l.out) == 0 && l.err == nil && !l.last {
+		for l.err == nil && (l.writing || len(l.out) == 0 && !l.last) {
 			l.some.Wait()
 		}
 		if l.err != nil || len(l.out) == 0 {
@@ -107,18 +129,28 @@ func (l *line) write() {
 			l.end(errClosed)
 			return
 		}
-		b, bodies := l.out, l.large
-		l.out, l.large = spare[:0], nil
-		l.batch++
-		l.taken()
-		l.mu.Unlock()
-		if err := l.writeOut(b, bodies); err != nil {
-			l.end(err)
-			return
-		}
-		if spare = b; cap(b) > keepBytes {
-			spare = nil
-		}
+		l.flush()
+	}
+}
+
+// flush writes all that waits. The caller holds mu, which is free meanwhile; nobody is writing.
+func (l *line) flush() {
+	b, bodies := l.out, l.large
+	l.out, l.large, l.spare = l.spare[:0], nil, nil
+	l.batch++
+	l.writing = true
+	l.taken()
+	l.mu.Unlock()
+	if err := l.writeOut(b, bodies); err != nil {
+		l.end(err)
+	}
+	l.mu.Lock()
+	l.writing = false
+	if cap(b) <= keepBytes {
+		l.spare = b
+	}
+	if len(l.out) > 0 || l.last || l.err != nil {
+		l.some.Signal()
 	}
 }
 

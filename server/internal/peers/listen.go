@@ -3,6 +3,7 @@ package peers
 // Connections of other nodes.
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"net"
@@ -82,7 +83,8 @@ func (n *Node) serve(raw net.Conn, place uint64) {
 	n.lines[a] = true
 	n.mu.Unlock()
 	n.tasks.Go(a.write)
-	a.end(a.read())
+	a.readers.Go(func() { a.readOn(&reader{bufio.NewReaderSize(conn, readBytes)}) })
+	a.readers.Wait()
 	a.running.Wait()
 	n.mu.Lock()
 	delete(n.lines, a)

@@ -45,6 +45,9 @@ type Question struct {
 	// Waits means that the other node may have to wait for others before it can answer. Such
 	// questions have slots of their own, and never keep the others from being answered.
 	Waits bool
+	// Soon is how long Await waits, about, and Patience how long anybody does: the other node may stop
+	// then. They are for Begin.
+	Soon, Patience time.Duration
 }
 
 // Stats counts what a node has done.
@@ -71,6 +74,7 @@ type Node struct {
 	listener net.Listener
 	links    atomic.Pointer[map[uint32]*link] // by node; replaced, never changed
 	count    counters
+	sweeper  sweeper
 	closed   context.Context
 	close    context.CancelFunc
 	tasks    sync.WaitGroup
@@ -107,6 +111,7 @@ func Open(c Config) (*Node, error) {
 	}
 	n := &Node{config: c, key: key, lines: map[*answerer]bool{}}
 	n.links.Store(&map[uint32]*link{})
+	n.sweeper.look = n.sweep
 	n.closed, n.close = context.WithCancel(context.Background())
 	if c.Addr != "" {
 		if n.listener, err = net.Listen("tcp", c.Addr); err != nil {
@@ -129,7 +134,8 @@ func (n *Node) Addr() string {
 
 // Serve has this node answer questions to a number. answer is called from several goroutines. It
 // may append its answer to what it is given, and keeps neither that, nor the question, nor the
-// answer. It must not wait for others unless the question is one that waits.
+// answer. It must not wait for others unless the question is one that waits, and calls Aside before it
+// waits for anything.
 func (n *Node) Serve(number uint32, answer func(q *Asked, to []byte) []byte) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -153,15 +159,40 @@ func (n *Node) Ask(ctx context.Context, node uint32, q Question, to []byte) ([]b
 }
 
 func (n *Node) ask(ctx context.Context, node uint32, q Question, to []byte) ([]byte, error) {
+	a, err := n.lineTo(node, &q)
+	if err != nil {
+		return nil, err
+	}
+	return a.ask(ctx, q, to)
+}
+
+// lineTo returns the connection for a question.
+func (n *Node) lineTo(node uint32, q *Question) (*asker, error) {
 	if len(q.Body) > MaxBody || q.Room < 0 || q.Room > MaxBody {
 		return nil, unsent(node, errTooLong)
 	}
 	if l := (*n.links.Load())[node]; l != nil {
 		if a := l.line.Load(); a != nil {
-			return a.ask(ctx, q, to)
+			return a, nil
 		}
 	}
 	return nil, unsent(node, errAbsent)
+}
+
+// Begin is Ask for somebody who asks several nodes, and then waits for all of them. It waits for nothing,
+// so the error, which wraps ErrUnsent, may be that no slot is free. Otherwise the answer must be awaited.
+func (n *Node) Begin(node uint32, q Question, to []byte) (Pending, error) {
+	n.count.asked.Add(1)
+	a, err := n.lineTo(node, &q)
+	if err == nil {
+		var p Pending
+		if p, err = a.begin(q, to); err == nil {
+			n.sweeper.begin()
+			return p, nil
+		}
+	}
+	n.count.unsent.Add(1)
+	return Pending{}, err
 }
 
 // Trip returns how long a frame takes to a node and back, and false if there is no connection to

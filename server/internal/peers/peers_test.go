@@ -144,6 +144,7 @@ func TestAnswersOutOfOrder(t *testing.T) {
 	first := make(chan struct{})
 	a, _ := couple(t, testConfig(t), func(q *Asked, to []byte) []byte {
 		if string(q.Body) == "first" {
+			q.Aside()
 			<-first
 		}
 		return append(to, q.Body...)

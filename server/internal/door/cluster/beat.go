@@ -134,7 +134,7 @@ func (d *Door) talk() error {
 	}
 	if p := d.config.Direct; p != nil {
 		d.later(func() { _ = p.Close() })
-		p.Serve(d.number.Load(), func(q *peers.Asked, _ []byte) []byte { return d.question(q.Body) })
+		p.Serve(d.number.Load(), func(q *peers.Asked, _ []byte) []byte { return d.respond(q.Body, q.Aside) })
 	}
 	stop, err := d.config.Peers.Serve(d.number.Load(), d.hear, d.question)
 	if err != nil {

@@ -118,7 +118,7 @@ type Door struct {
 	source snapshot.Source // what snapshots are taken of: this door
 	limit  int             // bytes of a message
 	alone  func(func())
-	run    func(body []byte, room int) []byte // runs commands for other nodes, nil if nothing does
+	run    func(body []byte, room int, aside func()) []byte // runs commands for other nodes, nil if nothing does
 
 	id      atomic.Uint64 // of the cluster
 	number  atomic.Uint32 // of this node

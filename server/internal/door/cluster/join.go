@@ -63,15 +63,22 @@ func (h *hold) limit() time.Duration {
 }
 
 // question answers another node. The first byte says what is asked.
-func (d *Door) question(q []byte) []byte {
-	b, err := d.answer(q)
+func (d *Door) question(q []byte) []byte { return d.respond(q, func() {}) }
+
+// respond is question where others wait meanwhile: aside is called first by what waits for something, or
+// takes long.
+func (d *Door) respond(q []byte, aside func()) []byte {
+	if len(q) == 0 || q[0] != askRun {
+		aside()
+	}
+	b, err := d.answer(q, aside)
 	if err != nil {
 		return append([]byte{answerRefused}, err.Error()...)
 	}
 	return b
 }
 
-func (d *Door) answer(q []byte) ([]byte, error) {
+func (d *Door) answer(q []byte, aside func()) ([]byte, error) {
 	if len(q) == 0 {
 		return nil, errQuestion
 	}
@@ -79,7 +86,7 @@ func (d *Door) answer(q []byte) ([]byte, error) {
 	case askClaim:
 		return d.judge(q[1:])
 	case askRun:
-		return d.answerRun(q[1:])
+		return d.answerRun(q[1:], aside)
 	case askGather:
 		return d.openGather(q[1:])
 	}

@@ -10,7 +10,6 @@ package cluster
 // other node answers when it is as far. So whatever was answered here before is seen there.
 
 import (
-	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -18,7 +17,6 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery/server/internal/door"
-	"github.com/bloomery/bloomery/server/internal/peers"
 	"github.com/bloomery/bloomery/server/internal/roster"
 	"github.com/bloomery/bloomery/server/internal/wire"
 )
@@ -36,42 +34,10 @@ const (
 var _ door.Router = (*Door)(nil)
 
 // OnQuestion implements door.Router.
-func (d *Door) OnQuestion(run func(body []byte, room int) []byte) { d.run = run }
+func (d *Door) OnQuestion(run func(body []byte, room int, aside func()) []byte) { d.run = run }
 
 // Self implements door.Router.
 func (d *Door) Self() uint32 { return d.number.Load() }
-
-// Ask implements door.Router.
-func (d *Door) Ask(nodes []uint32, q *door.Question) (a door.Answer, err error) {
-	b := d.appendQuestion(make([]byte, 0, 64+len(q.Body)), q)
-	patience := d.config.Timeout
-	if q.Brief {
-		patience = min(patience, hedgeAfter)
-	}
-	ctx, stop := context.WithTimeout(context.Background(), patience)
-	defer stop()
-	var places []uint64
-	switch {
-	case q.Writes, q.Brief:
-		a, places, err = d.askInTurn(ctx, nodes, b, q)
-	default:
-		a, places, err = d.askTwo(ctx, stop, nodes, b, q)
-	}
-	if err != nil {
-		return a, err
-	}
-	if !q.Writes {
-		d.noteSeen(q.Lanes, places)
-		return a, nil
-	}
-	until := time.Now().Add(d.config.Timeout)
-	for i, l := range d.all() {
-		if i < len(places) && !l.reachBy(places[i], until) {
-			return a, fmt.Errorf("%w: another node has done it, and this one has not heard of it within %v", door.ErrUnknown, d.config.Timeout)
-		}
-	}
-	return a, nil
-}
 
 // noteSeen notes how far a node was whose answer clients of this one get. What they ask
 // next is answered by nobody who is not as far.
@@ -135,65 +101,6 @@ func (l *lane) reachBy(seq uint64, until time.Time) bool {
 	return true
 }
 
-// askTwo asks the first of nodes, and the others as well if it takes long. stop ends ctx.
-func (d *Door) askTwo(ctx context.Context, stop func(), nodes []uint32, b []byte, q *door.Question) (door.Answer, []uint64, error) {
-	if len(nodes) < 2 {
-		return d.askInTurn(ctx, nodes, b, q)
-	}
-	type result struct {
-		a      door.Answer
-		places []uint64
-		err    error
-	}
-	second := make(chan result, 1)
-	timer := time.AfterFunc(hedgeAfter, func() {
-		a, places, err := d.askInTurn(ctx, nodes[1:], b, q)
-		if second <- (result{a, places, err}); err == nil {
-			stop() // the first is not waited for any longer
-		}
-	})
-	a, places, err := d.askInTurn(ctx, nodes[:1], b, q)
-	switch {
-	case err == nil:
-		timer.Stop()
-		return a, places, nil
-	case timer.Stop():
-		return d.askInTurn(ctx, nodes[1:], b, q)
-	}
-	r := <-second
-	return r.a, r.places, r.err
-}
-
-// askInTurn asks nodes, one after the other, until one has answered, or may have done
-// something.
-func (d *Door) askInTurn(ctx context.Context, nodes []uint32, b []byte, q *door.Question) (door.Answer, []uint64, error) {
-	why := errNobody
-	for _, node := range nodes {
-		raw, err := d.askDirect(ctx, node, b, q)
-		if err == nil {
-			a, places, err := d.readAnswer(raw)
-			if err == nil {
-				return a, places, nil
-			}
-			why = fmt.Errorf("node %d: %w", node, err)
-		} else {
-			why = err
-		}
-		if q.Writes && !errors.Is(why, peers.ErrUnsent) && !errors.Is(why, errRefusedRun) {
-			return door.Answer{}, nil, fmt.Errorf("%w: %w", door.ErrUnknown, why)
-		}
-	}
-	return door.Answer{}, nil, fmt.Errorf("%w: %w", door.ErrDown, why)
-}
-
-// askDirect asks a node. Commands do not go through the log: that is for what is rare.
-func (d *Door) askDirect(ctx context.Context, node uint32, b []byte, q *door.Question) ([]byte, error) {
-	if d.config.Direct != nil {
-		return d.config.Direct.Ask(ctx, node, peers.Question{Body: b, Room: min(q.Room+placeBytes, peers.MaxBody), Waits: q.Writes && !q.Last}, nil)
-	}
-	return d.config.Peers.Ask(ctx, node, b)
-}
-
 // appendQuestion appends a question, with how far this node is.
 func (d *Door) appendQuestion(b []byte, q *door.Question) []byte {
 	b = binary.AppendUvarint(append(b, askRun), uint64(q.Room))
@@ -213,7 +120,7 @@ func (l *lane) appendPlace(b []byte) []byte {
 }
 
 // answerRun runs the commands of another node, when this one is as far as that was.
-func (d *Door) answerRun(q []byte) ([]byte, error) {
+func (d *Door) answerRun(q []byte, aside func()) ([]byte, error) {
 	if err := d.Current(); err != nil {
 		return nil, err
 	}
@@ -228,11 +135,14 @@ func (d *Door) answerRun(q []byte) ([]byte, error) {
 		if c.Bad || number >= uint64(len(all)) {
 			return nil, errQuestion
 		}
+		if all[number].seq.Load() < seq {
+			aside()
+		}
 		if !all[number].reachBy(seq, until) {
 			return nil, fmt.Errorf("lane %s of this node is behind", all[number].name())
 		}
 	}
-	body := d.runFor(c.Rest, int(room))
+	body := d.runFor(c.Rest, int(room), aside)
 	b := make([]byte, 0, placeBytes+len(body))
 	b = append(b, answerGiven)
 	b = binary.AppendUvarint(b, uint64(len(all)))
@@ -243,14 +153,14 @@ func (d *Door) answerRun(q []byte) ([]byte, error) {
 }
 
 // runFor runs commands. A fault in one of them does not end this node.
-func (d *Door) runFor(body []byte, room int) (b []byte) {
+func (d *Door) runFor(body []byte, room int, aside func()) (b []byte) {
 	defer func() {
 		if v := recover(); v != nil {
 			d.config.Slog.Error("command of another node failed", "error", fmt.Sprint(v), "stack", string(debug.Stack()))
 			b = nil // something may be done
 		}
 	}()
-	return d.run(body, room)
+	return d.run(body, room, aside)
 }
 
 // errRefusedRun means that a node has run nothing.

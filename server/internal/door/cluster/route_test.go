@@ -22,12 +22,12 @@ func FuzzAnswerRun(f *testing.F) {
 func TestBadQuestions(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		d := open(t, memlog.New(1, memlog.Faults{}), Config{})
-		d.OnQuestion(func([]byte, int) []byte {
+		d.OnQuestion(func([]byte, int, func()) []byte {
 			t.Error("it was run")
 			return nil
 		})
 		for _, q := range [][]byte{{}, {5}, {5, 2, 0, 0}, {5, 1, 99, 0}, {0xff, 0xff, 0xff, 0x7f, 0}, {5, 0xff, 0x7f}} {
-			if _, err := d.answerRun(q); !errors.Is(err, errQuestion) {
+			if _, err := d.answerRun(q, func() {}); !errors.Is(err, errQuestion) {
 				t.Errorf("%x: %v", q, err)
 			}
 		}

@@ -216,7 +216,7 @@ func TestLongQuestions(t *testing.T) {
 		{question(askHold), door.ErrDown},
 		{question(askHold, 1), errQuestion},
 	} {
-		if _, err := d.answer(c.question); !errors.Is(err, c.want) {
+		if _, err := d.answer(c.question, func() {}); !errors.Is(err, c.want) {
 			t.Errorf("%x is answered %v, want %v", c.question, err, c.want)
 		}
 	}

@@ -3,11 +3,17 @@
 package nats
 
 import (
+	"bufio"
 	"bytes"
 	"context"
+	"encoding/binary"
 	"flag"
 	"fmt"
+	"io"
+	"os"
+	"os/exec"
 	"slices"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -17,7 +23,10 @@ import (
 	"github.com/bloomery/bloomery/server/internal/peers"
 )
 
-var questionCosts = flag.Bool("question-costs", false, "measure what questions between nodes cost")
+var (
+	questionCosts = flag.Bool("question-costs", false, "measure what questions between nodes cost")
+	answering     = flag.Bool("answering", false, "answer questions until the input ends: for -question-costs")
+)
 
 const costSecret = "0123456789abcdef0123456789abcdef"
 
@@ -173,4 +182,100 @@ func logPair(t *testing.T) []*Log {
 		}
 		time.Sleep(time.Millisecond)
 	}
+}
+
+// TestQuestionCostsApart is TestQuestionCosts for nodes in processes of their own, which sleep between
+// questions, and some hundred questions a second or as many as there can be.
+func TestQuestionCostsApart(t *testing.T) {
+	if !*questionCosts {
+		t.Skip("only with -question-costs")
+	}
+	node, theirs := otherProcess(t)
+	for _, c := range []struct {
+		size, askers int
+		pause        time.Duration
+	}{{100, 1, 0}, {100, 1, time.Millisecond}, {100, 8, 0}, {3 << 10, 1, 0}, {30 << 10, 1, 0}} {
+		const n = 4000
+		q := bytes.Repeat([]byte("q"), c.size)
+		before := used(t) + theirs()
+		var all sync.WaitGroup
+		for range c.askers {
+			all.Go(func() {
+				to := make([]byte, 0, c.size)
+				for range n / c.askers {
+					p, err := node.Begin(2, peers.Question{Body: q, Room: c.size, Soon: time.Minute, Patience: time.Minute}, to)
+					if err == nil {
+						_, err = p.Await()
+					}
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					if c.pause > 0 {
+						time.Sleep(c.pause)
+					}
+				}
+			})
+		}
+		all.Wait()
+		fmt.Printf("two processes, %d bytes, %d at once, %v apart: %v\n", c.size, c.askers, c.pause, (used(t)+theirs()-before)/n)
+	}
+}
+
+// otherProcess returns a node that is connected to node 2, in a process of its own, and how to learn what
+// processor time that has taken.
+func otherProcess(t *testing.T) (*peers.Node, func() time.Duration) {
+	t.Helper()
+	other := exec.Command(os.Args[0], "-test.run=^TestAnswer$", "-answering")
+	in, err := other.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := other.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := other.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = in.Close(); _ = other.Wait() })
+	addr, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	node, err := peers.Open(security(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = node.Close() })
+	node.Know(2, strings.TrimSpace(addr))
+	reached(t, node, 2)
+	return node, func() time.Duration {
+		b, err := node.Ask(t.Context(), 2, peers.Question{Room: 8}, nil)
+		if err != nil || len(b) != 8 {
+			t.Fatalf("%d bytes, %v", len(b), err)
+		}
+		return time.Duration(binary.LittleEndian.Uint64(b))
+	}
+}
+
+// TestAnswer is the other process: it repeats what it is asked, and answers what it has used if that is
+// nothing.
+func TestAnswer(t *testing.T) {
+	if !*answering {
+		t.Skip("only for -question-costs")
+	}
+	node, err := peers.Open(security(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	node.Serve(2, func(q *peers.Asked, to []byte) []byte {
+		if len(q.Body) == 0 {
+			return binary.LittleEndian.AppendUint64(to, uint64(used(t)))
+		}
+		return append(to, q.Body...)
+	})
+	fmt.Println(node.Addr())
+	_, _ = io.Copy(io.Discard, os.Stdin)
+	_ = node.Close()
 }
