@@ -3,8 +3,6 @@ package engine
 // Records that a command puts in order by itself, a piece of something long each.
 
 import (
-	"errors"
-
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/door"
@@ -77,19 +75,8 @@ func (x Contents) apply(ops []*door.Op, seen bool) {
 		e.waits(s, "a piece of a record")
 		e.door.Ready()
 	}
-	if ops = e.applyFar(s, ops); len(ops) == 0 {
-		return
-	}
-	if seen {
-		e.enter(s)
-	}
-	e.doAnywhere(s, ops)
+	e.doAnywhere(s, ops, seen)
 	e.leave(s)
-	for _, op := range ops {
-		if errors.Is(op.Err, store.ErrElsewhere) && s.group == nil && !op.Record.OfRebuild() { // it has gone meanwhile
-			e.applyAt(op)
-		}
-	}
 }
 
 // came returns what came of an op that is settled.

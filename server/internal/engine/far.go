@@ -6,29 +6,24 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/door"
-	"github.com/bloomery/bloomery/server/internal/refusal"
 	"github.com/bloomery/bloomery/server/internal/store"
 	"github.com/bloomery/bloomery/server/internal/traits"
 )
 
 // A command that is Apart goes through filters part by part. Where this machine does not hold a part, it has one
-// that does send the records of it, and reads it there:
+// that does put the records of it in order (parts_far.go), and reads it there:
 //
-//	call: applyMark, record              answer: which error it was, its text, changed, done
 //	call: lendMark, id, part in digits   answer: the number of the loan, the length of the part, its first piece
 //	call: lendMark, number, place, ""    answer: the piece there. The loan ends as a grant does
 //
 // So neither machine needs memory for more than a part or two.
 const (
-	applyMark = "\x00apply"
 	lendMark  = "\x00lend"
 	lendPiece = 512 << 10
 )
@@ -55,77 +50,9 @@ func (e *Engine) apart(s *Session, calls []Call) bool {
 	return filters && (text == fmt.Sprintf(textSpread, strings.ToUpper(c.cmd.Name)) || text == "" && callSize(c.Args) > door.MaxQuestion)
 }
 
-// tellable are the errors of records that one machine tells another, each by its place here.
-var tellable = []error{
-	store.ErrRetry, store.ErrRebuilding, store.ErrSourced, store.ErrOtherLoad, store.ErrMemory, store.ErrRoom, store.ErrType, store.ErrCondition,
-	bloomery.ErrFull, bloomery.ErrCorrupt, bloomery.ErrIncompatible, bloomery.ErrTooLarge,
-}
-
-// told is an error of a record that another machine has sent.
-type told struct {
-	text string
-	is   error // nil if it is none of those
-}
-
-func (t *told) Error() string { return t.text }
-func (t *told) Unwrap() error { return t.is }
-
-// applyFar puts ops of parts in order that this machine does not hold, and returns the others. Records of rebuilds
-// are for doAnywhere.
-func (e *Engine) applyFar(s *Session, ops []*door.Op) (here []*door.Op) {
-	if e.state.Holdings() == nil || s.group != nil {
-		return ops
-	}
-	for _, op := range ops {
-		if p := e.partOf(op); p != nil && !op.Record.OfRebuild() && !e.state.Answers(p) {
-			e.waits(s, "another machine")
-			e.applyAt(op)
-		} else {
-			here = append(here, op)
-		}
-	}
-	return here
-}
-
-// partOf returns the part that an op is about, nil if there is none.
-func (e *Engine) partOf(op *door.Op) *store.Part {
-	if !op.Record.Part() {
-		return nil
-	}
-	if entry := e.state.Names.ByID(op.Record.ID); entry != nil {
-		return store.PartAt(entry, op.Record.Index)
-	}
-	return nil
-}
-
-// applyAt has a machine that holds the part of an op put it in order.
-func (e *Engine) applyAt(op *door.Op) {
-	op.Settled = true
-	r, _, err := e.askHolder(op.Record.ID, op.Record.Index, true, []byte(applyMark), store.AppendRecord(nil, &op.Record))
-	switch {
-	case errors.Is(err, store.ErrRetry):
-		op.Result.Err = err
-	case err != nil:
-		op.Err = err
-	case r.Failed():
-		op.Err = &refusal.Told{Text: r.Text}
-	case len(r.Elems) != 4:
-		op.Err = fmt.Errorf("%w: an answer that cannot be read", door.ErrUnknown)
-	default:
-		op.Result.Changed, op.Result.Done = r.Elems[2].N != 0, int(r.Elems[3].N)
-		if n := r.Elems[0].N; n != 0 {
-			v := &told{text: r.Elems[1].Text}
-			if n > 0 && n <= int64(len(tellable)) {
-				v.is = tellable[n-1]
-			}
-			op.Result.Err = v
-		}
-	}
-}
-
-// askHolder asks the machines that hold a part, one by one until one answers, and returns which has. The error is
+// askHolder reads at the machines that hold a part, one by one until one answers, and returns which has. The error is
 // store.ErrRetry if the part is gone, or wraps those of Router.Ask.
-func (e *Engine) askHolder(id uint64, index uint32, writes bool, args ...[]byte) (r answer.Reply, node uint32, err error) {
+func (e *Engine) askHolder(id uint64, index uint32, args ...[]byte) (r answer.Reply, node uint32, err error) {
 	for range mostLooks {
 		entry := e.state.Names.ByID(id)
 		if entry == nil || store.PartAt(entry, index) == nil {
@@ -135,15 +62,12 @@ func (e *Engine) askHolder(id uint64, index uint32, writes bool, args ...[]byte)
 		err = fmt.Errorf("%w: shard %d has no live holder", door.ErrDown, shard)
 		for _, node = range e.router.Holders(shard) {
 			var a door.Answer
-			q := door.Question{Lanes: []int{e.shared.LaneOf(id, index)}, Body: appendCall(nil, args), Room: door.MaxQuestion, Writes: writes}
+			q := door.Question{Lanes: []int{e.shared.LaneOf(id, index)}, Body: appendCall(nil, args), Room: door.MaxQuestion}
 			if r, a, err = e.askOneOf(node, &q, args); err == nil && r.Kind != answer.None {
 				return r, node, nil
 			}
 			if err == nil {
 				err = e.router.Follow(a) // who holds it is known then
-				break
-			}
-			if writes && errors.Is(err, door.ErrUnknown) {
 				break
 			}
 		}
@@ -170,8 +94,6 @@ func (e *Engine) helpPart(args [][]byte) (r answer.Reply, is bool) {
 	switch {
 	case len(args) > 3 && string(args[0]) == newsMark:
 		return e.newsFor(args[1:]), true
-	case len(args) == 2 && string(args[0]) == applyMark:
-		return e.applyFor(args[1]), true
 	case len(args) == 3 && string(args[0]) == lendMark:
 		id, err := strconv.ParseUint(string(args[1]), 10, 64)
 		index, ok := answer.ParseInt(args[2])
@@ -188,57 +110,6 @@ func (e *Engine) helpPart(args [][]byte) (r answer.Reply, is bool) {
 		return e.grants.piece(number, at), true
 	}
 	return r, false
-}
-
-// applyFor puts a record of a part in order for another machine.
-func (e *Engine) applyFor(b []byte) answer.Reply {
-	op := &door.Op{}
-	n, err := op.Record.Decode(slices.Clone(b))
-	if err != nil || n != len(b) || !op.Record.Part() {
-		return answer.Fail(answer.TextSyntax)
-	}
-	if _, items := op.Record.Body.(store.Items); items {
-		return answer.Fail(answer.TextSyntax) // results of items are not told
-	}
-	op.Part = e.partOf(op)
-	switch {
-	case op.Part == nil:
-		op.Result.Err = store.ErrRetry
-	case !e.state.Answers(op.Part):
-		return answer.Fail(textNotHere)
-	default:
-		e.knows(op)
-		e.door.Ready()
-		e.door.Do([]*door.Op{op})
-		e.door.Wait([]*door.Op{op})
-	}
-	switch {
-	case errors.Is(op.Err, store.ErrElsewhere):
-		return answer.Fail(textNotHere)
-	case op.Err != nil:
-		return e.unsettled(op.Err)
-	}
-	if o, ok := op.Record.Body.(*store.FilterPiece); ok && op.Result.Err == nil && uint64(o.Offset)+uint64(len(o.Data)) == o.Of {
-		op.Result.Err = op.Part.CheckReach()
-	}
-	which, text := 0, ""
-	if err := op.Result.Err; err != nil {
-		which, text = -1, err.Error()
-		if i := slices.IndexFunc(tellable, func(v error) bool { return errors.Is(err, v) }); i >= 0 {
-			which = i + 1
-		}
-	}
-	return answer.List(answer.Integer(int64(which)), answer.Text(text), answer.Truth(op.Result.Changed), answer.Integer(int64(op.Result.Done)))
-}
-
-// knows notes in a record which rebuild of its filter this machine knows, whose part has the mark.
-func (e *Engine) knows(op *door.Op) {
-	switch o := op.Record.Body.(type) {
-	case *store.FilterUnion:
-		o.Known = e.state.Known(op.Record.ID, op.Part, nil)
-	case *store.FilterSource:
-		o.Known = e.state.Known(op.Record.ID, op.Part, nil)
-	}
 }
 
 // lend keeps the encoding of a part for another machine to read.
@@ -303,7 +174,7 @@ func (x Contents) Fetch(entry *catalog.Entry, index uint32) (data []byte, failed
 func (x Contents) fetchFar(id uint64, index uint32) (data []byte, again bool, failed answer.Reply) {
 	e := x.e
 	e.waits(x.s, "another machine")
-	loan, node, err := e.askHolder(id, index, false, []byte(lendMark), strconv.AppendUint(nil, id, 10), fmt.Append(nil, index))
+	loan, node, err := e.askHolder(id, index, []byte(lendMark), strconv.AppendUint(nil, id, 10), fmt.Append(nil, index))
 	switch {
 	case errors.Is(err, store.ErrRetry):
 		return nil, false, answer.Fail(answer.TextNotFound)

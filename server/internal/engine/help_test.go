@@ -58,6 +58,8 @@ func FuzzAnswers(f *testing.F) {
 func FuzzPartsQuestion(f *testing.F) {
 	seal := store.Record{ID: 7, Index: 1, Body: &store.RebuildSeal{Attempt: 1}}
 	f.Add(appendCall(nil, [][]byte{[]byte(partsApply), store.AppendRecord([]byte{recordGrows}, &seal)}))
+	piece := store.Record{ID: 1, Body: &store.FilterPiece{Of: 3, Data: []byte("abc")}}
+	f.Add(appendCall(nil, [][]byte{[]byte(partsApply), store.AppendRecord([]byte{0}, &piece)}))
 	f.Add(appendCall(nil, [][]byte{[]byte(partsLook), {7}, {1}, {200, 200, 1}}))
 	f.Add(appendCall(nil, [][]byte{[]byte(partsBuilt), {7}, {1}}))
 	e := &Engine{state: store.New()}
@@ -103,9 +105,8 @@ func TestFarErrors(t *testing.T) {
 
 // FuzzMarks asks what another machine asks that is no command, of a server without data.
 func FuzzMarks(f *testing.F) {
-	record := store.AppendRecord(nil, &store.Record{ID: 1, Body: &store.FilterPiece{Of: 3, Data: []byte("abc")}})
 	for _, args := range [][][]byte{
-		{[]byte(roomMark), []byte("100")}, {[]byte(roomMark), nil, []byte("1")}, {[]byte(applyMark), record}, {[]byte(applyMark), record[:3]},
+		{[]byte(roomMark), []byte("100")}, {[]byte(roomMark), nil, []byte("1")},
 		{[]byte(lendMark), []byte("1"), []byte("0")}, {[]byte(lendMark), []byte("1"), []byte("-1")}, {[]byte(lendMark), []byte("9"), []byte("0"), nil},
 	} {
 		f.Add(appendCall(nil, args))

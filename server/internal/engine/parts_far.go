@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"sync"
 	"time"
@@ -18,10 +19,10 @@ import (
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
-// A rebuild is about the parts of two filters, and a machine that holds the one may not hold the
-// other. A record is put in order by a machine that holds its part. It is asked to by a question
-// that begins with partsMark, what it is asked for, and the parts. Whoever answers asks nobody: so
-// a machine may ask while it runs a command for another one.
+// A record of a part is put in order by a machine that holds the part. Who needs one of another part has
+// such a machine do that: a rebuild is about the parts of two filters, and a command that is Apart about
+// parts of all machines. It is asked by a question that begins with partsMark, what it is asked for, and
+// the parts. Whoever answers asks nobody: so a machine may ask while it runs a command for another one.
 //
 //	parts apply   (flag, record) …     an outcome each
 //	parts look    id, index …          a store.Progress each
@@ -43,7 +44,8 @@ const (
 
 // farErrors are those that the sender of a record tells from others, by their number.
 var farErrors = []error{
-	nil, store.ErrRetry, store.ErrSealed, store.ErrRoom, store.ErrMemory, store.ErrNoRoom, store.ErrRebuilding, door.ErrMemory, bloomery.ErrFull,
+	nil, store.ErrRetry, store.ErrSealed, store.ErrRoom, store.ErrMemory, store.ErrNoRoom, store.ErrRebuilding, store.ErrSourced, store.ErrOtherLoad,
+	store.ErrType, store.ErrCondition, door.ErrMemory, bloomery.ErrFull, bloomery.ErrCorrupt, bloomery.ErrIncompatible, bloomery.ErrTooLarge,
 	door.ErrUnknown, door.ErrDown, door.ErrRefused,
 }
 
@@ -92,13 +94,20 @@ type farError struct {
 func (e *farError) Error() string { return e.text }
 func (e *farError) Unwrap() error { return e.is }
 
-// doAnywhere is doAndWait for records of parts that other machines may hold.
-func (e *Engine) doAnywhere(s *Session, ops []*door.Op) {
-	if e.state.Holdings() == nil || s.group != nil || len(ops) == 0 || !ops[0].Record.OfRebuild() {
+// doAnywhere is doAndWait for records of parts that other machines may hold. What is seen by others is put
+// in order inside the gate, and waited for outside.
+func (e *Engine) doAnywhere(s *Session, ops []*door.Op, seen bool) {
+	here := func(ops []*door.Op) {
+		if seen {
+			e.enter(s)
+		}
 		e.doAndWait(s, ops)
+	}
+	if e.state.Holdings() == nil || s.group != nil {
+		here(ops)
 		return
 	}
-	v := &faraway{e: e}
+	v := &faraway{e: e, last: s.helps}
 	for looks := 0; len(ops) > 0; looks++ {
 		near, far := v.sort(ops, looks)
 		e.leave(s)
@@ -107,7 +116,8 @@ func (e *Engine) doAnywhere(s *Session, ops []*door.Op) {
 		}
 		places := v.each(far, func(node uint32, list []*door.Op) door.Answer { return v.apply(node, list) }, func() {
 			if len(near) > 0 {
-				e.doAndWait(s, near)
+				here(near)
+				e.leave(s)
 			}
 		})
 		if ops = v.again(ops); len(ops) > 0 {
@@ -119,6 +129,7 @@ func (e *Engine) doAnywhere(s *Session, ops []*door.Op) {
 // faraway is how machines are found that hold parts.
 type faraway struct {
 	e     *Engine
+	last  bool       // another machine waits for this one
 	mu    sync.Mutex // guards what follows
 	avoid []uint32   // that have not answered
 }
@@ -143,11 +154,16 @@ func (v *faraway) node(p *store.Part, looks int) (uint32, error) {
 	return nodes[0], nil
 }
 
-// sort finds who holds the parts of ops. Those of parts that nobody holds are settled.
+// sort finds who holds the parts of ops. Those of parts that nobody holds are settled; records of the
+// catalogue are for every machine.
 func (v *faraway) sort(ops []*door.Op, looks int) (near []*door.Op, far map[uint32][]*door.Op) {
 	far = map[uint32][]*door.Op{}
 	for _, op := range ops {
 		op.Err, op.Result.Err, op.Settled = nil, nil, false
+		if op.Record.Body != nil && !op.Record.Part() {
+			near = append(near, op)
+			continue
+		}
 		entry := v.e.state.Names.ByID(op.Record.ID)
 		if entry == nil || store.PartAt(entry, op.Record.Index) == nil {
 			op.Result.Err, op.Result.Done, op.Settled = store.ErrRetry, 0, true
@@ -203,13 +219,13 @@ func (v *faraway) each(far map[uint32][]*door.Op, ask func(uint32, []*door.Op) d
 func (v *faraway) ask(node uint32, lanes []int, writes bool, args [][]byte) (door.Answer, error) {
 	v.e.asking <- struct{}{}
 	defer func() { <-v.e.asking }()
-	return v.e.askParts(node, lanes, writes, args, len(args))
+	return v.e.askParts(node, lanes, writes, v.last, args, len(args))
 }
 
 // askParts asks a machine about parts, in the lanes of which it has to be as far as this one. The room
 // for the answer is that of so many rows.
-func (e *Engine) askParts(node uint32, lanes []int, writes bool, args [][]byte, rows int) (door.Answer, error) {
-	q := &door.Question{Lanes: lanes, Body: appendCall(nil, args), Room: min(4<<10+256*rows, door.MaxQuestion), Writes: writes, Last: true}
+func (e *Engine) askParts(node uint32, lanes []int, writes, last bool, args [][]byte, rows int) (door.Answer, error) {
+	q := &door.Question{Lanes: lanes, Body: appendCall(nil, args), Room: min(4<<10+256*rows, door.MaxQuestion), Writes: writes, Last: last}
 	return e.router.Ask([]uint32{node}, q)
 }
 
@@ -267,11 +283,16 @@ func (v *faraway) outcomes(b []byte, ops []*door.Op) error {
 		if ok {
 			rest, ok, err = readError(rest)
 		}
-		if !ok {
+		if !ok || len(rest) == 0 {
 			return fmt.Errorf("%w: an answer that cannot be read", door.ErrUnknown)
 		}
-		op.Err, op.Result.Err, op.Settled = failed, err, true
-		b = rest
+		done, n := binary.Uvarint(rest[1:])
+		if n <= 0 || done > math.MaxInt32 {
+			return fmt.Errorf("%w: an answer that cannot be read", door.ErrUnknown)
+		}
+		op.Err, op.Settled = failed, true
+		op.Result.Err, op.Result.Changed, op.Result.Done = err, rest[0] != 0, int(done)
+		b = rest[1+n:]
 	}
 	return nil
 }
@@ -300,7 +321,8 @@ func (e *Engine) helpApply(s *Session, args [][]byte) (b []byte) {
 		if len(arg) == 0 {
 			return nil
 		}
-		if n, err := op.Record.Decode(arg[1:]); err != nil || n != len(arg)-1 || !op.Record.OfRebuild() {
+		arg = slices.Clone(arg) // the record may be sent when nobody waits for it any more
+		if n, err := op.Record.Decode(arg[1:]); err != nil || n != len(arg)-1 || !toldOf(&op.Record) {
 			return nil
 		}
 		if arg[0] == recordGrows {
@@ -313,6 +335,7 @@ func (e *Engine) helpApply(s *Session, args [][]byte) (b []byte) {
 			continue
 		}
 		if op.Part = store.PartAt(entry, op.Record.Index); e.state.Answers(op.Part) {
+			e.knows(op)
 			here = append(here, op)
 		}
 	}
@@ -326,12 +349,37 @@ func (e *Engine) helpApply(s *Session, args [][]byte) (b []byte) {
 			continue
 		}
 		err := op.Result.Err
-		if op.Err != nil {
+		switch o, piece := op.Record.Body.(*store.FilterPiece); {
+		case op.Err != nil:
 			err = nil
+		case err == nil && piece && uint64(o.Offset)+uint64(len(o.Data)) == o.Of:
+			err = op.Part.CheckReach()
 		}
-		b = appendError(appendError(append(b, wasRun), op.Err), err)
+		changed := byte(0)
+		if op.Result.Changed {
+			changed = 1
+		}
+		b = append(appendError(appendError(append(b, wasRun), op.Err), err), changed)
+		b = binary.AppendUvarint(b, uint64(max(op.Result.Done, 0)))
 	}
 	return b
+}
+
+// toldOf reports whether another machine can be told what came of a record. Of items it cannot, but for those of
+// rebuilds, whose results nobody needs.
+func toldOf(r *store.Record) bool {
+	_, items := r.Body.(store.Items)
+	return r.Part() && (!items || r.OfRebuild())
+}
+
+// knows notes in a record which rebuild of its filter this machine knows, whose part has the mark.
+func (e *Engine) knows(op *door.Op) {
+	switch o := op.Record.Body.(type) {
+	case *store.FilterUnion:
+		o.Known = e.state.Known(op.Record.ID, op.Part, nil)
+	case *store.FilterSource:
+		o.Known = e.state.Known(op.Record.ID, op.Part, nil)
+	}
 }
 
 // Progress returns what there is to know of the parts of a filter, or of a shadow, together, wherever they are held. The
@@ -508,7 +556,7 @@ func (e *Engine) others() (nodes []uint32) {
 func (e *Engine) builtAt(node uint32, lanes []int, id, attempt uint64, parts int) ([]store.BuiltPart, error) {
 	args := [][]byte{[]byte(partsMark), []byte(partsBuilt), binary.AppendUvarint(nil, id), binary.AppendUvarint(nil, attempt)}
 	for {
-		a, err := e.askParts(node, lanes, false, args, parts)
+		a, err := e.askParts(node, lanes, false, false, args, parts)
 		if err != nil || len(a.Body) == 0 {
 			return nil, nil
 		}

@@ -102,7 +102,7 @@ func (t Turn) ApplyNew(op *Op) error {
 func (t Turn) Apply(ops []*door.Op) { t.e.doAndWait(t.s, ops) }
 
 // ApplyAnywhere is Apply for records of parts that other machines may hold: see [Contents.ApplyAll].
-func (t Turn) ApplyAnywhere(ops []*door.Op) { t.e.doAnywhere(t.s, ops) }
+func (t Turn) ApplyAnywhere(ops []*door.Op) { t.e.doAnywhere(t.s, ops, false) }
 
 // Settle waits for all records that are on their way and answers their calls.
 func (t Turn) Settle() { t.e.settle(t.s) }
