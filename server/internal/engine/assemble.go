@@ -81,10 +81,27 @@ func (x Contents) Spread() bool {
 }
 
 // Gather has machines run a call of the same command, each for shards that it holds, all shards
-// together, and returns their answers, of which none is an error: that is what it returns then. It is
-// for a command that Gathers and runs outside the gate.
+// together, and returns their answers, of which none is an error: that is what it returns then. Shards that nobody can be
+// asked for are Lost. It is for a command that Gathers and runs outside the gate.
 func (x Contents) Gather(args [][]byte) (parts []answer.Reply, failed answer.Reply) {
 	return x.e.gatherParts(x.s, &Call{Args: args, cmd: x.s.running})
+}
+
+// Loses reports whether something is Lost.
+func (x Contents) Loses() bool { return len(x.s.lost) > 0 }
+
+// Lost returns why parts of an entry could not be asked for by the last Gather, or by the command that is
+// assembled, "" if all could.
+func (x Contents) Lost(entry *catalog.Entry) string {
+	if len(x.s.lost) == 0 || store.Everywhere(entry) {
+		return ""
+	}
+	for _, p := range store.Parts(entry) {
+		if why := x.s.lost[p.Shard()]; why != "" {
+			return why
+		}
+	}
+	return ""
 }
 
 // Sum is an Assemble that adds numbers up.
@@ -167,9 +184,10 @@ func (e *Engine) gatherParts(s *Session, c *Call) (parts []answer.Reply, failed 
 	return nil, answer.Fail(textMoving)
 }
 
-// assign divides the shards that a call is about among the machines that hold them.
+// assign divides the shards that a call is about among the machines that hold them. One about all there is goes without
+// those that nobody can be asked for.
 func (e *Engine) assign(s *Session, c *Call) (sets map[uint32]*shardSet, lanes []int, text string) {
-	sets = map[uint32]*shardSet{}
+	sets, s.lost = map[uint32]*shardSet{}, nil
 	assign := func(shard int, here bool) {
 		node := e.router.Self()
 		if !here {
@@ -202,8 +220,14 @@ func (e *Engine) assign(s *Session, c *Call) (sets map[uint32]*shardSet, lanes [
 		}
 		return sets, lanes, text
 	}
+	sets[e.router.Self()] = &shardSet{} // what all machines hold is answered for here
 	for shard := range placement.Shards {
-		assign(shard, e.state.Holdings().Answers(shard))
+		if assign(shard, e.state.Holdings().Answers(shard)); text != "" && len(c.cmd.Keys) == 0 {
+			if s.lost == nil {
+				s.lost = map[int]string{}
+			}
+			s.lost[shard], text = text, ""
+		}
 	}
 	for lane := 1; lane <= e.state.Roster().Lanes+1; lane++ { // the last one is of what every machine holds
 		lanes = append(lanes, lane)

@@ -13,6 +13,7 @@ import (
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/door/cluster/memlog"
 	"github.com/bloomery/bloomery/server/internal/peers"
+	"github.com/bloomery/bloomery/server/internal/store"
 )
 
 // oneWhole spreads contents so that the first node holds all of them, and no other does.
@@ -137,8 +138,24 @@ func TestListOfParts(t *testing.T) {
 		}
 		v.peers.SetDeaf(true)
 		time.Sleep(10 * time.Second)
-		if got := v.nodes[1].line("FILTER.LIST"); !strings.HasPrefix(got, "-CLUSTERDOWN shard ") {
-			t.Errorf("nobody is heard of: %.200s", got)
+		_, list := pairs(t, v.nodes[1].exec(args([]string{"FILTER.LIST", "SORT", "items", "COUNT", "1000"}))[0])
+		lost := 0
+		for _, row := range list["filters"].Elems {
+			_, fields := pairs(t, row)
+			entry := v.nodes[1].state.Names.Lookup([]byte(fields["key"].Text), 0)
+			held := true
+			for _, p := range store.Parts(entry) {
+				held = held && v.nodes[1].state.Answers(p)
+			}
+			if held != (fields["kind"].Text != "") || held == strings.HasPrefix(fields["error"].Text, "CLUSTERDOWN shard ") {
+				t.Errorf("nobody is heard of: %s", show(row))
+			}
+			if !held {
+				lost++
+			}
+		}
+		if lost == 0 || lost == len(list["filters"].Elems) || int64(len(list["filters"].Elems)) != list["total"].N {
+			t.Errorf("nobody is heard of: %d of %d are lost, and there are %s", lost, len(list["filters"].Elems), show(list["total"]))
 		}
 	})
 }

@@ -208,7 +208,7 @@ func TestAssemble(t *testing.T) {
 		}
 		v.peers.SetDeaf(true)
 		time.Sleep(10 * time.Second)
-		for _, line := range []string{"FILTER.CARD f", "FILTER.WHERE * none", "FILTER.CLEAR f", "MEMORY USAGE f"} {
+		for _, line := range []string{"FILTER.CARD f", "FILTER.CLEAR f", "MEMORY USAGE f"} {
 			if got := b.line(line); !strings.HasPrefix(got, "-CLUSTERDOWN shard ") {
 				t.Errorf("nobody is heard of: %s = %s", line, got)
 			}
@@ -246,6 +246,48 @@ func TestRefusedForManyParts(t *testing.T) {
 		short := strings.ToUpper(strings.TrimPrefix(name, "filter."))
 		if !strings.Contains(string(page), "`"+short+"`") && !strings.Contains(string(page), "`FILTER."+short+"`") {
 			t.Errorf("docs/cluster.md does not list %s", name)
+		}
+	}
+}
+
+// TestWhereWithoutHolders asks for items where all nodes are down that hold some filters: those that are held are answered
+// for, and an error names each of the others.
+func TestWhereWithoutHolders(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		v := newSpread(t, memlog.Faults{})
+		v.place(t, func(shard, node int) bool { return node == 1+shard%3 }) // the first has nothing
+		b, second := v.nodes[0], placed(func(shard int) bool { return shard%3 == 0 })
+		third := placed(func(shard int) bool { return shard%3 == 1 })
+		b.lines("FILTER.CREATE all bloom CAPACITY 100 REPLICAS ALL", "BF.ADD "+second+" x", "BF.ADD "+third+" x", "FILTER.ADD all x", "CMS.INITBYDIM sketch"+third+" 10 2")
+		time.Sleep(time.Second)
+		want := []string{"all", second, third}
+		slices.Sort(want)
+		if got := b.line("FILTER.WHERE * x y"); got != fmt.Sprintf(`["x" [%q %q %q] "y" []]`, want[0], want[1], want[2]) {
+			t.Errorf("FILTER.WHERE = %s", got)
+		}
+		v.peers.SetFault(func(node uint32) (f memlog.Fault) {
+			if node == 3 {
+				f.Unsent = peers.ErrUnsent
+			}
+			return f
+		})
+		want = []string{"all", second}
+		slices.Sort(want)
+		lost := "-CLUSTERDOWN nodes that hold contents of this key do not answer: send it again: " + third
+		if got := b.line("FILTER.WHERE * x y"); got != fmt.Sprintf(`["x" [%q %q %s] "y" [%s]]`, want[0], want[1], lost, lost) {
+			t.Errorf("a node does not answer: FILTER.WHERE = %s", got)
+		}
+		if got := b.line("FILTER.WHERE a* x"); got != `["x" ["all"]]` {
+			t.Errorf("of filters that are held, FILTER.WHERE = %s", got)
+		}
+	})
+}
+
+// placed returns a name whose filter of one part lies in such a shard.
+func placed(in func(shard int) bool) string {
+	for i := 0; ; i++ {
+		if name := fmt.Sprint("key", i); in(placement.Base(name)) {
+			return name
 		}
 	}
 }

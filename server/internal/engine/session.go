@@ -42,6 +42,7 @@ type Session struct {
 	held   *roster.Holdings // with which it was found that calls can be run here
 	avoid  []uint32         // machines that do not answer, for the calls that are run
 	only   *shardSet        // the shards that it answers for, nil for all
+	lost   map[int]string   // shards that nobody could be asked for by the command that is assembled, and why
 	helps  bool             // it runs commands for clients of another machine
 	passes bool             // and one of them was about what is not here: nothing more is run
 

@@ -98,6 +98,8 @@ func (r filterRow) Ill() bool { return !r.Sketch() && r.text("verdict") != "OK" 
 // Figures returns what there is to know of a sketch in one line.
 func (r filterRow) Figures() string {
 	switch {
+	case r["error"] != nil:
+		return r.text("error")
 	case r["error_bound"] != nil && r["error_probability"] != nil:
 		return fmt.Sprintf("counts up to %s of %s too high, with probability %s",
 			percent(r.number("error_bound")), grouped(r.whole("count")), percent(1-r.number("error_probability")))

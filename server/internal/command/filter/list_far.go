@@ -28,7 +28,7 @@ const (
 // found is what is known of a filter or a sketch.
 type found struct {
 	health.Report
-	row answer.Reply // of a sketch at another node
+	row answer.Reply // of a sketch at another node, or of what could not be asked for
 	ok  bool         // it is not gone
 }
 
@@ -55,6 +55,10 @@ func lookAt(x *engine.Context, some []ranked) (list []found, failed answer.Reply
 		return nil, failed
 	}
 	for i := range some {
+		if why := x.Contents().Lost(some[i].entry); why != "" {
+			list[i] = found{row: answer.Pairs(answer.Text("key"), answer.Text(some[i].name), answer.Text("error"), answer.Text(why)), ok: true}
+			continue
+		}
 		list[i] = foundAt(x, some[i].entry, parts, i)
 	}
 	return list, failed

@@ -4,11 +4,14 @@ package where
 
 import (
 	"cmp"
+	"fmt"
 	"math/bits"
 	"slices"
 
 	"github.com/bloomery/bloomery/server/internal/answer"
+	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/store"
 )
 
 // whereRow is a filter and the items that it may contain: few of them by their numbers,
@@ -101,9 +104,14 @@ func (s *seeker) reply() answer.Reply {
 	return answer.Pairs(pairs...)
 }
 
-// assembleWhere puts the names together that nodes have found, of those that the user may read.
+// assembleWhere puts the names together that nodes have found, of those that the user may read. Behind them stands an
+// error for each filter that no node could be asked for: whether it has the item is not known.
 func assembleWhere(x *engine.Context, c *engine.Call, parts []answer.Reply) answer.Reply {
 	items := c.Args[2:]
+	lost, ok := lostFilters(x, string(c.Args[1]), len(items))
+	if !ok {
+		return answer.Fail(answer.TextOOM)
+	}
 	pairs := make([]answer.Reply, 0, 2*len(items))
 	for i, item := range items {
 		var names []answer.Reply
@@ -115,7 +123,43 @@ func assembleWhere(x *engine.Context, c *engine.Call, parts []answer.Reply) answ
 		names = slices.DeleteFunc(names, func(r answer.Reply) bool { return !x.Names().Readable(r.Text) })
 		slices.SortFunc(names, func(a, b answer.Reply) int { return cmp.Compare(a.Text, b.Text) })
 		names = slices.CompactFunc(names, func(a, b answer.Reply) bool { return a.Text == b.Text })
+		found := len(names)
+		for _, v := range lost {
+			if !slices.ContainsFunc(names[:found], func(r answer.Reply) bool { return r.Text == v.name }) {
+				names = append(names, answer.Fail(v.why))
+			}
+		}
 		pairs = append(pairs, answer.Text(string(item)), answer.List(names...))
 	}
 	return answer.Pairs(pairs...)
+}
+
+// lostFilter is a filter that could not be asked, and the error that says so.
+type lostFilter struct{ name, why string }
+
+// lostFilters returns the filters among those that match a pattern which could not be asked, in the order of their
+// names. It reports false if there is no memory for errors of each item.
+func lostFilters(x *engine.Context, pattern string, items int) (list []lostFilter, ok bool) {
+	if !x.Contents().Loses() {
+		return nil, true
+	}
+	match := matcher(pattern)
+	var seen []catalog.View
+	for cursor, more := uint64(0), true; more; more = cursor != 0 {
+		cursor = x.Names().Scan(cursor, whereNames, &seen)
+		for _, v := range seen {
+			if !store.IsFilter(v.Entry) || !match(v.Name) || !x.Names().Readable(v.Name) {
+				continue
+			}
+			if why := x.Contents().Lost(v.Entry); why != "" {
+				text := fmt.Sprintf("%s: %s", why, answer.Clip([]byte(v.Name)))
+				if !x.Hold(rowBytes + len(text) + items*answer.ReplyBytes) {
+					return nil, false
+				}
+				list = append(list, lostFilter{v.Name, text})
+			}
+		}
+	}
+	slices.SortFunc(list, func(a, b lostFilter) int { return cmp.Compare(a.name, b.name) })
+	return slices.Compact(list), true
 }
