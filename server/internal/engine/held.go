@@ -264,6 +264,19 @@ func (e *Engine) routes(s *Session, calls []Call) ([]*passing, string) {
 // route adds to p which machines hold all that a call is about, or returns why it cannot be
 // passed on.
 func (e *Engine) route(s *Session, p *passing, c *Call) (text string) {
+	text = e.locate(s, p, c)
+	switch {
+	case text != "":
+		return text
+	case len(p.nodes) == 0:
+		return fmt.Sprintf(textSpread, strings.ToUpper(c.cmd.Name))
+	}
+	return ""
+}
+
+// locate adds to p which machines hold all that a call is about, if any do. It returns why nobody can be
+// asked for some of it.
+func (e *Engine) locate(s *Session, p *passing, c *Call) (text string) {
 	c.cmd.Keys.Each(c.Args, func(i int, k traits.Key) {
 		entry := e.state.Names.Lookup(c.Args[i], s.ms)
 		if entry == nil || store.Everywhere(entry) || k.Access == traits.KeyNew {
@@ -289,13 +302,7 @@ func (e *Engine) route(s *Session, p *passing, c *Call) (text string) {
 		}
 		p.add(holders, 0)
 	}
-	switch {
-	case text != "":
-		return text
-	case len(p.nodes) == 0:
-		return fmt.Sprintf(textSpread, strings.ToUpper(c.cmd.Name))
-	}
-	return ""
+	return text
 }
 
 // add adds that a passing is about contents in a lane that some machines hold.

@@ -88,7 +88,7 @@ func (e *Engine) askBlock(s *Session, c *Call, calls []Call) {
 			if calls[i].cmd == nil || !calls[i].cmd.inside {
 				continue
 			}
-			if text := e.route(s, p, &calls[i]); text != "" {
+			if text := e.locate(s, p, &calls[i]); text != "" {
 				c.Fail(text)
 				return
 			}

@@ -3,6 +3,7 @@ package engine_test
 import (
 	"fmt"
 	"maps"
+	"os"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -382,8 +383,44 @@ func TestExecElsewhere(t *testing.T) {
 		if !strings.HasPrefix(got[3], "-EXECABORT ") || got[4] != ":0" {
 			t.Errorf("a transaction on two filters: %v", got)
 		}
+		// What every node holds, and what does not exist, is everywhere.
+		b.line("FILTER.CREATE all bloom CAPACITY 100 REPLICAS ALL")
+		got = b.lines("MULTI", "FILTER.HAS all a", "FILTER.HAS none a", "BF.EXISTS "+key+" a", "EXEC")
+		if !strings.HasPrefix(got[4], "[[false] -") || !strings.HasSuffix(got[4], " :1]") {
+			t.Errorf("a transaction that reads what every node holds: %v", got)
+		}
 		if got := b.line("WATCH " + key); !strings.HasPrefix(got, "-ERR a filter is watched at a node that holds its contents: node ") || !strings.Contains(got, "(host2:1)") {
 			t.Errorf("WATCH = %s", got)
+		}
+	})
+}
+
+// TestExecOfSeveralNodes runs transactions about contents that no single node holds: they are refused, and the commands
+// work without MULTI.
+func TestExecOfSeveralNodes(t *testing.T) {
+	page, err := os.ReadFile("../../../docs/cluster.md")
+	if err != nil || !strings.Contains(string(page), "| `EXEC` about contents that no single node holds |") {
+		t.Errorf("docs/cluster.md does not list it, %v", err)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		v := newSpread(t, memlog.Faults{})
+		v.place(t, oneCopy)
+		one, two := placed(func(shard int) bool { return shard%4 == 1 }), placed(func(shard int) bool { return shard%4 == 2 })
+		v.nodes[0].lines("FILTER.CREATE parts bloom CAPACITY 100 PARTS 4", "BF.RESERVE "+one+" 0.01 100", "BF.RESERVE "+two+" 0.01 100")
+		time.Sleep(time.Second)
+		const want = "-EXECABORT Transaction discarded: in a cluster it is one message, and no node holds the contents of all of its keys; without MULTI the commands are done one by one (redis-py: pipeline(transaction=False))"
+		for i, b := range v.nodes {
+			for _, lines := range [][]string{{"FILTER.HAS parts a b c d e f g h"}, {"BF.EXISTS " + one + " a", "BF.EXISTS " + two + " a"}} {
+				got := b.lines(append(append([]string{"MULTI"}, lines...), "EXEC")...)
+				if got[len(got)-1] != want {
+					t.Errorf("node %d: %q: %v", i+1, lines, got)
+				}
+				for _, got := range b.lines(lines...) {
+					if strings.HasPrefix(got, "-") {
+						t.Errorf("node %d: %q without MULTI: %s", i+1, lines, got)
+					}
+				}
+			}
 		}
 	})
 }
