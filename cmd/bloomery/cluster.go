@@ -113,7 +113,8 @@ others as down after five.
 
 Where contents are spread over nodes (cluster copies), SHARDS is how many of
 1,024 shards of them a node holds, LEARNS how many it is getting from others,
-and BYTES what its data takes, as it said last.
+TO COME how large all are that it has still to get, and BYTES what its data
+takes, as it said last. "moves wait" says why nothing moves though it has to.
 
 With --why KEY it prints instead where a key lies, as this node sees it: the
 nodes that hold its parts, get them or give them up; the lane of its writes, and
@@ -161,6 +162,8 @@ type clusterJSON struct {
 	Below    int  `json:"shards_below,omitempty"`
 	Learning int  `json:"shards_learning,omitempty"`
 	Retiring int  `json:"shards_retiring,omitempty"`
+	// Waits is why nothing moves though something is to.
+	Waits string `json:"moves_wait,omitempty"`
 }
 
 type clusterNodeJSON struct {
@@ -176,11 +179,12 @@ type clusterNodeJSON struct {
 	Level   int    `json:"level"`
 	// TripMicros is the round trip to it from the node that was asked, 0 if it is not known.
 	TripMicros int `json:"trip_us,omitempty"`
-	// Shards are those that it holds, Learns those that it learns, and Bytes what all its data
-	// takes, where contents are spread.
+	// Shards are those that it holds, Learns those that it learns, Bytes what all its data takes, and
+	// ToCome what it has still to learn, where contents are spread.
 	Shards int    `json:"shards,omitempty"`
 	Learns int    `json:"learns,omitempty"`
 	Bytes  uint64 `json:"bytes,omitempty"`
+	ToCome int64  `json:"to_come,omitempty"`
 }
 
 type clusterLaneJSON struct {
@@ -218,6 +222,9 @@ func runClusterStatus(ctx context.Context, s *shell, o *connectFlags) error {
 	if c.Name == "" {
 		return notInCluster(o.addr)
 	}
+	if c.Learning > 0 || c.Waits != "" {
+		c.weigh(nc, r)
+	}
 	if s.asJSON {
 		err = s.print(c)
 	} else {
@@ -227,6 +234,26 @@ func runClusterStatus(ctx context.Context, s *shell, o *connectFlags) error {
 		err = errNo
 	}
 	return err
+}
+
+// weigh adds how many bytes nodes have still to learn. A node whom not all others answer, or a user who may not ask for
+// that, goes without: the rest is worth to be seen.
+func (c *clusterJSON) weigh(nc net.Conn, r *bufio.Reader) {
+	var reply resp.Reply
+	if ask(nc, r, &reply, "CLUSTER", "REBALANCE", "DRYRUN") != nil || reply.Type == '-' {
+		return
+	}
+	moves, err := parseMoves(&reply)
+	if err != nil {
+		return
+	}
+	for _, m := range moves {
+		for i := range c.Nodes {
+			if c.Nodes[i].Number == m.Node {
+				c.Nodes[i].ToCome = m.Bytes
+			}
+		}
+	}
 }
 
 // ofNode adds the address to an error of a node, and where to look if it is starting.
@@ -279,6 +306,8 @@ func parseClusterInfo(text string) (c clusterJSON) {
 			c.Serving = value == "1"
 		case name == "cluster_quorum":
 			c.Quorum = value == "1"
+		case name == "cluster_moves_wait":
+			c.Waits = value
 		case name == "cluster_moves_paused":
 			c.Paused = value == "1"
 		case numbers[name] != nil:
@@ -368,11 +397,14 @@ func (c *clusterJSON) awaited() (n int) {
 
 // writeMoves prints how contents are spread.
 func (c *clusterJSON) writeMoves(w io.Writer) error {
-	paused := ""
-	if c.Paused {
-		paused = "; moves are paused"
+	why := ""
+	switch {
+	case c.Waits != "":
+		why = "\nmoves wait: " + c.Waits
+	case c.Paused:
+		why = "; moves are paused"
 	}
-	_, err := fmt.Fprintf(w, "%d copies of contents; shards: %d below that, %d being learned, %d let go of%s\n", c.Copies, c.Below, c.Learning, c.Retiring, paused)
+	_, err := fmt.Fprintf(w, "%d copies of contents; shards: %d below that, %d being learned, %d let go of%s\n", c.Copies, c.Below, c.Learning, c.Retiring, why)
 	return err
 }
 
@@ -398,7 +430,7 @@ func (c *clusterJSON) write(s *shell) error {
 	errs := []error{err}
 	shards := ""
 	if c.Copies > 0 {
-		shards = "SHARDS\tLEARNS\tBYTES\t"
+		shards = "SHARDS\tLEARNS\tTO COME\tBYTES\t"
 		errs = append(errs, c.writeMoves(w))
 	}
 	if len(c.Nodes) > 0 {
@@ -425,7 +457,7 @@ func (c *clusterJSON) write(s *shell) error {
 			trip = fmt.Sprintf("%d µs", n.TripMicros)
 		}
 		if c.Copies > 0 {
-			shards = fmt.Sprintf("%d\t%d\t%s\t", n.Shards, n.Learns, bytesText(n.Bytes))
+			shards = fmt.Sprintf("%d\t%d\t%s\t%s\t", n.Shards, n.Learns, bytesText(uint64(n.ToCome)), bytesText(n.Bytes))
 		}
 		_, err = fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\t%s%s\n", n.Number, n.Addr, state, trip, keeps, shards, n.Server)
 		errs = append(errs, err)

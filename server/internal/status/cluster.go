@@ -44,6 +44,7 @@ type Shards struct {
 	Own      int    // of those that are learned, by this machine
 	Learned  int64  // bytes that this machine has learned since its start
 	Failed   string // why it could not go on, "" if it can
+	Waits    string // why nothing moves though something is to, "" if there is no reason
 }
 
 // Moves is what has to move for a machine to hold what it is to hold.

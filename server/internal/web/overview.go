@@ -85,7 +85,7 @@ func clusterOf(info infoLines) any {
 		problems = append(problems, info["cluster_problem_"+strconv.Itoa(i)])
 	}
 	return object{
-		"copies": info.whole("cluster_copies"), "moves_paused": info.yes("cluster_moves_paused"), "shards_below": info.whole("cluster_shards_below"),
+		"copies": info.whole("cluster_copies"), "moves_paused": info.yes("cluster_moves_paused"), "moves_wait": info["cluster_moves_wait"], "shards_below": info.whole("cluster_shards_below"),
 		"shards_learning": info.whole("cluster_shards_learning"), "shards_retiring": info.whole("cluster_shards_retiring"), "members": membersOf(info),
 		"name": info["cluster_name"], "node": info.whole("cluster_node"), "nodes": info.whole("cluster_nodes"), "nodes_live": info.whole("cluster_nodes_live"),
 		"quorum": info.yes("cluster_quorum"), "lag": info.whole("cluster_lag"), "decider": info.whole("cluster_decider"), "problems": problems,

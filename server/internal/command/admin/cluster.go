@@ -340,6 +340,9 @@ func infoCluster(x *engine.Context, b *strings.Builder) {
 	if s.Shards.Copies > 0 {
 		line(b, "cluster_copies", s.Shards.Copies)
 		line(b, "cluster_moves_paused", number(s.Shards.Paused))
+		if s.Shards.Waits != "" {
+			line(b, "cluster_moves_wait", s.Shards.Waits)
+		}
 		line(b, "cluster_shards_below", s.Shards.Below)
 		line(b, "cluster_shards_learning", s.Shards.Learning)
 		line(b, "cluster_shards_retiring", s.Shards.Retiring)

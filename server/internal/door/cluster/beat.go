@@ -39,6 +39,7 @@ type beat struct {
 	addr     string // where clients reach the node, "" from releases that do not send it
 	peer     string // where other nodes ask it, see package peers; "" if they do not
 	data     uint64 // bytes of its data, 0 from releases that do not send it
+	stuck    string // why it cannot learn what it is to hold, "" if it can
 }
 
 const beatVersion = 1
@@ -57,7 +58,8 @@ func (v *beat) bytes(cluster uint64) []byte {
 	b = appendSums(b, v.sums)
 	b = wire.AppendBytes(b, v.addr)
 	b = wire.AppendBytes(b, v.peer)
-	return binary.AppendUvarint(b, v.data)
+	b = binary.AppendUvarint(b, v.data)
+	return wire.AppendBytes(b, v.stuck)
 }
 
 // parseBeat reads a beat of a cluster. Beats of other versions are passed over.
@@ -89,7 +91,10 @@ func parseBeat(b []byte, cluster uint64) (v beat, err error) {
 		v.peer = string(c.Bytes())
 	}
 	if len(c.Rest) > 0 { // nor how much they hold
-		v.data = c.Uvarint() // what later releases put behind it is passed over
+		v.data = c.Uvarint()
+	}
+	if len(c.Rest) > 0 { // nor what keeps them from holding more
+		v.stuck = string(c.Bytes()) // what later releases put behind it is passed over
 	}
 	if c.Bad {
 		return v, bad
@@ -175,6 +180,7 @@ func (d *Door) beat() []byte {
 		v.kept = append(v.kept, l.kept.Load())
 	}
 	v.sums = d.compared.some()
+	v.stuck = d.stuck()
 	return v.bytes(d.id.Load())
 }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"github.com/bloomery/bloomery/server/internal/placement"
@@ -31,24 +32,28 @@ const (
 	usualCapacity = 1 << 30
 )
 
-// deciding is what a node knows that decides. It belongs to decideMoves.
+// deciding is what a node knows that decides. But for the last, it belongs to decideMoves.
 type deciding struct {
 	seen   string        // which nodes there are
+	decide bool          // this node decides
 	since  time.Duration // when that has changed, as Door.tick counts
 	target [][]uint32    // nil if it is not known
+	calm   atomic.Int64  // since for others to read
 }
 
-// decideMoves begins what is due.
+// decideMoves begins what is due. Every node looks who comes and goes, to say what moves wait for.
 func (d *Door) decideMoves(ctx context.Context) {
-	m := &d.moves.deciding
-	if !d.Decides() {
-		m.seen = ""
-		return
+	m, decides := &d.moves.deciding, d.Decides()
+	if decides {
+		d.giveUpAway(ctx)
 	}
-	d.giveUpAway(ctx)
 	r, live := d.state.Roster(), d.liveNodes()
-	if seen := describe(r, live); seen != m.seen {
+	if seen := describe(r, live); seen != m.seen || decides && !m.decide {
 		m.seen, m.since, m.target = seen, d.tick(), nil
+		m.calm.Store(int64(m.since))
+	}
+	if m.decide = decides; !decides {
+		return
 	}
 	if r.Shards.Paused || d.tick()-m.since < calmFor || r.Vacant() != 0 {
 		return
@@ -59,6 +64,24 @@ func (d *Door) decideMoves(ctx context.Context) {
 	if !atTarget(r, m.target) {
 		d.propose(d.askHolders(ctx).decide(r, m.target))
 	}
+}
+
+// movesWait returns why nothing moves, in words, "" if nothing has to, or what has to move may.
+func (d *Door) movesWait(r *roster.Roster) string {
+	calm := calmFor - (d.tick() - time.Duration(d.moves.calm.Load()))
+	reason := ""
+	switch {
+	case r.Shards.Paused:
+		reason = "they are paused: bloomery cluster resume-moves"
+	case r.Vacant() != 0:
+		reason = fmt.Sprintf("node %[1]d, which has a folder of the restore, has not started: start it, or bloomery cluster leave %[1]d", r.Vacant())
+	case calm > 0:
+		reason = fmt.Sprintf("a node has come, gone, or changed its memory lately: they begin after %v without that, in %v", calmFor, calm.Round(time.Second))
+	}
+	if reason == "" || atTarget(r, targetOf(r)) {
+		return ""
+	}
+	return reason
 }
 
 // liveNodes returns this node and those that it has heard of lately.

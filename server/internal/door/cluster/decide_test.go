@@ -130,6 +130,11 @@ func TestNodesComeAndGo(t *testing.T) {
 
 		nodes = append(nodes, openShards(t, log, Config{Peers: peers, Name: "n3"}, false))
 		time.Sleep(5 * time.Second)
+		for i, n := range nodes[:3] {
+			if got := n.Cluster().Shards.Waits; !strings.HasPrefix(got, "a node has come, gone, or changed its memory lately: they begin after 30s without that, in 2") {
+				t.Errorf("a node has joined: at node %d moves wait for %q", i+1, got)
+			}
+		}
 		if err := nodes[2].PauseMoves(true); err != nil {
 			t.Fatal(err)
 		}
@@ -138,6 +143,15 @@ func TestNodesComeAndGo(t *testing.T) {
 		moves, err = nodes[1].Rebalance(false)
 		if last := len(moves) - 1; err != nil || last < 0 || moves[last].Node != 4 || moves[last].Learns != placement.Shards/2 || moves[last].Bytes == 0 || moves[last].Takes == 0 || nodes[0].Cluster().Shards.Learning > 0 {
 			t.Errorf("while moves are paused, %+v are to come: %v", moves, err)
+		}
+		if got := nodes[1].Cluster().Shards.Waits; got != "they are paused: bloomery cluster resume-moves" {
+			t.Errorf("while they are paused moves wait for %q", got)
+		}
+		failed := "shard 7: no memory"
+		nodes[3].moves.failed.Store(&failed)
+		nodes[0].hear(nodes[3].beat())
+		if got := nodes[0].Cluster().Problems; !slices.Contains(got, "node 4 cannot learn what it is to hold: "+failed) {
+			t.Errorf("a node cannot learn: %q", got)
 		}
 		if _, err := nodes[1].Rebalance(true); !errors.Is(err, errPaused) {
 			t.Errorf("moves begin while they are paused: %v", err)
@@ -157,6 +171,9 @@ func TestNodesComeAndGo(t *testing.T) {
 			if phaseOf(nodes[3], shard) == roster.Holds {
 				own++
 			}
+		}
+		if got := nodes[0].Cluster(); got.Shards.Waits != "" {
+			t.Errorf("all is where it is to be, and moves wait for %q", got.Shards.Waits)
 		}
 		if own != placement.Shards*2/4 {
 			t.Errorf("the node that has joined holds %d shards, want a fourth of %d", own, placement.Shards*2)

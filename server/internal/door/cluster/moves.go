@@ -59,6 +59,18 @@ func (d *Door) moveOn() {
 	}
 }
 
+// mostStuck is how long a reason is, at most, that others are told.
+const mostStuck = 200
+
+// stuck returns why this node cannot learn what it is to hold, "" if it can.
+func (d *Door) stuck() string {
+	failed := d.moves.failed.Load()
+	if failed == nil {
+		return ""
+	}
+	return (*failed)[:min(len(*failed), mostStuck)]
+}
+
 // pace waits until the bytes that have come are no more than the rate allows.
 func (d *Door) pace(ctx context.Context, n int) error {
 	m := &d.moves

@@ -146,6 +146,9 @@ func (d *Door) describeNodes(c *status.Cluster) {
 			if v.Live && v.Skew.Abs() > warnSkew {
 				c.Problems = append(c.Problems, fmt.Sprintf("the clock of node %d differs from that of this node by %v", m.Number, v.Skew.Round(time.Millisecond)))
 			}
+			if v.Live && h.stuck != "" {
+				c.Problems = append(c.Problems, fmt.Sprintf("node %d cannot learn what it is to hold: %s", m.Number, strings.Join(strings.Fields(h.stuck), " ")))
+			}
 			if v.Live && h.digest != digest {
 				c.Problems = append(c.Problems, fmt.Sprintf("node %d has other settings of bf-* or cf-* than this node", m.Number))
 			}
@@ -166,10 +169,10 @@ func (d *Door) describeShards(c *status.Cluster) {
 	}
 	s := &c.Shards
 	s.Copies, s.Paused, s.Learned = r.Shards.Copies, r.Shards.Paused, d.moves.learned.Load()
-	if failed := d.moves.failed.Load(); failed != nil && *failed != "" {
-		s.Failed = *failed
+	if s.Failed = d.stuck(); s.Failed != "" {
 		c.Problems = append(c.Problems, "this node cannot learn what it is to hold: "+s.Failed)
 	}
+	s.Waits = d.movesWait(r)
 	lost := 0
 	for shard := range r.Shards.Places {
 		live := 0
