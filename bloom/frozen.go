@@ -50,9 +50,9 @@ func Freeze(f bloomery.Hashed) *Frozen {
 	case *Split:
 		return freezeArray(f.header(envelope.KindSplit, f.words()), f.words(), splitBits(len(f.blocks)))
 	case *Standard:
-		return freezeArray(f.header(f.kind(), f.words), f.words, f.flatSet.bits())
+		return freezeArray(f.header(f.kind(), f.words), f.words, f.bits())
 	case *Partitioned:
-		return freezeArray(f.header(f.kind(), f.words), f.words, f.flatSet.bits())
+		return freezeArray(f.header(f.kind(), f.words), f.words, f.bits())
 	case *Scalable:
 		return f.freeze()
 	}
