@@ -326,6 +326,7 @@ soak: ## rates measured exactly; power cuts, kills, chaos, memory and replays at
 	go test ./cmd/bloomery -count=1 -run TestClusterNodesComeAndGo -cluster-members -timeout 10m
 	go test ./server/internal/engine -count=1 -run TestLargestTransactions -largest 256 -timeout 30m
 	go test ./server -count=1 -run TestChaos -chaos 30m -timeout 60m -v
+	go test ./server -count=1 -run TestChaos -chaos 5m -followers 10000 -timeout 20m -v
 	go test -race ./server -count=1 -run TestChaos -chaos 10m -timeout 20m -v
 	go test ./cmd/bloomery -count=1 -run TestMemory -full-memory -timeout 30m -v
 	go test ./server/internal/door/local -count=1 -run TestPowerCuts -cuts 200000 -timeout 30m

@@ -43,6 +43,7 @@ var habits = []habit{
 	{"looks at everything", 8, 300 * time.Millisecond, curious},
 	{"sends very many arguments", 2, time.Second, crowded},
 	{"is idle", 60, time.Second, idler},
+	{"follows", 0, time.Second, follower}, // as many as -followers says
 	{"shakes no hands", 10, 300 * time.Millisecond, shaker},
 }
 
@@ -415,7 +416,7 @@ func setter(_ context.Context, c *chaos, rng *rand.Rand) {
 	for _, s := range [][]string{
 		{"maxmemory", strconv.Itoa((192 + rng.IntN(64)) << 20)},
 		{"timeout", strconv.Itoa(rng.IntN(4))},
-		{"maxclients", strconv.Itoa(400 + rng.IntN(1000))},
+		{"maxclients", strconv.Itoa(400 + *chaosFollowers + rng.IntN(1000))},
 		{"slowlog-log-slower-than", strconv.Itoa(rng.IntN(10000))},
 		{"bf-error-rate", "0.0" + strconv.Itoa(1+rng.IntN(9))},
 		{"appendfsync", []string{"always", "everysec", "no"}[rng.IntN(3)]},
@@ -545,4 +546,32 @@ func idler(ctx context.Context, c *chaos, rng *rand.Rand) {
 	p.do("CLIENT", "SETNAME", "idle")
 	rest(ctx, time.Duration(rng.IntN(6000))*time.Millisecond)
 	p.do("PING")
+}
+
+// follower waits for news of a filter, changes it now and then, and may leave while it waits.
+func follower(ctx context.Context, c *chaos, rng *rand.Rand) {
+	rest(ctx, time.Duration(rng.IntN(1+*chaosFollowers))*time.Millisecond) // thousands do not come at once
+	p := connect(c)
+	if p == nil {
+		return
+	}
+	defer context.AfterFunc(ctx, p.close)()
+	defer p.close()
+	args := []string{"FILTER.NEWS", "followed"}
+	for range 6 {
+		_ = p.nc.SetDeadline(time.Now().Add(2 * time.Minute))
+		raw := p.do(args...)
+		lines := strings.SplitN(raw, "\r\n", 4)
+		if len(lines) < 4 || lines[0] != "*4" { // the connection is gone, or there is no memory for it
+			return
+		}
+		if rng.IntN(50) == 0 {
+			p.do("FILTER.ADD", "followed", strconv.FormatUint(rng.Uint64(), 36))
+		}
+		args = []string{"FILTER.NEWS", "followed", "SINCE", lines[2], "BLOCK", strconv.Itoa(1 + rng.IntN(3000+6**chaosFollowers))}
+		if rng.IntN(8) == 0 {
+			_, _ = p.nc.Write(request(args...))
+			return
+		}
+	}
 }

@@ -25,6 +25,8 @@ import (
 
 var chaosFor = flag.Duration("chaos", 15*time.Second, "how long TestChaos runs; with -short half of it")
 
+var chaosFollowers = flag.Int("followers", 40, "how many clients of TestChaos wait for news of a filter")
+
 const (
 	// pingLimit is how long a new client may wait for its first reply, endLimit
 	// how long the server may take from SIGTERM to its end, halfLimit until a
@@ -164,6 +166,8 @@ func (c *chaos) start() {
 	asked := dial(c.t, c.addr.Load().(string))
 	c.secure.Store("127.0.0.1:" + strings.Split(asked.do("CONFIG", "GET", "tls-port"), "\r\n")[4])
 	c.allThere(asked)
+	asked.do("CONFIG", "SET", "maxclients", fmt.Sprint(2000+*chaosFollowers))
+	asked.do("FILTER.CREATE", "followed", "bloom", "CAPACITY", "3000")
 	asked.do("SET", "large", strings.Repeat("x", chaosString))
 	asked.do("BF.RESERVE", "filter", "0.01", fmt.Sprint(chaosFilter))
 	dump := asked.do("DUMP", "filter")
@@ -210,7 +214,11 @@ func (c *chaos) live(length time.Duration, last bool) {
 	load, stop := context.WithCancel(c.t.Context())
 	seed := uint64(0)
 	for _, h := range habits {
-		for range (h.clients + chaosFactor - 1) / chaosFactor {
+		n := h.clients
+		if n == 0 {
+			n = *chaosFollowers
+		}
+		for range (n + chaosFactor - 1) / chaosFactor {
 			seed++
 			rng := rand.New(rand.NewPCG(seed, uint64(length)))
 			clients.Go(func() {
