@@ -39,13 +39,14 @@ var noTime = func() context.Context {
 }()
 
 // Await returns the answer, or ErrSlow when the time that the question says is over: somebody may wait on.
+// Whoever was told so once is told so again at once, if there is no answer.
 func (p Pending) Await() ([]byte, error) {
 	c := &p.a.calls[p.slot]
 	for {
-		<-c.done
 		if b, over, err := p.look(); over {
 			return b, err
 		}
+		<-c.done
 	}
 }
 
@@ -69,19 +70,18 @@ func (p Pending) look() (b []byte, over bool, err error) {
 // AwaitAll returns the answer, however long it takes, or the error of ctx.
 func (p Pending) AwaitAll(ctx context.Context) ([]byte, error) {
 	a, c := p.a, &p.a.calls[p.slot]
-	select {
-	case <-c.done:
-	case <-ctx.Done():
-		if err := a.leave(p.slot, p.number, ctx.Err()); err != nil {
-			return nil, err
+	for {
+		select {
+		case <-c.done:
+		case <-ctx.Done():
+			if err := a.leave(p.slot, p.number, ctx.Err()); err != nil {
+				return nil, err
+			}
 		}
-		<-c.done // the answer has come meanwhile
+		if b, over, err := p.look(); over && !errors.Is(err, ErrSlow) {
+			return b, err
+		}
 	}
-	answer, err := c.answer, c.err
-	a.mu.Lock()
-	a.release(p.slot)
-	a.mu.Unlock()
-	return answer, err
 }
 
 // started is when times begin that are numbers.

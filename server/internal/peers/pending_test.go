@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"runtime"
 	"sync"
 	"testing"
 	"time"
@@ -69,6 +70,56 @@ func TestSlow(t *testing.T) {
 	}
 	allFree(t, a)
 	eventually(t, "nothing is looked after any more", func() bool { return !a.sweeper.runs.Load() })
+}
+
+// TestSlowTwice asks twice whether there is an answer, and then leaves: who was told that it takes long does not
+// wait to be told again.
+func TestSlowTwice(t *testing.T) {
+	a, b := couple(t, plain, func(q *Asked, to []byte) []byte {
+		<-q.Context().Done()
+		return to
+	})
+	p, err := a.Begin(2, Question{Soon: time.Millisecond, Patience: long}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if _, err := p.Await(); !errors.Is(err, ErrSlow) {
+			t.Errorf("it has answered: %v", err)
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := p.AwaitAll(ctx); !errors.Is(err, ErrUnknown) {
+		t.Error(err)
+	}
+	eventually(t, "the other node knows", func() bool { return asked(b) == 0 })
+	allFree(t, a)
+}
+
+// TestSlowUnseen waits for an answer that takes long, without having been told so.
+func TestSlowUnseen(t *testing.T) {
+	release := make(chan struct{})
+	a, _ := couple(t, plain, func(q *Asked, to []byte) []byte {
+		q.Aside()
+		<-release
+		return append(to, q.Body...)
+	})
+	p, err := a.Begin(2, Question{Body: []byte("q"), Room: 1, Soon: time.Millisecond, Patience: long}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "it takes long", func() bool { return !a.sweeper.runs.Load() })
+	go func() {
+		for len(p.a.calls[p.slot].done) > 0 { // whoever waits is told now
+			runtime.Gosched()
+		}
+		close(release)
+	}()
+	if got, err := p.AwaitAll(t.Context()); err != nil || string(got) != "q" {
+		t.Errorf("%q, %v", got, err)
+	}
+	allFree(t, a)
 }
 
 // TestBusy fills all slots: Begin does not wait for one.
