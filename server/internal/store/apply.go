@@ -107,8 +107,12 @@ func (s *State) applyPart(p *Part, body changer, r *Record, res *Result) {
 		}
 	}
 	if !of(p.contents) {
-		if res.Err = ErrType; p.Elsewhere() {
+		res.Err = ErrType
+		if far, ok := p.contents.(*elsewhere); ok {
 			res.Err = ErrElsewhere
+			if o, ok := body.(*FilterSet); ok {
+				o.pass(s, far)
+			}
 			s.passed(p)
 		}
 		return

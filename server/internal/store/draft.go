@@ -324,12 +324,13 @@ func (o *ShadowOpen) contents(s *State, l lying) ([]Contents, error) {
 		return nil, corrupt("shadow")
 	}
 	parts := make([]Contents, 1<<p.Parts)
-	far := &elsewhere{catalog.Filter, blank.plan}
 	for i := range parts {
-		if parts[i] = far; l.here(i, &p) {
-			d := blank
-			parts[i] = &d
+		if !l.here(i, &p) {
+			parts[i] = newElsewhere(catalog.Filter, blank.plan)
+			continue
 		}
+		d := blank
+		parts[i] = &d
 	}
 	return parts, nil
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"sync/atomic"
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/codec"
@@ -23,11 +24,17 @@ import (
 // ErrElsewhere means that other nodes hold the contents, and this one does not.
 var ErrElsewhere = errors.New("store: other nodes hold the contents")
 
-// elsewhere stands in the place of contents that other nodes hold. Parts of a filter share
-// one, which never changes.
+// elsewhere stands in the place of contents that other nodes hold.
 type elsewhere struct {
 	of   catalog.Kind
-	plan *shared // of a filter of package codec, nil for others
+	plan atomic.Pointer[shared] // of a filter of package codec, nil for others
+}
+
+// newElsewhere returns what stands in the place of contents of a kind.
+func newElsewhere(of catalog.Kind, plan *shared) *elsewhere {
+	c := &elsewhere{of: of}
+	c.plan.Store(plan)
+	return c
 }
 
 var _ Contents = (*elsewhere)(nil)
@@ -44,7 +51,7 @@ func (*elsewhere) Release()                       {}
 
 // Bytes returns what stands here takes, not what others hold.
 func (c *elsewhere) Bytes() uint64 {
-	if c.plan != nil && c.plan.Parts > 0 {
+	if plan := c.plan.Load(); plan != nil && plan.Parts > 0 {
 		return besidePart
 	}
 	return besideElsewhere
@@ -52,10 +59,11 @@ func (c *elsewhere) Bytes() uint64 {
 
 // AppendHeader appends what the catalogue says of the contents.
 func (c *elsewhere) AppendHeader(b []byte) []byte {
-	if c.plan == nil {
+	plan := c.plan.Load()
+	if plan == nil {
 		return b
 	}
-	return AppendLoad(b, &c.plan.Plan, c.plan.kind, c.plan.hasher)
+	return AppendLoad(b, &plan.Plan, plan.kind, plan.hasher)
 }
 
 // Elsewhere reports whether other nodes hold the contents: then nothing can be asked of
@@ -174,7 +182,7 @@ func (s *State) contents(m maker, base int) ([]Contents, error) {
 	if err != nil {
 		return nil, err
 	}
-	return []Contents{&elsewhere{of: m.kind()}}, nil
+	return []Contents{newElsewhere(m.kind(), nil)}, nil
 }
 
 // away returns a part that stands in the place of p when other nodes hold its contents.
@@ -188,11 +196,11 @@ func (p *Part) about() *elsewhere {
 	case *elsewhere:
 		return c
 	case *loading:
-		return &elsewhere{catalog.Filter, c.as}
+		return newElsewhere(catalog.Filter, c.as)
 	case *draft:
-		return &elsewhere{catalog.Filter, c.plan}
+		return newElsewhere(catalog.Filter, c.plan)
 	}
-	return &elsewhere{p.contents.Kind(), p.sharedPlan()}
+	return newElsewhere(p.contents.Kind(), p.sharedPlan())
 }
 
 // AppendAbout appends what a snapshot keeps of a part that other nodes hold. The caller
@@ -214,7 +222,7 @@ func (s *State) Away(k catalog.Kind, about []byte) (*Part, error) {
 		if len(d.Rest) > 0 || kinds[k].load == nil {
 			return nil, corrupt("part of another node")
 		}
-		p.contents = &elsewhere{of: k}
+		p.contents = newElsewhere(k, nil)
 		return p, nil
 	}
 	plan, described, err := s.describedLoad(d.Rest)
@@ -224,7 +232,7 @@ func (s *State) Away(k catalog.Kind, about []byte) (*Part, error) {
 	if described == nil {
 		return nil, corrupt("part of another node")
 	}
-	p.contents, p.wide = &elsewhere{catalog.Filter, described}, plan.Replicas == AllReplicas
+	p.contents, p.wide = newElsewhere(catalog.Filter, described), plan.Replicas == AllReplicas
 	return p, nil
 }
 

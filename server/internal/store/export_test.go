@@ -29,8 +29,8 @@ func (s *State) AppendCatalogue(b []byte) []byte {
 		}
 		for i, p := range Parts(e) {
 			b = fmt.Appendf(b, "\n  %d in %d, made %d, wide %v: %+v", i, p.shard, p.made, p.wide, *p.asked())
-			if about := p.about(); about.plan != nil {
-				b = fmt.Appendf(b, " hash %d %x", about.plan.hasher.Kind(), about.plan.hasher.Check())
+			if plan := p.about().plan.Load(); plan != nil {
+				b = fmt.Appendf(b, " hash %d %x", plan.hasher.Kind(), plan.hasher.Check())
 			}
 		}
 	}

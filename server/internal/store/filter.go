@@ -112,7 +112,7 @@ func (p *Part) sharedPlan() *shared {
 	case *filter:
 		return c.plan.Load()
 	case *elsewhere:
-		return c.plan
+		return c.plan.Load()
 	}
 	return nil
 }
@@ -562,11 +562,10 @@ func newFilter(s *State, header []byte, l lying) ([]Contents, error) {
 		return nil, err
 	}
 	parts := make([]Contents, 0, 1<<p.Parts)
-	far := &elsewhere{catalog.Filter, plan}
 	for i := range 1 << p.Parts {
 		here := l.here(i, &p)
 		if !here && i > 0 {
-			parts = append(parts, far)
+			parts = append(parts, newElsewhere(catalog.Filter, plan))
 			continue
 		}
 		c, err := s.newContents(plan, func(config codec.Config) (bloomery.Hashed, error) { return config.Make(&o) })
@@ -582,7 +581,7 @@ func newFilter(s *State, header []byte, l lying) ([]Contents, error) {
 			if err == nil {
 				c.Release()
 			}
-			parts = append(parts, far)
+			parts = append(parts, newElsewhere(catalog.Filter, plan))
 		}
 	}
 	return parts, nil

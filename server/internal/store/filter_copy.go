@@ -289,10 +289,10 @@ func newLoading(s *State, header []byte, l lying) ([]Contents, error) {
 	if err != nil {
 		return nil, err
 	}
-	parts, far := make([]Contents, 1<<p.Parts), &elsewhere{catalog.Filter, as}
+	parts := make([]Contents, 1<<p.Parts)
 	for i := range parts {
 		if as != nil && !l.here(i, &p) {
-			parts[i] = far
+			parts[i] = newElsewhere(catalog.Filter, as)
 			continue
 		}
 		parts[i] = &loading{plan: p, as: as, memory: s.memory}

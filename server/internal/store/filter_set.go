@@ -29,6 +29,19 @@ func (o *FilterSet) change(_ *State, p *Part, _ *Record, res *Result) int64 {
 	return int64(own.newsBytes()) - int64(before)
 }
 
+// pass does the same where other nodes hold the filter: what they ask of it, every node says.
+func (o *FilterSet) pass(s *State, c *elsewhere) {
+	v := c.plan.Load()
+	if v == nil || v.News == o.News || o.News > MaxNews {
+		return
+	}
+	own := v.Plan
+	own.News = o.News
+	if set, err := s.share(own, *v.kind, v.hasher.Kind(), v.hasher.Check()); err == nil {
+		c.plan.Store(set)
+	}
+}
+
 // SetBytes returns how many bytes more a filter takes that keeps so many changes.
 func SetBytes(p *Part, news uint64) uint64 {
 	own := *p.asked()

@@ -14,8 +14,9 @@ import (
 	"github.com/bloomery/bloomery/server/internal/wire"
 )
 
-// Plan is what a user has asked of a filter and its encoding does not hold. It
-// never changes; filters whose plans are equal may share one.
+// Plan is what a user has asked of a filter and its encoding does not hold. A plan
+// never changes, and filters whose plans are equal may share one: FilterSet gives a
+// filter another one.
 type Plan struct {
 	// Parts is the logarithm of the number of parts.
 	Parts uint8
@@ -58,13 +59,14 @@ func everywhere(c Contents) bool {
 	case *draft:
 		return c.plan.Replicas == AllReplicas
 	case *elsewhere:
-		return c.plan != nil && c.plan.Replicas == AllReplicas
+		plan := c.plan.Load()
+		return plan != nil && plan.Replicas == AllReplicas
 	}
 	return false
 }
 
 // asked returns the plan of a filter, loaded or not, of no contents one that asks for
-// nothing. It never changes but for those of a shadow, and needs no lock.
+// nothing. It needs no lock.
 func (p *Part) asked() *Plan {
 	if l, ok := p.contents.(*loading); ok {
 		return &l.plan

@@ -69,7 +69,7 @@ func (s *State) relink(r *roster.Roster) {
 // are.
 func (s *State) linkShared(v *roster.Rebuild) {
 	if e := s.Names.ByID(v.ID); e != nil {
-		s.publish(s.newShadow(e, v.Main, v.Name, PartOf(e).about().plan), true)
+		s.publish(s.newShadow(e, v.Main, v.Name, PartOf(e).about().plan.Load()), true)
 	}
 }
 
