@@ -192,7 +192,8 @@ func TestUsualTransactions(t *testing.T) {
 }
 
 // TestCostIsFoundFast asks that what EXEC refuses holds the gate for a moment only: to
-// find out what a transaction costs is no long work itself.
+// find out what a transaction costs is no long work itself. It takes 10 to 25 ms; work that
+// is quadratic takes seconds.
 func TestCostIsFoundFast(t *testing.T) {
 	b, timer := newTimed(t, 4<<30)
 	many(b.client, 20_000, func(i int) []string { return []string{"SET", fmt.Sprint("name", i), "x"} })
@@ -208,7 +209,7 @@ func TestCostIsFoundFast(t *testing.T) {
 	many(b.client, 10_000, func(i int) []string {
 		return []string{"FILTER.CREATE", fmt.Sprint("u", i), "scalable", "CAPACITY", "1", "ERROR", fmt.Sprint(0.01 + float64(i)/1e7)}
 	})
-	allowed := 20 * time.Millisecond
+	allowed := 60 * time.Millisecond
 	if strconv.IntSize == 32 {
 		allowed *= 10 // numbers of 64 bits are two words there
 	}
