@@ -430,7 +430,7 @@ func (r *ring) after(s *State, body Body, res *Result) {
 		}
 	case *FilterAdvance:
 		r.put(news.Advance, o.Generation)
-	case *FilterGone: // its bits are what they were
+	case *FilterGone, *FilterMark: // its bits are what they were
 	case *BloomAdd:
 		if uint64(r.part.Bloom().Layers()) != r.before {
 			r.forget()

@@ -119,11 +119,8 @@ func (s *State) Known(id uint64, p *Part, sh *Shadow) uint64 {
 // Leaves returns ErrRebuilding if a record of a part would leave the shadow of its filter
 // behind. It is for the node of a cluster that sends it: what others send meanwhile finds a mark.
 func (s *State) Leaves(r *Record) error {
-	switch r.Body.(type) {
-	case *FilterClear, *FilterUnion, *FilterPiece, *FilterSource, *FilterSet:
-		if sh := s.ShadowOf(r.ID); sh != nil && !sh.Broken() {
-			return ErrRebuilding
-		}
+	if sh := s.ShadowOf(r.ID); sh != nil && !sh.Broken() && leaves(r.Body) {
+		return ErrRebuilding
 	}
 	return nil
 }

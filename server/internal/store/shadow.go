@@ -193,12 +193,22 @@ func (s *State) Meets(r *Record) error {
 		if o.Shadow = 0; sh != nil {
 			o.Shadow = sh.ID
 		}
-	case *FilterClear, *FilterUnion, *FilterPiece, *FilterSource, *FilterSet:
-		if sh != nil {
+	default:
+		if sh != nil && leaves(o) {
 			return ErrRebuilding
 		}
 	}
 	return nil
+}
+
+// leaves reports whether a record would leave the shadow of its filter behind: it changes what
+// the shadow has, and is no add or delete.
+func leaves(b Body) bool {
+	switch b.(type) {
+	case *FilterClear, *FilterUnion, *FilterPiece, *FilterSource, *FilterSet:
+		return true
+	}
+	return false
 }
 
 // publish makes known that a shadow is open, or no longer.

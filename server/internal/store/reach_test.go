@@ -1,0 +1,99 @@
+package store
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/bloomery/bloomery"
+	bloomfilter "github.com/bloomery/bloomery/bloom"
+	"github.com/bloomery/bloomery/codec"
+	"github.com/bloomery/bloomery/compose"
+	"github.com/bloomery/bloomery/internal/redisbloom"
+)
+
+// reach says of each operation on a filter what it means to the shadow of the filter, and to its followers.
+var reach = map[Op]struct {
+	rebuilt error // what it meets while the filter is rebuilt
+	whole   bool  // followers fetch the filter again
+}{
+	OpFilterAdd: {ErrRetry, false}, OpFilterAddKnown: {ErrRetry, false}, // it has to have hashes for the shadow, too
+	OpFilterDelete:  {nil, false},                                                       // the shadow counts what it misses
+	OpFilterAdvance: {nil, false},                                                       // the shadow has a time of its own
+	OpFilterGone:    {nil, false},                                                       // items that the shadow was never fed
+	OpFilterMark:    {nil, false},                                                       // it is what tells of the shadow
+	OpFilterGrow:    {nil, true}, OpFilterScale: {nil, true}, OpFilterFold: {nil, true}, // the same items
+	OpFilterClear: {ErrRebuilding, true}, OpFilterUnion: {ErrRebuilding, true}, OpFilterUnionKnown: {ErrRebuilding, true},
+	OpFilterSource: {ErrRebuilding, true}, OpFilterSet: {ErrRebuilding, true},
+	OpExpectPart:  {nil, true},                                                                                     // it changes nothing
+	OpRebuildFeed: {nil, true}, OpRebuildAdd: {nil, true}, OpShadowMissed: {nil, true}, OpRebuildSeal: {nil, true}, // of the shadow that it was
+
+	OpAdd: {nil, false}, OpBloomChunk: {nil, true}, // only filters of package codec are rebuilt
+	OpInsert: {nil, false}, OpInsertNew: {nil, false}, OpInsertEach: {nil, false}, OpInsertNewEach: {nil, false},
+	OpInsertFirst: {nil, false}, OpInsertNewFirst: {nil, false},
+	OpDelete: {nil, false}, OpDeleteLazily: {nil, false},
+	OpCompact: {nil, true}, OpCompactPiece: {nil, true}, OpCuckooChunk: {nil, true},
+}
+
+// TestReach asks of each operation on a filter that somebody has decided what it does while the filter is rebuilt, alone and in
+// a cluster, and while it is followed.
+func TestReach(t *testing.T) {
+	s := New()
+	s.publish(&Shadow{ID: 2, Main: 1}, true)
+	parts := followable(t, s)
+	for i := range operations {
+		op, o := Op(i), &operations[i]
+		if o.of == nil {
+			continue
+		}
+		for _, p := range parts {
+			if !o.of(p.contents) {
+				continue
+			}
+			want, ok := reach[op]
+			if !ok {
+				t.Errorf("%s: reach has no row. What does it to the shadow of a filter (leaves in shadow.go), and to its followers (after in news.go)?", op)
+				break
+			}
+			body := o.body()
+			if got := s.Meets(&Record{ID: 1, Body: body}); !errors.Is(got, want.rebuilt) {
+				t.Errorf("%s meets %v in a rebuild, want %v", op, got, want.rebuilt)
+			}
+			if got := s.Leaves(&Record{ID: 1, Body: body}); errors.Is(got, ErrRebuilding) != errors.Is(want.rebuilt, ErrRebuilding) {
+				t.Errorf("%s meets %v in a rebuild of a cluster, want %v", op, got, want.rebuilt)
+			}
+			r := &ring{of: &News{}, part: p, values: make([]uint64, 8), seen: p.version}
+			r.forget()
+			r.prepare(body)
+			p.version++
+			before := r.first
+			if r.after(s, body, &Result{}); (r.first != before) != want.whole {
+				t.Errorf("%s: followers fetch the filter again: %v, want %v", op, r.first != before, want.whole)
+			}
+		}
+	}
+}
+
+// followable returns parts of all contents that can be followed.
+func followable(t *testing.T, s *State) (parts []*Part) {
+	t.Helper()
+	bodies := []Body{
+		&MakeBloom{Name: []byte("bf"), Params: redisbloom.BloomParams{ErrorRate: 0.01, Capacity: 1000, Expansion: 2}},
+		&MakeCuckoo{Name: []byte("cf"), Params: redisbloom.CuckooParams{Capacity: 1000, BucketSize: 2, MaxIterations: 20, Expansion: 1}},
+	}
+	for name, f := range map[string]bloomery.Hashed{"bloom": bloomfilter.New(1000, 0.01), "window": compose.NewWindow(1000, 0.01, 3)} {
+		outline, err := codec.AppendOutline(nil, f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		bodies = append(bodies, &Make{As: OpFilter, Name: []byte(name), Header: AppendCreation(nil, &Plan{Generation: 1000}, outline)})
+	}
+	for _, b := range bodies {
+		var res Result
+		if Apply(s, &Record{Body: b}, nil, &res); res.Err != nil {
+			t.Fatal(res.Err)
+		}
+		res.Release()
+		parts = append(parts, PartOf(res.Entry))
+	}
+	return parts
+}
