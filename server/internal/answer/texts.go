@@ -33,6 +33,11 @@ func WrongArity(name string) Reply {
 	return Fail("ERR wrong number of arguments for '" + name + "' command")
 }
 
+// NeedsUpgrade is the error for what a cluster can do only at a later level.
+func NeedsUpgrade(what string) string {
+	return "ERR " + what + " needs a later level of the cluster: run bloomery cluster upgrade first"
+}
+
 // OneLine returns the text of an error as an error reply can hold it.
 func OneLine(err error) string { return strings.Join(strings.Fields(err.Error()), " ") }
 

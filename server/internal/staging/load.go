@@ -21,7 +21,7 @@ func (a Area) Load(name []byte, kind catalog.Kind, header []byte, layers [][]byt
 		return a.loadFilter(name, header, layers)
 	}
 	if kind == catalog.Layers && a.run.Level() < store.LevelLayers {
-		return 0, answer.Fail("ERR kind layers needs a later level of the cluster: run bloomery cluster upgrade first")
+		return 0, answer.Fail(answer.NeedsUpgrade("kind layers"))
 	}
 	entry, failed := a.empty(a.state.Place(store.StageDump(kind, header), name))
 	if failed.Kind != answer.None {

@@ -109,7 +109,7 @@ func resolve(x *engine.Context, c *engine.Call, o *blueprint.Options) string {
 			" nodes of the cluster, and how many of them hold a filter is one number for all filters (bloomery cluster copies): leave it out, or give REPLICAS ALL"
 	}
 	if o.Given["news"] && o.Level < store.LevelNews {
-		return textNewsLevel
+		return answer.NeedsUpgrade("NEWS")
 	}
 	o.Hasher = hashing.Seeded(o.Seed)
 	if !o.Given["keyed"] {

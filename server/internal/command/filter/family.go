@@ -8,6 +8,7 @@ import (
 
 	"github.com/bloomery/bloomery/codec"
 	"github.com/bloomery/bloomery/hashing"
+	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/bundle"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/command/filter/rebuild"
@@ -61,7 +62,7 @@ func check(x *engine.Context, entry *catalog.Entry, calls []engine.Call) (again 
 		case f.Write == reporting && !keepsAll(row.Features):
 			c.Fail(unable(c, row, keepsAll))
 		case f.Write == reporting && x.Contents().Level() < store.LevelGone:
-			c.Fail("ERR FILTER.GONE needs a later level of the cluster: run bloomery cluster upgrade first")
+			c.Fail(answer.NeedsUpgrade("FILTER.GONE"))
 		case f.Write == adding && (sh != nil || row.Features.Forget):
 			refuseForgetting(x, c, entry)
 		}

@@ -60,7 +60,7 @@ func layersOf(x *engine.Context, c *engine.Call) (*creation, string) {
 		return nil, "ERR OVER takes names of " + strconv.Itoa(store.MaxLayerNames) + " bytes together at most"
 	}
 	if x.Contents().Level() < store.LevelLayers {
-		return nil, "ERR kind layers needs a later level of the cluster: run bloomery cluster upgrade first"
+		return nil, answer.NeedsUpgrade("kind layers")
 	}
 	v.record = store.Make{As: store.OpLayers, Name: c.Args[1], Header: store.AppendLayers(nil, names)}
 	return v, ""

@@ -214,6 +214,7 @@ func TestRebuildMeanwhile(t *testing.T) {
 			FILTER.REBUILD f BEGIN ERROR 0.1 ERROR 0.1 -> -ERR ERROR is there twice
 			FILTER.REBUILD f BEGIN bloom SEED 3 -> -ERR syntax error: 'SEED' is not an option of BEGIN
 			FILTER.REBUILD f BEGIN NEWKEY nokey -> -ERR NEWKEY: there is no key 'nokey' in the file of keys (serve --keys)
+			FILTER.REBUILD f BEGIN PART 4 -> -ERR unknown kind 'PART'; there are bloom, standard, partitioned, split, scalable, counting, spectral, stable, cuckoo, quotient, fuse8, fuse16, fuse32, ribbon, growing, window, quorum
 			FILTER.REBUILD f BEGIN nokind -> -ERR unknown kind 'nokind'; there are bloom, standard, partitioned, split, scalable, counting, spectral, stable, cuckoo, quotient, fuse8, fuse16, fuse32, ribbon, growing, window, quorum
 			FILTER.REBUILD nokey BEGIN -> -ERR there is no filter of this name: BEGIN needs a kind
 			FILTER.REBUILD b BEGIN -> -ERR FILTER.REBUILD is for filters of FILTER.CREATE: fill a new key and RENAME it to this one

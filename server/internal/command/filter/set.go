@@ -24,8 +24,6 @@ var set = engine.Command{
 	Run:      runSet,
 }
 
-const textNewsLevel = "ERR NEWS needs a later level of the cluster: run bloomery cluster upgrade first"
-
 // runSet changes part after part.
 func runSet(x *engine.Context, c *engine.Call) {
 	var n uint64
@@ -42,7 +40,7 @@ func runSet(x *engine.Context, c *engine.Call) {
 		return
 	}
 	if x.Contents().Level() < store.LevelNews {
-		c.Fail(textNewsLevel)
+		c.Fail(answer.NeedsUpgrade("NEWS"))
 		return
 	}
 	for i, p := range store.Parts(entry) {

@@ -40,7 +40,7 @@ func loadSource(x *engine.Context, c *engine.Call, part, parts int, v *loadCall)
 		c.Fail("ERR FILTER.LOAD with FROM is not for transactions: it is stored in pieces")
 		return
 	case x.Contents().Level() < store.LevelSources:
-		c.Fail("ERR FROM needs a later level of the cluster: run bloomery cluster upgrade first")
+		c.Fail(answer.NeedsUpgrade("FROM"))
 		return
 	}
 	plan, err := planOf(x, c, nil, parts, 0)

@@ -92,7 +92,7 @@ func open(x *engine.Context, c *engine.Call) (entry *catalog.Entry, sh *store.Sh
 
 func runBegin(x *engine.Context, c *engine.Call) {
 	if !x.Can().Rebuilds() {
-		c.Fail("ERR FILTER.REBUILD needs level " + strconv.Itoa(store.LevelRebuilds) + " of the cluster: when all nodes run this release, run bloomery cluster upgrade")
+		c.Fail(answer.NeedsUpgrade("FILTER.REBUILD"))
 		return
 	}
 	entry, sh := targetUnless(x, c, func(sh *store.Shadow) bool { return sh != nil })
@@ -190,6 +190,9 @@ func beginOptions(x *engine.Context, c *engine.Call, entry *catalog.Entry) (*blu
 		}
 	}
 	if len(args) > 0 && !isBeginWord(answer.Lower(args[0])) {
+		if _, text := blueprint.KindNamed(string(args[0]), true); text != "" {
+			return nil, codec.Kind{}, text
+		}
 		o.Kind, args = string(args[0]), args[1:]
 	}
 	for ; len(args) > 0; args = args[2:] {
