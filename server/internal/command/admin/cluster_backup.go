@@ -14,7 +14,7 @@ import (
 var clusterBackup = engine.Command{
 	Name: "backup", Arity: -3, Flags: traits.Admin | traits.NoScript | traits.NoMulti | traits.Outside, Categories: []string{"admin", "slow", "dangerous"},
 	Since: "0.1.0", Syntax: "OPEN [STALE] | READ copy file offset length | CLOSE copy", Complexity: "O(n), n being the bytes that changed since the last snapshot, or length",
-	Summary: "Makes a copy of all data and returns its number and files; returns a piece of a file; gives a copy up, which the end of the connection that opened it does, too. Not in Redis.",
+	Summary: "Makes a copy of all data and returns its number and files; returns a piece of a file; gives a copy up, as the end of its connection does. Not in Redis.",
 	Run: func(x *engine.Context, c *engine.Call) {
 		switch {
 		case !x.Can().Cluster:

@@ -20,7 +20,7 @@ var list = engine.Command{
 	Name: "filter.list", Arity: -1, Max: 10, Flags: traits.ReadOnly | traits.Heavy | traits.Outside | traits.Contents,
 	Categories: []string{"read", "filter", "slow"}, Group: traits.GroupFilter, Since: "0.1.0",
 	Syntax: "[MATCH pattern] [SORT field] [DESC] [OFFSET n] [COUNT n]", Complexity: "O(n log n), n being the number of keys",
-	Summary: "Lists filters and sketches with what is known of them, a page at a time: the number that match, and up to 50 of them, or COUNT. They are sorted by name, kind, items, capacity, fill, saturation, asked, predicted, probed, traffic, bytes, layers, created or verdict. Nothing is probed for it. Where no node is up that holds a filter, its row has its key and the error alone.",
+	Summary: "Lists filters and sketches with what is known of them, a page at a time: the number that match, and up to 50 of them, or COUNT. They are sorted by name, kind, items, capacity, fill, saturation, asked, predicted, probed, traffic, bytes, layers, created or verdict. Nothing is probed for it. If no node that holds a filter is up, its row has only its key and the error.",
 	Cost:    func(x *engine.Costs, c *engine.Call) { x.Describe(c.Args[1:]) },
 	Gathers: true,
 	Run:     runList,

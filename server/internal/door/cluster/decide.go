@@ -76,7 +76,7 @@ func (d *Door) movesWait(r *roster.Roster) string {
 	case r.Vacant() != 0:
 		reason = fmt.Sprintf("node %[1]d, which has a folder of the restore, has not started: start it, or bloomery cluster leave %[1]d", r.Vacant())
 	case calm > 0:
-		reason = fmt.Sprintf("a node has come, gone, or changed its memory lately: they begin after %v without that, in %v", calmFor, calm.Round(time.Second))
+		reason = fmt.Sprintf("a node has come, gone or changed its memory: they begin %v after that, in %v", calmFor, calm.Round(time.Second))
 	}
 	if reason == "" || atTarget(r, targetOf(r)) {
 		return ""

@@ -21,7 +21,7 @@ var Command = engine.Command{
 	Name: "filter.where", Arity: -3, Flags: traits.ReadOnly | traits.Heavy | traits.Outside | traits.Contents,
 	Categories: []string{"read", "filter", "slow"}, Group: traits.GroupFilter, Since: "0.1.0",
 	Syntax: "pattern item [item ...]", Complexity: "O(n · m), n names and m items",
-	Summary:  "Returns for each item the names of the filters that may contain it, BF and CF included, among the keys that match a pattern. Filters whose secret key is not in the file of keys are skipped. Where no node is up that holds a filter, an error that names it stands behind the names.",
+	Summary:  "Returns for each item the names of the filters that may contain it, BF and CF included, among the keys that match a pattern. Filters whose secret key is not in the file of keys are skipped. If no node that holds a filter is up, an error that names it follows the names.",
 	Cost:     func(x *engine.Costs, c *engine.Call) { x.Ask(c.Args[2:], c.Args[1:2]) },
 	Assemble: assembleWhere,
 	Run:      runWhere,
