@@ -149,7 +149,7 @@ func (p *pairs) each(ctx context.Context, take func(h uint64, v uint32) error) e
 		for i, text := range r.texts.Of(b.Second(), b) {
 			v, err := strconv.ParseUint(string(text), 10, 32)
 			if err != nil {
-				err := fmt.Errorf("%s: column %s, %q, is not a value: a whole number from 0 to %d", b.Where(i), p.o.value, text[:min(len(text), longestShown)], uint32(math.MaxUint32))
+				err := fmt.Errorf("%s: column %s, %q, is not a value: a whole number from 0 to %s", b.Where(i), p.o.value, text[:min(len(text), longestShown)], grouped(math.MaxUint32))
 				if bytes.HasSuffix(text, []byte("\r")) {
 					return hinted{err, "if lines end with CR LF, give --crlf"}
 				}

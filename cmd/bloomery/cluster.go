@@ -113,8 +113,8 @@ others as down after five.
 
 Where contents are spread over nodes (cluster copies), SHARDS is how many of
 1,024 shards of them a node holds, LEARNS how many it is getting from others,
-TO COME how large all are that it has still to get, and BYTES what its data
-takes, as it said last. "moves wait" says why nothing moves though it has to.
+TO COME the size of all that it still has to get, and BYTES what its data takes,
+as it said last. "moves wait" says why contents do not move yet.
 
 With --why KEY it prints instead where a key lies, as this node sees it: the
 nodes that hold its parts, get them or give them up; the lane of its writes, and
@@ -408,6 +408,14 @@ func (c *clusterJSON) writeMoves(w io.Writer) error {
 	return err
 }
 
+// tripText writes a round trip: 326 µs, 45 ms.
+func tripText(micros int) string {
+	if micros >= 10_000 {
+		return grouped(uint64(micros+500)/1000) + " ms"
+	}
+	return grouped(uint64(micros)) + " µs"
+}
+
 // write prints the state for people.
 func (c *clusterJSON) write(s *shell) error {
 	state := "takes writes"
@@ -454,7 +462,7 @@ func (c *clusterJSON) write(s *shell) error {
 		}
 		trip := "-"
 		if n.TripMicros > 0 {
-			trip = fmt.Sprintf("%d µs", n.TripMicros)
+			trip = tripText(n.TripMicros)
 		}
 		if c.Copies > 0 {
 			shards = fmt.Sprintf("%d\t%d\t%s\t%s\t", n.Shards, n.Learns, bytesText(uint64(n.ToCome)), bytesText(n.Bytes))

@@ -80,6 +80,15 @@ func TestClusterStatusOfMoves(t *testing.T) {
 	}
 }
 
+// TestRoundTripText asks for a unit that leaves few digits.
+func TestRoundTripText(t *testing.T) {
+	for micros, want := range map[int]string{1: "1 µs", 9999: "9,999 µs", 10_000: "10 ms", 273_820: "274 ms", 1_500_000: "1,500 ms"} {
+		if got := tripText(micros); got != want {
+			t.Errorf("%d microseconds are %q, want %q", micros, got, want)
+		}
+	}
+}
+
 // TestClusterStatusNamesProblems asks that every problem of a node is printed.
 func TestClusterStatusNamesProblems(t *testing.T) {
 	var out bytes.Buffer
