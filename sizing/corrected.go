@@ -36,7 +36,7 @@ func (q Needs) addCorrected(a *Advice) {
 		refuse(fmt.Sprintf("with its reports it takes %s, there are %s", size(c.Bytes+reports), size(q.Memory)))
 		return
 	}
-	c.Reasons = append([]string{fmt.Sprintf("%s that is told of its false positives and does not repeat them: %d bytes for each of %d reports", c.Name, reportBytes, q.Reports)}, c.Reasons[1:]...)
+	c.Reasons = append([]string{fmt.Sprintf("%s that is told of its false positives and does not repeat them: %d bytes for each report", c.Name, reportBytes)}, c.Reasons[1:]...)
 	c.Name, c.Make = "corrected", "compose.NewCorrected"
 	c.BitsPerKey += 8 * reportBytes * float64(q.Reports) / float64(q.keys())
 	if c.Bytes > 0 {

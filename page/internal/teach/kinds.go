@@ -68,7 +68,7 @@ var kinds = []Kind{
 	},
 	{
 		Name: "corrected", Title: "Corrected", Cell: "bit", Sizes: []int{16, 256}, Bits: 256, MinHashes: 1, MaxHashes: 8, Hashes: 2, MaxKeys: 200,
-		About: "A filter that is told of its false positives, and does not repeat them. After a yes a store is asked that has all keys; what it does not have is reported. A report is held until its key is inserted, or until there are too many: here two, then the older half goes.",
+		About: "A filter that is told of its false positives, and does not repeat them. After a yes, a store that has all keys is asked; a key that it does not have is reported. A report is held until its key is inserted, or until there is no room: here for two, then the older half goes.",
 		open:  newCorrections,
 	},
 	{

@@ -155,7 +155,7 @@ var lessons = []Lesson{
 	},
 	{
 		ID: "corrected", Title: "A corrected filter: the lion at the pet hotel", Kind: "corrected", Bits: 16, Hashes: 2,
-		About: "A false positive that is reported passes no more. Cat, dog and fish are guests of a hotel; its guest book is the store, which is asked after every yes. Whoever is not in the book is reported. A guest is never denied, whatever was reported, and whenever. There is room for two reports: say who passes again when there are three.",
+		About: "A false positive that is reported does not pass again. Cat, dog and fish are guests of a hotel; its guest book is the store, which is asked after every yes. Whoever is not in the book is reported. A guest is never denied, whatever was reported, and whenever. There is room for two reports: say who passes again after the third.",
 		Do: []string{
 			"add:cat", "add:dog", "add:fish", "ask:lion", "report:lion", "ask:lion", "ask:mole", "add:mole", "report:mole", "ask:mole",
 			"add:lion", "ask:lion", "report:panda", "report:wasp", "report:eagle", "ask:panda", "ask:eagle",
