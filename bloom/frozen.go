@@ -26,10 +26,11 @@ const pieceWords = 4096
 // two calls of Write of its writer, like any reader: during such a call keys may be added.
 // The memory of the filter has to stay until it has ended, or until Detach.
 type Frozen struct {
-	header envelope.Header
-	parts  []frozenPart
-	noted  int
-	buf    []uint64 // positions of a key
+	header   envelope.Header
+	parts    []frozenPart
+	detached bool
+	noted    int
+	buf      []uint64 // positions of a key
 }
 
 // frozenPart is a part of the payload.
@@ -139,8 +140,12 @@ func (z *Frozen) Before(hs []uint64) {
 }
 
 // Detach copies what was not written yet: from then on the filter may be changed in any way,
-// and its memory be given back.
+// and its memory be given back. The first call does that, others do nothing.
 func (z *Frozen) Detach() {
+	if z.detached {
+		return
+	}
+	z.detached = true
 	for i := range z.parts {
 		if p := &z.parts[i]; p.read < len(p.words) {
 			p.words, p.bits = slices.Clone(p.words), nil

@@ -101,6 +101,9 @@ func TestFrozenDetached(t *testing.T) {
 		if !cleared && w.Len() > len(want)/2 {
 			cleared = true
 			z.Detach()
+			if n := testing.AllocsPerRun(1, z.Detach); n > 0 {
+				t.Errorf("it is copied again, with %v allocations", n)
+			}
 			f.Clear()
 			f.AddHashes(nil, keys)
 		}
