@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/bloomery/bloomery/server/internal/answer"
+	"github.com/bloomery/bloomery/server/internal/traits"
 )
 
 // textNotHere is the answer to another machine. No client gets it.
@@ -23,7 +24,7 @@ type helper struct {
 
 // help runs the calls of a question, and returns their answers, which may have room bytes. It
 // is not asked on: what is not here is answered so, and nothing is run behind it. aside is called
-// unless all of them look for items.
+// unless all of them look for items, and soon have.
 func (e *Engine) help(body []byte, room int, aside func()) []byte {
 	h, _ := e.helpers.Get().(*helper)
 	if h == nil {
@@ -60,10 +61,11 @@ func (e *Engine) help(body []byte, room int, aside func()) []byte {
 	return h.answers(room)
 }
 
-// looksUp reports whether a call looks for items in a filter, and does nothing else.
+// looksUp reports whether a call looks for items in a filter, and does nothing else. Copies of much of a filter
+// take longer, and so do items that are compared with all that a TopK keeps.
 func (e *Engine) looksUp(args [][]byte) bool {
 	cmd := e.table.Lookup(args[0])
-	return cmd != nil && cmd.On != nil && !cmd.writes()
+	return cmd != nil && cmd.On != nil && !cmd.writes() && cmd.Flags&traits.Heavy == 0 && cmd.Group != traits.GroupTopK
 }
 
 // helpMark answers a question that is no command. It reports false if it is one.

@@ -8,6 +8,7 @@ import (
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/store"
+	"github.com/bloomery/bloomery/server/internal/traits"
 )
 
 func FuzzQuestion(f *testing.F) {
@@ -128,4 +129,27 @@ func FuzzMarks(f *testing.F) {
 			t.Errorf("%d bytes are set aside", n)
 		}
 	})
+}
+
+// bundled is a command on items that nobody runs.
+type bundled struct{ Bundled }
+
+func (bundled) Bundling() Bundling { return Bundling{} }
+
+// TestLooksUp asks which calls of other machines are answered while all others of them wait: none that changes
+// something, or takes long.
+func TestLooksUp(t *testing.T) {
+	read := func(name string, flags traits.Flags, group string, on Bundled) Command {
+		return Command{Name: name, Arity: 2, Flags: flags, Keys: traits.OneKey(traits.KeyRO), Group: group, On: on, Run: func(*Context, *Call) {}}
+	}
+	e := &Engine{table: NewTable([]Command{
+		read("look", traits.ReadOnly, traits.GroupBloom, bundled{}), read("scan", traits.ReadOnly|traits.Heavy, traits.GroupBloom, bundled{}),
+		read("compare", traits.ReadOnly, traits.GroupTopK, bundled{}), read("add", traits.Write, traits.GroupBloom, bundled{}),
+		read("list", traits.ReadOnly, traits.GroupFilter, nil),
+	})}
+	for _, name := range []string{"look", "scan", "compare", "add", "list", "another"} {
+		if got := e.looksUp([][]byte{[]byte(name), []byte("key")}); got != (name == "look") {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
 }
