@@ -105,7 +105,7 @@ func TestAdviseFirst(t *testing.T) {
 			t.Errorf("%s: exact sets %v", c.what, got)
 		}
 		if n := len(a.Kinds) + len(a.Others) + len(a.Refused); n != 19 {
-			t.Errorf("%s: %d kinds in all, want 17", c.what, n)
+			t.Errorf("%s: %d kinds in all, want 19", c.what, n)
 		}
 	}
 }
