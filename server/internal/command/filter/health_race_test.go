@@ -63,6 +63,12 @@ func TestHealthUnderUse(t *testing.T) {
 	sessions.Wait()
 	running.Store(false)
 	steps.Wait()
+	for range 10_000 { // the goroutine may not have had its turn
+		if b.Engine.Health().Totals().Probes > 0 {
+			break
+		}
+		b.Engine.Health().Step()
+	}
 	if got := b.Engine.Health().Totals(); got.Probes == 0 || got.False != 240 || got.Repaired != 240 {
 		t.Errorf("%d probes, %d reported, %d repaired; want some, 240 and 240", got.Probes, got.False, got.Repaired)
 	}
