@@ -10,6 +10,9 @@ import (
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
+// tableBytes is what a reply that describes a filter counts for: a table of up to 16 values.
+const tableBytes = 4 << 10
+
 // Cost implements engine.Bundled. Options among the arguments count as items.
 func (f *OnFilter) Cost(x *engine.Costs, c *engine.Call) {
 	key, n := c.Args[1], max(len(c.Args)-2, 0)
@@ -18,6 +21,7 @@ func (f *OnFilter) Cost(x *engine.Costs, c *engine.Call) {
 	switch {
 	case f.Read != nil:
 		x.Visit(key)
+		x.Bytes(tableBytes)
 	case f.Write == nil, f.Write.Reports:
 	case f.work() == health.Delete:
 		x.Delete(key, n)
