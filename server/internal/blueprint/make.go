@@ -18,6 +18,7 @@ import (
 	"github.com/bloomery/bloomery/cuckoo"
 	"github.com/bloomery/bloomery/hashing"
 	"github.com/bloomery/bloomery/quotient"
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/store"
 	"github.com/bloomery/bloomery/sizing"
 )
@@ -112,7 +113,7 @@ func scalable(s spec) (bloomery.Hashed, error) {
 	if err != nil {
 		return nil, err
 	}
-	data, err := store.EqualLayers(first, s.rate, s.rate)
+	data, err := contents.EqualLayers(first, s.rate, s.rate)
 	if err != nil {
 		return nil, err
 	}
@@ -197,7 +198,7 @@ func (r *room) release() {
 
 // Empty returns the outline of an empty part, and has plan say how many there are and how
 // long a generation of a window is, at a time in milliseconds since 1970.
-func (o *Options) Empty(plan *store.Plan, now int64) ([]byte, error) {
+func (o *Options) Empty(plan *contents.Plan, now int64) ([]byte, error) {
 	f, parts, err := o.template()
 	if err != nil {
 		return nil, err
@@ -214,8 +215,8 @@ func (o *Options) Empty(plan *store.Plan, now int64) ([]byte, error) {
 // smallest power of two with which a part is within partBytes, or spreadBytes.
 func (o *Options) template() (bloomery.Hashed, uint64, error) {
 	f, parts, err := o.sized()
-	if n := parts * o.Members; err == nil && o.Kind == "quorum" && n > store.MaxMade {
-		err = fmt.Errorf("%d parts of %d members are %d filters, and there may be %d at most", parts, o.Members, n, store.MaxMade)
+	if n := parts * o.Members; err == nil && o.Kind == "quorum" && n > contents.MaxMade {
+		err = fmt.Errorf("%d parts of %d members are %d filters, and there may be %d at most", parts, o.Members, n, contents.MaxMade)
 	}
 	return f, parts, err
 }
@@ -230,12 +231,12 @@ func (o *Options) sized() (bloomery.Hashed, uint64, error) {
 		return f, o.Parts, err
 	}
 	least := max(1, o.Least)
-	for o.Kind == "quorum" && least > 1 && least*o.Members > store.MaxMade {
+	for o.Kind == "quorum" && least > 1 && least*o.Members > contents.MaxMade {
 		least /= 2
 	}
 	for n := least; ; n *= 2 {
 		limit := partBytes
-		if o.Spread && n < store.MaxParts {
+		if o.Spread && n < contents.MaxParts {
 			limit = spreadBytes
 		}
 		f, err := o.part(n, limit)
@@ -245,7 +246,7 @@ func (o *Options) sized() (bloomery.Hashed, uint64, error) {
 		if !tooLarge(err) {
 			return f, n, err
 		}
-		if n == store.MaxParts {
+		if n == contents.MaxParts {
 			return nil, n, fmt.Errorf("CAPACITY: %d parts of %d bytes are not enough", n, partBytes)
 		}
 	}
@@ -316,7 +317,7 @@ func Log(n uint64) uint8 { return uint8(bits.TrailingZeros64(n)) }
 
 // Static returns the value of the record that opens a draft of a static kind, or the error
 // text, and has plan say how many parts there are.
-func (o *Options) Static(row *codec.Kind, plan *store.Plan) (header []byte, text string) {
+func (o *Options) Static(row *codec.Kind, plan *contents.Plan) (header []byte, text string) {
 	n, text := o.staticParts()
 	if text != "" {
 		return nil, text
@@ -326,7 +327,7 @@ func (o *Options) Static(row *codec.Kind, plan *store.Plan) (header []byte, text
 		keys += 4 * math.Sqrt(keys)
 	}
 	plan.Parts = Log(n)
-	return store.AppendStatic(nil, plan, row, o.Hasher, uint64(math.Ceil(keys)), o.Rate), ""
+	return contents.AppendStatic(nil, plan, row, o.Hasher, uint64(math.Ceil(keys)), o.Rate), ""
 }
 
 // staticParts returns how many parts a static filter has, or the error text: the hashes of a part are
@@ -342,7 +343,7 @@ func (o *Options) staticParts() (n uint64, text string) {
 	if o.Spread {
 		most = spreadBytes
 	}
-	for n = max(1, o.Least); o.Capacity*8/n > most && n < store.MaxParts; n *= 2 {
+	for n = max(1, o.Least); o.Capacity*8/n > most && n < contents.MaxParts; n *= 2 {
 	}
 	return n, ""
 }

@@ -11,7 +11,7 @@ import (
 
 	"github.com/bloomery/bloomery/hashing"
 	"github.com/bloomery/bloomery/server/internal/answer"
-	"github.com/bloomery/bloomery/server/internal/store"
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/sizing"
 )
 
@@ -86,11 +86,11 @@ var words = map[string]func(o *Options, arg []byte) string{
 	"like":  func(o *Options, arg []byte) string { o.Like = arg; return "" },
 	"keyed": func(o *Options, arg []byte) string { o.Keyed = string(arg); return "" },
 	"parts": func(o *Options, arg []byte) string {
-		if text := Number(arg, &o.Parts, 1, store.MaxParts, "PARTS"); text != "" {
+		if text := Number(arg, &o.Parts, 1, contents.MaxParts, "PARTS"); text != "" {
 			return text
 		}
 		if bits.OnesCount64(o.Parts) != 1 {
-			return "ERR PARTS must be a power of two from 1 to " + strconv.Itoa(store.MaxParts)
+			return "ERR PARTS must be a power of two from 1 to " + strconv.Itoa(contents.MaxParts)
 		}
 		return ""
 	},
@@ -108,13 +108,13 @@ var words = map[string]func(o *Options, arg []byte) string{
 	"need":        func(o *Options, arg []byte) string { return Number(arg, &o.Need, 1, maxMembers, "NEED") },
 	"sla":         func(o *Options, arg []byte) string { return Number(arg, &o.SLA, 1, maxSLA, "SLA") },
 	"budget":      func(o *Options, arg []byte) string { return Number(arg, &o.Budget, 1, maxBudget, "BUDGET") },
-	"news":        func(o *Options, arg []byte) string { return Number(arg, &o.News, 1, store.MaxNews, "NEWS") },
+	"news":        func(o *Options, arg []byte) string { return Number(arg, &o.News, 1, contents.MaxNews, "NEWS") },
 	"replicas": func(o *Options, arg []byte) string {
 		if answer.Is(arg, "all") {
-			o.Replicas = store.AllReplicas
+			o.Replicas = contents.AllReplicas
 			return ""
 		}
-		return Number(arg, &o.Replicas, 1, store.AllReplicas-1, "REPLICAS")
+		return Number(arg, &o.Replicas, 1, contents.AllReplicas-1, "REPLICAS")
 	},
 }
 

@@ -5,6 +5,7 @@ package budget
 import (
 	"sync/atomic"
 
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
@@ -123,7 +124,7 @@ const smallGrowth = 1 << 20
 
 // Admit implements door.Admitter: the filter may grow by as much as all ops
 // together can need.
-func (b *Budget) Admit(p *store.Part, ops []*door.Op) (aside uint64, ok bool) {
+func (b *Budget) Admit(p *contents.Part, ops []*door.Op) (aside uint64, ok bool) {
 	n := 0
 	for _, op := range ops {
 		if items, ok := op.Record.Body.(store.Items); ok {
@@ -162,7 +163,7 @@ func (b *Budget) Admit(p *store.Part, ops []*door.Op) (aside uint64, ok bool) {
 
 // withOthers returns what the filter can need for n items and those of other machines
 // that may get in front of them, 0 if there are none.
-func (b *Budget) withOthers(p *store.Part, n int) uint64 {
+func (b *Budget) withOthers(p *contents.Part, n int) uint64 {
 	if b.others == 0 || n == 0 || p.Gone() {
 		return 0
 	}

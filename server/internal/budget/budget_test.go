@@ -9,6 +9,7 @@ import (
 	"github.com/bloomery/bloomery/internal/redisbloom"
 	"github.com/bloomery/bloomery/server/internal/budget"
 	"github.com/bloomery/bloomery/server/internal/command/commandtest"
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
@@ -93,10 +94,10 @@ func TestHold(t *testing.T) {
 }
 
 // part returns a filter that a command makes, as doors see it.
-func part(t *testing.T, b *commandtest.Bench, command string) *store.Part {
+func part(t *testing.T, b *commandtest.Bench, command string) *contents.Part {
 	t.Helper()
 	b.OK(t, command)
-	return store.PartOf(b.State.Names.Lookup([]byte("f"), b.Now.UnixMilli()))
+	return contents.PartOf(b.State.Names.Lookup([]byte("f"), b.Now.UnixMilli()))
 }
 
 // TestAdmit gives records the room that their filter may need, together; if there is too

@@ -12,6 +12,7 @@ package bundle
 import (
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/health"
 	"github.com/bloomery/bloomery/server/internal/scratch"
@@ -29,9 +30,9 @@ type OnFilter struct {
 	// at names: nil means that all arguments behind the key are items.
 	Parse func(*engine.Context, *engine.Call)
 	// Hash, if there is one, takes the place of that of the family.
-	Hash func(m *scratch.Memory, p *store.Part, items [][]byte) (first int)
+	Hash func(m *scratch.Memory, p *contents.Part, items [][]byte) (first int)
 	// Read answers from the filter, under its read lock.
-	Read func(*engine.Context, *store.Part, *engine.Call)
+	Read func(*engine.Context, *contents.Part, *engine.Call)
 	// Contains marks a read that asks which of its items are there: it has no
 	// Read of its own. Bundles of such reads ask for all items at once.
 	Contains bool
@@ -108,7 +109,7 @@ func (f *OnFilter) work() health.Work {
 }
 
 // hash returns what appends the digests of items to those of the memory.
-func (f *OnFilter) hash() func(m *scratch.Memory, p *store.Part, items [][]byte) (first int) {
+func (f *OnFilter) hash() func(m *scratch.Memory, p *contents.Part, items [][]byte) (first int) {
 	if f.Hash != nil {
 		return f.Hash
 	}
@@ -152,7 +153,7 @@ func (f *OnFilter) Unfit(t engine.Turn, c *engine.Call, entry *catalog.Entry) {
 
 // Run implements engine.Bundled.
 func (f *OnFilter) Run(t engine.Turn, entry *catalog.Entry, calls []engine.Call) {
-	c, m, p := &calls[0], t.Memory(), store.PartOf(entry)
+	c, m, p := &calls[0], t.Memory(), contents.PartOf(entry)
 	t.Meter(entry)
 	if f.Write != nil && t.Busy() {
 		return
@@ -189,7 +190,7 @@ func (f *OnFilter) Run(t engine.Turn, entry *catalog.Entry, calls []engine.Call)
 	last := &calls[len(calls)-1]
 	t.Weigh(last.First + len(last.Items) - c.First + len(calls))
 	switch {
-	case store.PartCount(entry) > 1:
+	case contents.PartCount(entry) > 1:
 		runParts(t, entry, calls)
 	case f.Write == nil:
 		read(t, p, calls)
@@ -211,7 +212,7 @@ func together(calls []engine.Call, most int) []engine.Call {
 
 // read answers calls under the read lock of p. It answers none if the filter is
 // gone.
-func read(t engine.Turn, p *store.Part, calls []engine.Call) {
+func read(t engine.Turn, p *contents.Part, calls []engine.Call) {
 	m := t.Memory()
 	all := true
 	for i := range calls {
@@ -237,7 +238,7 @@ func read(t engine.Turn, p *store.Part, calls []engine.Call) {
 
 // contains asks p for all items of calls at once. Their digests stand one after
 // the other.
-func contains(m *scratch.Memory, p *store.Part, calls []engine.Call) {
+func contains(m *scratch.Memory, p *contents.Part, calls []engine.Call) {
 	first, last := calls[0].First, &calls[len(calls)-1]
 	found := m.Bools(last.First + len(last.Items) - first)
 	Of(&calls[0]).Family.Contains(m, p, found, first)

@@ -5,15 +5,15 @@ package bundle
 import (
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/engine"
-	"github.com/bloomery/bloomery/server/internal/store"
 )
 
 // stack is a call that asks layers.
 type stack struct {
 	t     engine.Turn
 	c     *engine.Call
-	l     *store.Layered
+	l     *contents.Layered
 	asked []engine.Call // a copy of the call, for checks of families
 
 	items [][]byte // those that no layer has stopped, of the piece that is asked
@@ -24,7 +24,7 @@ type stack struct {
 // runLayers answers a call on layers, some items at a time, between which others have their
 // turn. Every filter is asked inside the gate; between two of them others may change it.
 func runLayers(t engine.Turn, c *engine.Call, entry *catalog.Entry) {
-	n, l := len(c.Items), store.PartOf(entry).Layered()
+	n, l := len(c.Items), contents.PartOf(entry).Layered()
 	switch {
 	case l == nil:
 		c.Fail(engine.TextElsewhere)
@@ -64,8 +64,8 @@ func runLayers(t engine.Turn, c *engine.Call, entry *catalog.Entry) {
 func (s *stack) most() int {
 	most := maxRun
 	for _, name := range s.l.Names() {
-		if entry := s.t.Context().Names().Lookup([]byte(name)); entry != nil && store.IsFilter(entry) {
-			most = min(most, store.PartOf(entry).Run())
+		if entry := s.t.Context().Names().Lookup([]byte(name)); entry != nil && contents.IsFilter(entry) {
+			most = min(most, contents.PartOf(entry).Run())
 		}
 	}
 	return most
@@ -114,7 +114,7 @@ func (s *stack) layer(name []byte) *catalog.Entry {
 		s.c.Fail("NOPERM the layer " + quoted + " needs the right to '" + look + "' on its key, too")
 	case entry == nil:
 		s.c.Fail("ERR the layer " + quoted + " is not there")
-	case !store.IsFilter(entry):
+	case !contents.IsFilter(entry):
 		s.c.Fail("WRONGTYPE the layer " + quoted + " is not a filter")
 	case !s.t.Answers(entry):
 		s.c.Fail("ERR the layer " + quoted + "  is held by another node: give all layers the same {hash tag}")
@@ -141,7 +141,7 @@ func (s *stack) ready(entry *catalog.Entry) (again, failed bool) {
 
 // ask asks a filter for the items. It reports false if it has become another one.
 func (s *stack) ask(entry *catalog.Entry, name []byte) bool {
-	t, f, p, m := s.t, s.t.Context().Contents().Family(entry.Kind), store.PartOf(entry), s.t.Memory()
+	t, f, p, m := s.t, s.t.Context().Contents().Family(entry.Kind), contents.PartOf(entry), s.t.Memory()
 	t.Reuse()
 	apart := bytesOf(s.items) >= longBytes && !t.Context().Alone()
 	if apart {
@@ -155,7 +155,7 @@ func (s *stack) ask(entry *catalog.Entry, name []byte) bool {
 	}
 	found := s.found[:len(s.items)]
 	t.Weigh(len(found))
-	if store.PartCount(entry) > 1 {
+	if contents.PartCount(entry) > 1 {
 		return containsParts(m, entry, found, first)
 	}
 	p.RLock()

@@ -8,6 +8,7 @@ import (
 
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/routes"
@@ -50,7 +51,7 @@ func answerParts(c *engine.Call, v *scratch.Pieces) {
 		answerEach(c, v.Found, v.Failed)
 		return
 	}
-	Of(c).reply(c, &store.Result{Bools: v.Found, Done: len(v.Found)})
+	Of(c).reply(c, &store.Result{Outcome: contents.Outcome{Bools: v.Found, Done: len(v.Found)}})
 }
 
 // answerEach answers an array with an error in the place of every item that has
@@ -84,7 +85,7 @@ func containsParts(m *scratch.Memory, entry *catalog.Entry, found []bool, first 
 	r := &m.Routes
 	r.Sort(m.Hashes[first:first+len(found)], logOf(entry))
 	for _, i := range r.Used {
-		if from, to := r.Of(int(i)); !containsPart(store.PartAt(entry, uint32(i)), r.Bools[from:to], r.Hashes[from:to]) {
+		if from, to := r.Of(int(i)); !containsPart(contents.PartAt(entry, uint32(i)), r.Bools[from:to], r.Hashes[from:to]) {
 			return false
 		}
 	}
@@ -94,7 +95,7 @@ func containsParts(m *scratch.Memory, entry *catalog.Entry, found []bool, first 
 	return true
 }
 
-func containsPart(p *store.Part, found []bool, hashes []uint64) bool {
+func containsPart(p *contents.Part, found []bool, hashes []uint64) bool {
 	p.RLock()
 	defer p.RUnlock()
 	if p.Gone() || p.Elsewhere() {
@@ -105,7 +106,7 @@ func containsPart(p *store.Part, found []bool, hashes []uint64) bool {
 }
 
 // logOf returns the logarithm of the number of parts.
-func logOf(entry *catalog.Entry) uint { return uint(bits.Len(uint(store.PartCount(entry))) - 1) }
+func logOf(entry *catalog.Entry) uint { return uint(bits.Len(uint(contents.PartCount(entry))) - 1) }
 
 // writeParts makes a record for every part that has items of a call among the n
 // hashes from first on, and counts them in v as done. It counts none if the filter
@@ -124,9 +125,9 @@ func writeParts(t engine.Turn, c *engine.Call, entry *catalog.Entry, v *scratch.
 			case op.Err != nil:
 				c.Answer(t.Unsettled(op.Err))
 				return
-			case errors.Is(err, store.ErrRetry):
+			case errors.Is(err, contents.ErrRetry):
 				late = append(late, op)
-			case errors.Is(err, store.ErrRoom) && c.Rooms < maxRooms:
+			case errors.Is(err, contents.ErrRoom) && c.Rooms < maxRooms:
 				again = append(again, op)
 			}
 		}
@@ -159,7 +160,7 @@ func partOps(t engine.Turn, c *engine.Call, entry *catalog.Entry, r *routes.Tabl
 		from, to := r.Of(int(i))
 		items := write.Body(new(store.Scratch), Terms{})
 		items.Hold(nil, r.Hashes[from:to])
-		op := &door.Op{Part: store.PartAt(entry, uint32(i)), Record: store.Record{ID: entry.ID, Index: uint32(i), Body: items}}
+		op := &door.Op{Part: contents.PartAt(entry, uint32(i)), Record: store.Record{ID: entry.ID, Index: uint32(i), Body: items}}
 		op.Result.Bools = r.Bools[from:to]
 		if write.Grows {
 			op.Admit = t.Context().Budget()

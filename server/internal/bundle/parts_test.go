@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/bloomery/bloomery/internal/redisbloom"
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/health"
 	"github.com/bloomery/bloomery/server/internal/scratch"
@@ -39,31 +40,31 @@ func TestShareOfARecord(t *testing.T) {
 		single   []bool
 	}{
 		"all": {
-			store.Result{Done: 6, Bools: []bool{y, n, n, y, y, n}},
+			store.Result{Outcome: contents.Outcome{Done: 6, Bools: []bool{y, n, n, y, y, n}}},
 			[]string{"2 [true false] [] [] <nil>", "3 [false true true] [] [] <nil>", "1 [false] [] [] <nil>"}, []bool{y, y, y}, []bool{n, n, n},
 		},
 		"some have no room": {
-			store.Result{Done: 6, Bools: make([]bool, 6), Failed: []bool{n, n, y, n, n, n}, Err: other},
+			store.Result{Outcome: contents.Outcome{Done: 6, Bools: make([]bool, 6), Failed: []bool{n, n, y, n, n, n}, Err: other}},
 			[]string{"2 [false false] [] [false false] <nil>", "3 [false false false] [] [true false false] other", "1 [false] [] [false] <nil>"}, []bool{y, y, y}, []bool{n, n, n},
 		},
 		"an error in the second": {
-			store.Result{Done: 3, Bools: make([]bool, 6), Err: other},
+			store.Result{Outcome: contents.Outcome{Done: 3, Bools: make([]bool, 6), Err: other}},
 			[]string{"2 [false false] [] [] <nil>", "1 [false] [] [] other", ""}, []bool{y, y, n}, []bool{n, n, n},
 		},
 		"an error before the second": {
-			store.Result{Done: 1, Bools: make([]bool, 6), Err: other},
+			store.Result{Outcome: contents.Outcome{Done: 1, Bools: make([]bool, 6), Err: other}},
 			[]string{"1 [false] [] [] other", "", ""}, []bool{y, n, n}, []bool{n, n, n},
 		},
 		"no room in the second": {
-			store.Result{Done: 4, Bools: make([]bool, 6), Err: store.ErrRoom},
+			store.Result{Outcome: contents.Outcome{Done: 4, Bools: make([]bool, 6), Err: contents.ErrRoom}},
 			[]string{"2 [false false] [] [] <nil>", "", ""}, []bool{y, n, n}, []bool{n, y, y},
 		},
 		"too many sub-filters": {
-			store.Result{Done: 2, Bools: make([]bool, 6), Err: store.ErrExpansions},
+			store.Result{Outcome: contents.Outcome{Done: 2, Bools: make([]bool, 6), Err: store.ErrExpansions}},
 			[]string{"2 [false false] [] [] <nil>", "0 [] [] [] " + store.ErrExpansions.Error(), "0 [] [] [] " + store.ErrExpansions.Error()}, []bool{y, y, y}, []bool{n, n, n},
 		},
 		"codes": {
-			store.Result{Done: 6, Codes: []int8{in, in, none, in, in, in}},
+			store.Result{Outcome: contents.Outcome{Done: 6}, Codes: []int8{in, in, none, in, in, in}},
 			[]string{fmt.Sprint(2, []bool(nil), []int8{in, in}, []bool(nil), nil), "", fmt.Sprint(1, []bool(nil), []int8{in}, []bool(nil), nil)},
 			[]bool{y, n, y}, []bool{n, y, n},
 		},
@@ -84,7 +85,7 @@ func TestRoomIsAskedForTwice(t *testing.T) {
 	for _, codes := range []bool{false, true} {
 		f, calls, _ := shared(codes)
 		c := &calls[1]
-		res := &store.Result{Err: store.ErrRoom, Done: 2, Bools: []bool{true, false, true}, Codes: []int8{redisbloom.Inserted, redisbloom.Refused, redisbloom.Refused}}
+		res := &store.Result{Outcome: contents.Outcome{Err: contents.ErrRoom, Done: 2, Bools: []bool{true, false, true}}, Codes: []int8{redisbloom.Inserted, redisbloom.Refused, redisbloom.Refused}}
 		for i, want := range []bool{true, true, false} {
 			if got := lacksRoom(c, res); got != want {
 				t.Errorf("time %d: prepared again %v, want %v", i, got, want)
@@ -99,7 +100,7 @@ func TestRoomIsAskedForTwice(t *testing.T) {
 		if f.keep(fresh, &store.Result{}); fresh.Pieces != nil {
 			t.Error("nothing was done, and something is kept")
 		}
-		if lacksRoom(fresh, &store.Result{Err: store.ErrRoom, Done: 2}) || lacksRoom(fresh, &store.Result{Err: errors.New("other")}) || lacksRoom(fresh, &store.Result{}) {
+		if lacksRoom(fresh, &store.Result{Outcome: contents.Outcome{Err: contents.ErrRoom, Done: 2}}) || lacksRoom(fresh, &store.Result{Outcome: contents.Outcome{Err: errors.New("other")}}) || lacksRoom(fresh, &store.Result{}) {
 			t.Error("a call that is done, or failed otherwise, is prepared again")
 		}
 	}

@@ -7,10 +7,10 @@ import (
 
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/scratch"
-	"github.com/bloomery/bloomery/server/internal/store"
 )
 
 // inPieces is what is left to commands on filters, and to those on sketches, of a call that
@@ -73,7 +73,7 @@ func (f *OnFilter) begin(t engine.Turn, c *engine.Call, v *scratch.Pieces) bool 
 }
 
 func (f *OnFilter) piece(t engine.Turn, entry *catalog.Entry, calls []engine.Call, v *scratch.Pieces) {
-	c, m, p := &calls[0], t.Memory(), store.PartOf(entry)
+	c, m, p := &calls[0], t.Memory(), contents.PartOf(entry)
 	t.Meter(entry)
 	if f.Write != nil && t.Busy() {
 		return
@@ -97,7 +97,7 @@ func (f *OnFilter) piece(t engine.Turn, entry *catalog.Entry, calls []engine.Cal
 	}
 	t.Weigh(len(items))
 	switch {
-	case store.PartCount(entry) > 1:
+	case contents.PartCount(entry) > 1:
 		runPartsPiece(t, c, entry, v, first, len(items))
 	case f.Write == nil:
 		p.RLock()
@@ -141,11 +141,11 @@ const readRun = 4
 
 // pieceItems returns how many items of a filter a piece has.
 func (f *OnFilter) pieceItems(t engine.Turn, entry *catalog.Entry) int {
-	most := store.PartOf(entry).Run()
+	most := contents.PartOf(entry).Run()
 	longest := t.Context().Contents().MaxRecord()
 	switch {
 	case f.Write == nil:
-		return most * min(store.PartCount(entry), readRun)
+		return most * min(contents.PartCount(entry), readRun)
 	case longest == 0 || most < maxRun:
 		return most
 	}
@@ -154,7 +154,7 @@ func (f *OnFilter) pieceItems(t engine.Turn, entry *catalog.Entry) int {
 
 // writePiece makes the record of n digests from the one at first on, and waits for it.
 func (f *OnFilter) writePiece(t engine.Turn, c *engine.Call, entry *catalog.Entry, v *scratch.Pieces, first, n int) {
-	op := record(t, c, entry, store.PartOf(entry), first, n)
+	op := record(t, c, entry, contents.PartOf(entry), first, n)
 	res := &op.Result
 	if f.Write.Codes {
 		res.Codes = v.Codes[v.Done : v.Done+n]
@@ -171,7 +171,7 @@ func (f *OnFilter) writePiece(t engine.Turn, c *engine.Call, entry *catalog.Entr
 		return
 	}
 	switch {
-	case errors.Is(res.Err, store.ErrRetry):
+	case errors.Is(res.Err, contents.ErrRetry):
 	case f.Write.Codes && res.Done == len(res.Codes):
 		v.Done += res.Done // an item without room does not stop the others
 		if res.Err == nil {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/routes"
@@ -160,10 +161,10 @@ func mirror(t engine.Turn, id uint64, hashes []uint64) answer.Reply {
 			switch err := op.Result.Err; {
 			case op.Err != nil:
 				return t.Unsettled(fmt.Errorf("%w: the filter has the items, and the new filter of the rebuild may lack them: %w", door.ErrUnknown, op.Err))
-			case err == nil, errors.Is(err, store.ErrRetry): // done, or aborted
+			case err == nil, errors.Is(err, contents.ErrRetry): // done, or aborted
 			case errors.Is(err, store.ErrSealed):
 				return t.Unsettled(fmt.Errorf("%w: a COMMIT is under way that may lack the items", door.ErrUnknown))
-			case errors.Is(err, store.ErrRoom) && tries < maxRooms:
+			case errors.Is(err, contents.ErrRoom) && tries < maxRooms:
 				again = append(again, op)
 			default:
 				return breakShadow(t, id, err)
@@ -186,7 +187,7 @@ func mirrorOps(t engine.Turn, entry *catalog.Entry, hashes []uint64) (ops []*doo
 	for _, i := range sorted.Used {
 		from, to := sorted.Of(int(i))
 		ops = append(ops, &door.Op{
-			Part: store.PartAt(entry, uint32(i)), Admit: x.Budget(),
+			Part: contents.PartAt(entry, uint32(i)), Admit: x.Budget(),
 			Record: store.Record{ID: entry.ID, Index: uint32(i), Body: &store.ShadowAdd{Hashes: sorted.Hashes[from:to], Shared: true, Ended: ended}},
 		})
 	}

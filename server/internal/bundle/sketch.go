@@ -9,6 +9,7 @@ import (
 
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/health"
@@ -41,7 +42,7 @@ type OnSketch struct {
 
 	// Steps, if there is one, returns how many steps each item of a call takes at most:
 	// a step is some tens of nanoseconds. It takes a lock of the part if it needs one.
-	Steps func(p *store.Part, c *engine.Call) int
+	Steps func(p *contents.Part, c *engine.Call) int
 
 	// Tries, if there is one, returns how often the items of arguments are tried in
 	// every row of the sketch, at most.
@@ -50,12 +51,12 @@ type OnSketch struct {
 	// Slice, if there is one, returns the next piece of an item of which so much is done,
 	// and how much is done with it: 0 if that is all. It is for single items that take
 	// more than MaxSlice steps.
-	Slice func(p *store.Part, item [][]byte, done int) (piece [][]byte, next int)
+	Slice func(p *contents.Part, item [][]byte, done int) (piece [][]byte, next int)
 
 	// Look answers a read about the whole sketch, under its read lock.
-	Look func(*engine.Context, *store.Part, *engine.Call)
+	Look func(*engine.Context, *contents.Part, *engine.Call)
 	// Ask sets the answer of a read about one item, under the read lock.
-	Ask func(r *answer.Reply, p *store.Part, item []byte)
+	Ask func(r *answer.Reply, p *contents.Part, item []byte)
 
 	// Body returns the record of a write, which may be in m, with items as Encode has
 	// appended them.
@@ -63,7 +64,7 @@ type OnSketch struct {
 	// Encode appends an item, Stride arguments, to the value of the record, or
 	// returns what is wrong with it: then nothing of the call is done. It sees
 	// only what never changes in the life of a sketch.
-	Encode func(b []byte, p *store.Part, item [][]byte) (value []byte, text string)
+	Encode func(b []byte, p *contents.Part, item [][]byte) (value []byte, text string)
 	// Element sets the answer for item i of the record; nil means that one +OK
 	// answers for all of them.
 	Element func(r *answer.Reply, res *store.Result, i int)
@@ -133,7 +134,7 @@ func (k *OnSketch) Unfit(_ engine.Turn, c *engine.Call, entry *catalog.Entry) {
 
 // Run implements engine.Bundled.
 func (k *OnSketch) Run(t engine.Turn, entry *catalog.Entry, calls []engine.Call) {
-	c, p := &calls[0], store.PartOf(entry)
+	c, p := &calls[0], contents.PartOf(entry)
 	n, most := k.checked(p, calls)
 	switch {
 	case n == 0:
@@ -153,7 +154,7 @@ func (k *OnSketch) RunPieces(t engine.Turn, calls []engine.Call) {
 }
 
 // sliced reports whether a single item of a call is done in pieces.
-func (k *OnSketch) sliced(p *store.Part, c *engine.Call) bool {
+func (k *OnSketch) sliced(p *contents.Part, c *engine.Call) bool {
 	return k.Slice != nil && k.Steps(p, c) > MaxSlice
 }
 
@@ -167,7 +168,7 @@ func (k *OnSketch) relieved(t engine.Turn, entry *catalog.Entry, items int) bool
 // checked checks the arguments of calls and returns how many of them can be run
 // together: those up to the first that is wrong, or up to as many items as may be
 // looked at under one lock, but the first whatever it has. It returns that number, too.
-func (k *OnSketch) checked(p *store.Part, calls []engine.Call) (n, most int) {
+func (k *OnSketch) checked(p *contents.Part, calls []engine.Call) (n, most int) {
 	items, most := 0, maxItems
 	for i := range calls {
 		c := &calls[i]
@@ -194,7 +195,7 @@ func (k *OnSketch) checked(p *store.Part, calls []engine.Call) (n, most int) {
 }
 
 // tooLong refuses a call with an item that takes too long to hash.
-func (k *OnSketch) tooLong(p *store.Part, c *engine.Call) bool {
+func (k *OnSketch) tooLong(p *contents.Part, c *engine.Call) bool {
 	rows := p.Rows()
 	if rows*(1+Longest(c)) <= maxHashSteps {
 		return false
@@ -206,7 +207,7 @@ func (k *OnSketch) tooLong(p *store.Part, c *engine.Call) bool {
 const textLongItem = "ERR an item is too long for this sketch: each of its %d rows hashes it, and that may be %d MiB together"
 
 // ask answers calls under the read lock of p. It answers none if the sketch is gone.
-func (k *OnSketch) ask(t engine.Turn, p *store.Part, calls []engine.Call) {
+func (k *OnSketch) ask(t engine.Turn, p *contents.Part, calls []engine.Call) {
 	if len(calls) > 1 {
 		t.Looked(len(calls) - 1)
 	}
@@ -232,7 +233,7 @@ func (k *OnSketch) ask(t engine.Turn, p *store.Part, calls []engine.Call) {
 
 // write makes one record of calls, as many as its value has room for, and puts it in
 // order.
-func (k *OnSketch) write(t engine.Turn, entry *catalog.Entry, p *store.Part, calls []engine.Call, most int) {
+func (k *OnSketch) write(t engine.Turn, entry *catalog.Entry, p *contents.Part, calls []engine.Call, most int) {
 	m := t.Memory()
 	t.Reuse()
 	mark, items, n, wrong := len(m.Payload), 0, 0, 0
@@ -272,7 +273,7 @@ func (k *OnSketch) write(t engine.Turn, entry *catalog.Entry, p *store.Part, cal
 // encode appends the items of a call to the payload, or answers the call if one of
 // them is wrong. It reports false, and appends nothing, if they are too long for one
 // record.
-func (k *OnSketch) encode(m *scratch.Memory, p *store.Part, c *engine.Call) (fits bool) {
+func (k *OnSketch) encode(m *scratch.Memory, p *contents.Part, c *engine.Call) (fits bool) {
 	before := len(m.Payload)
 	for i := 0; i < len(c.Items); i += k.Stride {
 		if len(m.Payload)-before >= sketchPiece {
@@ -293,7 +294,7 @@ func (k *OnSketch) encode(m *scratch.Memory, p *store.Part, c *engine.Call) (fit
 // memory for it.
 func (k *OnSketch) op(t engine.Turn, entry *catalog.Entry, value []byte, items int) (*engine.Op, bool) {
 	op := t.Op()
-	*op = engine.Op{Op: door.Op{Part: store.PartOf(entry)}}
+	*op = engine.Op{Op: door.Op{Part: contents.PartOf(entry)}}
 	op.Record = store.Record{ID: entry.ID, Body: k.Body(&op.Scratch, value)}
 	if k.Element != nil {
 		op.Result.Counts = t.Memory().Counts(items)
@@ -311,7 +312,7 @@ func (k *OnSketch) Settled(t engine.Turn, v engine.Span) {
 		t.Context().Budget().Release(v.Op.Cost)
 	}
 	res := &v.Op.Result
-	if v.Op.Err == nil && errors.Is(res.Err, store.ErrRetry) {
+	if v.Op.Err == nil && errors.Is(res.Err, contents.ErrRetry) {
 		return // the sketch is gone
 	}
 	for i := range v.Calls {
@@ -365,7 +366,7 @@ func (k *OnSketch) begin(t engine.Turn, c *engine.Call, v *scratch.Pieces) bool 
 func (k *OnSketch) piece(t engine.Turn, entry *catalog.Entry, calls []engine.Call, v *scratch.Pieces) {
 	switch c := &calls[0]; {
 	case k.Body == nil:
-		v.Done += k.askPiece(store.PartOf(entry), c, v)
+		v.Done += k.askPiece(contents.PartOf(entry), c, v)
 	case k.relieved(t, entry, v.Most):
 	case !t.Busy():
 		v.Done += k.writePiece(t, entry, c, v)
@@ -382,7 +383,7 @@ func (k *OnSketch) finish(_ engine.Turn, c *engine.Call, v *scratch.Pieces) {
 
 // right reports whether all items of a call are right, and answers if not: what is
 // run in pieces is checked as a whole before, outside the gate.
-func (k *OnSketch) right(t engine.Turn, p *store.Part, c *engine.Call) bool {
+func (k *OnSketch) right(t engine.Turn, p *contents.Part, c *engine.Call) bool {
 	var scratch []byte
 	for i := 0; i < len(c.Items); i += k.Stride {
 		if t.Context().Killed() {
@@ -400,7 +401,7 @@ func (k *OnSketch) right(t engine.Turn, p *store.Part, c *engine.Call) bool {
 }
 
 // askPiece answers for the next items of a call and returns for how many.
-func (k *OnSketch) askPiece(p *store.Part, c *engine.Call, v *scratch.Pieces) int {
+func (k *OnSketch) askPiece(p *contents.Part, c *engine.Call, v *scratch.Pieces) int {
 	p.RLock()
 	defer p.RUnlock()
 	if p.Gone() {
@@ -416,7 +417,7 @@ func (k *OnSketch) askPiece(p *store.Part, c *engine.Call, v *scratch.Pieces) in
 // writePiece writes the next items of a call and returns how many. Of an item that is
 // sliced it writes a piece.
 func (k *OnSketch) writePiece(t engine.Turn, entry *catalog.Entry, c *engine.Call, v *scratch.Pieces) int {
-	m, p := t.Memory(), store.PartOf(entry)
+	m, p := t.Memory(), contents.PartOf(entry)
 	t.Reuse()
 	mark, n, next, most := len(m.Payload), 0, 0, v.Most
 	if !t.Context().Alone() && k.sliced(p, c) {
@@ -441,7 +442,7 @@ func (k *OnSketch) writePiece(t engine.Turn, entry *catalog.Entry, c *engine.Cal
 	switch res := &op.Result; {
 	case op.Err != nil:
 		c.Answer(t.Unsettled(op.Err))
-	case errors.Is(res.Err, store.ErrRetry):
+	case errors.Is(res.Err, contents.ErrRetry):
 		return 0
 	case res.Err != nil:
 		c.Fail(k.Fault)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/refusal"
 	"github.com/bloomery/bloomery/server/internal/scratch"
@@ -47,7 +48,7 @@ func (f *OnFilter) absent(t engine.Turn, c *engine.Call) {
 
 // write makes records of calls and puts them in order. Calls that follow each
 // other and do the same make one record where the command allows it.
-func write(t engine.Turn, entry *catalog.Entry, p *store.Part, calls []engine.Call) {
+func write(t engine.Turn, entry *catalog.Entry, p *contents.Part, calls []engine.Call) {
 	m := t.Memory()
 	for len(calls) > 0 {
 		n := 1
@@ -71,7 +72,7 @@ func write(t engine.Turn, entry *catalog.Entry, p *store.Part, calls []engine.Ca
 
 // record makes the record of n digests from the one at first on, for c or for
 // calls of the same command. Where its results go is for the caller to say.
-func record(t engine.Turn, c *engine.Call, entry *catalog.Entry, p *store.Part, first, n int) *engine.Op {
+func record(t engine.Turn, c *engine.Call, entry *catalog.Entry, p *contents.Part, first, n int) *engine.Op {
 	f, m, op := Of(c), t.Memory(), t.Op()
 	r, res := &op.Record, &op.Result
 	terms := Terms{Resumes: c.Rooms < maxRooms}
@@ -109,7 +110,7 @@ func (f *OnFilter) Settled(t engine.Turn, v engine.Span) {
 	case refused(t, v):
 	case res.Err == nil && len(calls) == 1: // most
 		f.reply(&calls[0], res)
-	case errors.Is(res.Err, store.ErrRetry):
+	case errors.Is(res.Err, contents.ErrRetry):
 	case len(calls) == 1 && lacksRoom(&calls[0], res):
 		f.keep(&calls[0], res)
 	case len(calls) == 1:
@@ -181,7 +182,7 @@ const maxRooms = 2
 
 // lacksRoom reports whether the rest of a call is to be prepared again.
 func lacksRoom(c *engine.Call, res *store.Result) bool {
-	if !errors.Is(res.Err, store.ErrRoom) || c.Rooms >= maxRooms || res.Done >= len(c.Items) {
+	if !errors.Is(res.Err, contents.ErrRoom) || c.Rooms >= maxRooms || res.Done >= len(c.Items) {
 		return false
 	}
 	c.Rooms++

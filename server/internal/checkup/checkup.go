@@ -10,6 +10,7 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/health"
 	"github.com/bloomery/bloomery/server/internal/status"
 	"github.com/bloomery/bloomery/server/internal/store"
@@ -34,7 +35,7 @@ func (f *Filters) Keeper() *health.Keeper {
 func (f *Filters) Of(entry *catalog.Entry) health.Subject { return f.of(entry, true) }
 
 func (f *Filters) of(entry *catalog.Entry, wait bool) health.Subject {
-	if !store.IsFilter(entry) {
+	if !contents.IsFilter(entry) {
 		return nil
 	}
 	return filter{f.State, entry, wait, f.Can, nil}
@@ -42,8 +43,8 @@ func (f *Filters) of(entry *catalog.Entry, wait bool) health.Subject {
 
 // Some returns those parts of a filter that only reports true for, without the others. It is nil if the entry is no
 // filter. Its methods wait for the locks of the parts.
-func (f *Filters) Some(entry *catalog.Entry, only func(*store.Part) bool) health.Subject {
-	if !store.IsFilter(entry) {
+func (f *Filters) Some(entry *catalog.Entry, only func(*contents.Part) bool) health.Subject {
+	if !contents.IsFilter(entry) {
 		return nil
 	}
 	return filter{f.State, entry, true, f.Can, only}
@@ -51,8 +52,8 @@ func (f *Filters) Some(entry *catalog.Entry, only func(*store.Part) bool) health
 
 // Known returns what is known of a filter whose contents may be elsewhere.
 func (f *Filters) Known(entry *catalog.Entry) health.Look {
-	l := health.Look{Parts: store.PartCount(entry), Can: f.Can}
-	first := store.PartOf(entry)
+	l := health.Look{Parts: contents.PartCount(entry), Can: f.Can}
+	first := contents.PartOf(entry)
 	if plan := first.Plan(); plan != nil {
 		l.SLA, l.Budget = time.Duration(min(plan.SLA, math.MaxInt32))*time.Microsecond, plan.Budget
 	}
@@ -95,11 +96,11 @@ type filter struct {
 	entry *catalog.Entry
 	wait  bool // for locks
 	can   status.Abilities
-	only  func(*store.Part) bool // nil for all
+	only  func(*contents.Part) bool // nil for all
 }
 
 // here reports whether a part is looked at.
-func (f filter) here(p *store.Part) bool {
+func (f filter) here(p *contents.Part) bool {
 	if f.only != nil {
 		return f.only(p)
 	}
@@ -107,8 +108,8 @@ func (f filter) here(p *store.Part) bool {
 }
 
 // parts returns the parts that are looked at, and how many they stand for.
-func (f filter) parts() (list []*store.Part, all int) {
-	for _, p := range store.Parts(f.entry) {
+func (f filter) parts() (list []*contents.Part, all int) {
+	for _, p := range contents.Parts(f.entry) {
 		if f.here(p) {
 			list = append(list, p)
 		}
@@ -116,20 +117,20 @@ func (f filter) parts() (list []*store.Part, all int) {
 	if f.only != nil {
 		return list, len(list)
 	}
-	return list, store.PartCount(f.entry)
+	return list, contents.PartCount(f.entry)
 }
 
 // ID implements health.Subject.
 func (f filter) ID() uint64 { return f.entry.ID }
 
 // Version implements health.Subject: the changes of all parts.
-func (f filter) Version() (uint64, bool) { return f.sum((*store.Part).Glance) }
+func (f filter) Version() (uint64, bool) { return f.sum((*contents.Part).Glance) }
 
 // Bytes implements health.Subject: those that are here.
-func (f filter) Bytes() (uint64, bool) { return f.sum((*store.Part).Size) }
+func (f filter) Bytes() (uint64, bool) { return f.sum((*contents.Part).Size) }
 
-func (f filter) sum(of func(p *store.Part, wait bool) (uint64, bool)) (sum uint64, ok bool) {
-	for _, p := range store.Parts(f.entry) {
+func (f filter) sum(of func(p *contents.Part, wait bool) (uint64, bool)) (sum uint64, ok bool) {
+	for _, p := range contents.Parts(f.entry) {
 		if !f.here(p) {
 			continue
 		}
@@ -150,9 +151,9 @@ func (f filter) Probe(r *rand.Rand) (yes int, ok bool) {
 	for i := range hashes {
 		hashes[i] = r.Uint64()
 	}
-	log := uint(bits.Len(uint(store.PartCount(f.entry))) - 1)
+	log := uint(bits.Len(uint(contents.PartCount(f.entry))) - 1)
 	if log == 0 {
-		return store.PartOf(f.entry).Probe(found[:], hashes[:], f.wait)
+		return contents.PartOf(f.entry).Probe(found[:], hashes[:], f.wait)
 	}
 	for i, h := range hashes {
 		if done[i] {
@@ -165,7 +166,7 @@ func (f filter) Probe(r *rand.Rand) (yes int, ok bool) {
 				n++
 			}
 		}
-		p := store.PartAt(f.entry, uint32(part))
+		p := contents.PartAt(f.entry, uint32(part))
 		if !f.here(p) {
 			list, _ := f.parts()
 			if len(list) == 0 {
@@ -185,14 +186,14 @@ func (f filter) Probe(r *rand.Rand) (yes int, ok bool) {
 // Look implements health.Subject. It looks at some parts, at others after each change.
 func (f filter) Look() (l health.Look, ok bool) {
 	list, parts := f.parts()
-	step := max(len(list)/store.LookParts, 1)
+	step := max(len(list)/contents.LookParts, 1)
 	var version uint64
 	if parts > 1 {
 		if version, ok = f.Version(); !ok {
 			return l, false
 		}
 	}
-	var looks []store.Look
+	var looks []contents.Look
 	for i := int(version % uint64(step)); i < len(list); i += step {
 		v, ok := list[i].Look(f.wait)
 		if !ok {
@@ -215,7 +216,7 @@ func (f filter) Look() (l health.Look, ok bool) {
 		}
 		l.Bytes = scaled(l.Bytes, parts, len(list))
 	}
-	if l.Reported, ok = f.sum((*store.Part).GoneItems); !ok {
+	if l.Reported, ok = f.sum((*contents.Part).GoneItems); !ok {
 		return l, false
 	}
 	l.Reported = scaled(l.Reported, parts, len(list))
@@ -233,8 +234,8 @@ func scaled(sum uint64, all, n int) uint64 {
 
 // items returns the number of items of a filter of several parts of which l is a look:
 // what all of them have counted, if they have, otherwise that of the look.
-func (f filter) items(l *health.Look, list []*store.Part) (n uint64, ok bool) {
-	if !l.Exact && !store.Counted(l.Predicted) {
+func (f filter) items(l *health.Look, list []*contents.Part) (n uint64, ok bool) {
+	if !l.Exact && !contents.Counted(l.Predicted) {
 		return l.Items, true
 	}
 	for _, p := range list {
@@ -250,7 +251,7 @@ func (f filter) items(l *health.Look, list []*store.Part) (n uint64, ok bool) {
 // combine returns the state of a filter from those of some of its parts. A key is
 // in one part, and all get equally many: rates and shares are means. Parts that were
 // not looked at are like the others, up to their variance.
-func combine(looks []store.Look, parts int) bloomery.Stats {
+func combine(looks []contents.Look, parts int) bloomery.Stats {
 	sum := looks[0].Stats
 	n := float64(len(looks))
 	if parts == 1 {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/bloomery/bloomery/server/internal/acl"
 	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/effort"
 	"github.com/bloomery/bloomery/server/internal/session"
 	"github.com/bloomery/bloomery/server/internal/store"
@@ -386,7 +387,7 @@ func (x *Sum) total(most uint64) uint64 {
 		const few = 128
 		cursor = x.from.State.Names.Scan(cursor, few, x.from.Now(), func(v catalog.View) {
 			if v.Entry.Kind != catalog.String {
-				sum = plus(sum, x.everywhere(store.SizeOf(v.Entry, effort.Adding{})))
+				sum = plus(sum, x.everywhere(contents.SizeOf(v.Entry, effort.Adding{})))
 			}
 		})
 	}
@@ -437,7 +438,7 @@ func (x *Sum) size(e *extent, a effort.Adding, show func(string, *catalog.Entry)
 	for _, name := range e.names {
 		entry := x.from.State.Names.Lookup([]byte(name), x.from.Now())
 		if show(name, entry); entry != nil {
-			size, below = size.Max(x.both(entry, a)), append(below, store.LayersOf(entry)...)
+			size, below = size.Max(x.both(entry, a)), append(below, contents.LayersOf(entry)...)
 		}
 	}
 	for _, b := range e.made {
@@ -445,7 +446,7 @@ func (x *Sum) size(e *extent, a effort.Adding, show func(string, *catalog.Entry)
 	}
 	for _, id := range e.staged {
 		if entry := x.from.State.Names.ByID(id); entry != nil {
-			size, below = size.Max(store.SizeOf(entry, a)), append(below, store.LayersOf(entry)...)
+			size, below = size.Max(contents.SizeOf(entry, a)), append(below, contents.LayersOf(entry)...)
 		}
 	}
 	return size.Max(made), made, below
@@ -485,9 +486,9 @@ func (x *Sum) toForget(entry *catalog.Entry) uint64 {
 // both returns the size of an entry. What is added to a filter that is being rebuilt is
 // added to its shadow as well.
 func (x *Sum) both(entry *catalog.Entry, a effort.Adding) effort.Size {
-	size := store.SizeOf(entry, a)
+	size := contents.SizeOf(entry, a)
 	if sh := x.from.State.ShadowOf(entry.ID); sh != nil && a.Items+a.Deletes > 0 {
-		second := store.SizeOf(sh.Entry(), a)
+		second := contents.SizeOf(sh.Entry(), a)
 		size.Item, size.Grown = plus(size.Item, second.Item), plus(size.Grown, second.Grown)
 		size.Change, size.Search = plus(size.Change, second.Change), plus(size.Search, second.Search)
 	}

@@ -7,6 +7,7 @@ package door
 import (
 	"errors"
 
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/status"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
@@ -50,7 +51,7 @@ type Op struct {
 	Result store.Result
 
 	// Part is the part that Record.ID names, if the caller knows it.
-	Part *store.Part
+	Part *contents.Part
 	// Admit, if not nil, is asked right before the record is put in order,
 	// while its part cannot change.
 	Admit Admitter
@@ -97,7 +98,7 @@ type Admitter interface {
 	// all of them it returns false; each is then asked for alone, and refused
 	// with ErrMemory if the answer is false again. The caller holds a lock of
 	// p.
-	Admit(p *store.Part, ops []*Op) (aside uint64, ok bool)
+	Admit(p *contents.Part, ops []*Op) (aside uint64, ok bool)
 	// Settle gives back what Admit has set aside, when ops are applied and
 	// the state counts what they took.
 	Settle(aside uint64)

@@ -2,7 +2,10 @@ package door
 
 // Doors whose machines hold different contents.
 
-import "github.com/bloomery/bloomery/server/internal/store"
+import (
+	"github.com/bloomery/bloomery/server/internal/contents"
+	"github.com/bloomery/bloomery/server/internal/store"
+)
 
 // Router is a Shared door whose machines may hold different contents, and run commands for
 // each other. What is asked and answered is the engine's: the door knows when it may be.
@@ -19,7 +22,7 @@ type Router interface {
 	// makes, if that is much of what they have left.
 	Takers(r *store.Record) []Taker
 	// TakersOf is Takers for n bytes more of a part.
-	TakersOf(p *store.Part, n uint64) []Taker
+	TakersOf(p *contents.Part, n uint64) []Taker
 	// Self returns the number of this machine.
 	Self() uint32
 	// Ask asks one of the machines, those in front first. A machine answers when it has

@@ -5,6 +5,7 @@ package engine
 import (
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/staging"
 	"github.com/bloomery/bloomery/server/internal/store"
@@ -21,14 +22,14 @@ func (x *Context) Staging() staging.Area {
 // returns what came of it. It enters the gate for that alone, so that no piece
 // comes between the commands of a transaction. The reply reports that the record was
 // not kept, and is None if it was.
-func (x Contents) ApplyPiece(p *store.Part, r store.Record) (store.Result, answer.Reply) {
+func (x Contents) ApplyPiece(p *contents.Part, r store.Record) (store.Result, answer.Reply) {
 	op := &door.Op{Part: p, Record: r}
 	x.apply([]*door.Op{op}, true)
 	return x.came(op)
 }
 
 // ApplyUnseen is ApplyPiece for what nobody can see yet: it stays outside the gate.
-func (x Contents) ApplyUnseen(p *store.Part, r store.Record) (store.Result, answer.Reply) {
+func (x Contents) ApplyUnseen(p *contents.Part, r store.Record) (store.Result, answer.Reply) {
 	op := &door.Op{Part: p, Record: r}
 	x.apply([]*door.Op{op}, false)
 	return x.came(op)
@@ -60,7 +61,7 @@ func (x Contents) ApplyAll(ops []*door.Op) (answer.Reply, error) {
 // ApplyParts is ApplyAll for the same record of every part of a filter.
 func (x Contents) ApplyParts(entry *catalog.Entry, b store.Body) (answer.Reply, error) {
 	var ops []*door.Op
-	for i, p := range store.Parts(entry) {
+	for i, p := range contents.Parts(entry) {
 		ops = append(ops, &door.Op{Part: p, Record: store.Record{ID: entry.ID, Index: uint32(i), Body: b}})
 	}
 	return x.ApplyAll(ops)
@@ -89,7 +90,7 @@ func (x Contents) came(op *door.Op) (store.Result, answer.Reply) {
 
 // ApplyLarge is ApplyPiece for a record that takes memory: up to cost bytes, which are
 // set aside until it is applied.
-func (x Contents) ApplyLarge(p *store.Part, r store.Record, cost uint64) (store.Result, answer.Reply) {
+func (x Contents) ApplyLarge(p *contents.Part, r store.Record, cost uint64) (store.Result, answer.Reply) {
 	if p != nil && !x.Here(p) {
 		release, failed := x.ReserveFor(p, cost)
 		if failed.Kind != answer.None {
@@ -124,7 +125,7 @@ func (x Contents) Reserve(n uint64) (release func(), ok bool) {
 // meet the part. In a cluster Sweep does that: no read waits for others there. It reports
 // whether it had to leave the gate for that. A record that is not kept is none: the next
 // call tries again.
-func (x Contents) Refresh(p *store.Part, r store.Record) (left bool) {
+func (x Contents) Refresh(p *contents.Part, r store.Record) (left bool) {
 	e, s := x.e, x.s
 	if e.door.Refuses() != nil || !s.alone && e.door.Busy() || e.shared != nil {
 		return false

@@ -12,11 +12,11 @@ import (
 
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/health"
 	"github.com/bloomery/bloomery/server/internal/placement"
 	"github.com/bloomery/bloomery/server/internal/roster"
-	"github.com/bloomery/bloomery/server/internal/store"
 )
 
 // shardSet is some of all shards.
@@ -31,11 +31,11 @@ const shardsMark = "\x00shards"
 
 // Mine reports whether a command that is assembled answers for a part of an entry here.
 // Everything is, if it is not assembled.
-func (x Contents) Mine(entry *catalog.Entry, p *store.Part) bool {
+func (x Contents) Mine(entry *catalog.Entry, p *contents.Part) bool {
 	switch {
 	case x.s.only == nil:
 		return true
-	case store.Everywhere(entry):
+	case contents.Everywhere(entry):
 		return !x.s.helps
 	}
 	return x.s.only.has(p.Shard())
@@ -46,7 +46,7 @@ func (x Contents) Assembled() bool { return x.s.only != nil }
 
 // MyParts returns the parts of a filter that are Mine, as its health sees them, nil if it is none.
 func (x Contents) MyParts(entry *catalog.Entry) health.Subject {
-	return x.e.filters.Some(entry, func(p *store.Part) bool { return x.Mine(entry, p) })
+	return x.e.filters.Some(entry, func(p *contents.Part) bool { return x.Mine(entry, p) })
 }
 
 // Known returns what is known of a filter wherever its contents lie.
@@ -56,7 +56,7 @@ func (x Contents) Known(entry *catalog.Entry) health.Look { return x.e.filters.K
 // in the order of their numbers; "" if all nodes hold all of them.
 func (x Contents) NodesOf(entry *catalog.Entry) string {
 	counts := map[uint32]int{}
-	for _, p := range store.Parts(entry) {
+	for _, p := range contents.Parts(entry) {
 		place := x.e.state.PlaceOf(p)
 		if place == nil {
 			return ""
@@ -93,10 +93,10 @@ func (x Contents) Loses() bool { return len(x.s.lost) > 0 }
 // Lost returns why parts of an entry could not be asked for by the last Gather, or by the command that is
 // assembled, "" if all could.
 func (x Contents) Lost(entry *catalog.Entry) string {
-	if len(x.s.lost) == 0 || store.Everywhere(entry) {
+	if len(x.s.lost) == 0 || contents.Everywhere(entry) {
 		return ""
 	}
-	for _, p := range store.Parts(entry) {
+	for _, p := range contents.Parts(entry) {
 		if why := x.s.lost[p.Shard()]; why != "" {
 			return why
 		}
@@ -120,7 +120,7 @@ func (e *Engine) assembles(s *Session, c *Call) bool {
 		return false
 	}
 	entry := e.assembled(s, c)
-	return len(c.cmd.Keys) == 0 || entry != nil && store.PartCount(entry) > 1 && !e.answers(entry)
+	return len(c.cmd.Keys) == 0 || entry != nil && contents.PartCount(entry) > 1 && !e.answers(entry)
 }
 
 // assembled returns what the key of a call stands for, nil if it has none.
@@ -135,7 +135,7 @@ func (e *Engine) assembled(s *Session, c *Call) *catalog.Entry {
 // a call is about them.
 func (e *Engine) holdsOnly(s *Session, c *Call) bool {
 	if entry := e.assembled(s, c); entry != nil {
-		for _, p := range store.Parts(entry) {
+		for _, p := range contents.Parts(entry) {
 			if s.only.has(p.Shard()) && !e.state.Answers(p) {
 				return false
 			}
@@ -207,7 +207,7 @@ func (e *Engine) assign(s *Session, c *Call) (sets map[uint32]*shardSet, lanes [
 		sets[node].add(shard)
 	}
 	if entry := e.assembled(s, c); entry != nil {
-		for i, p := range store.Parts(entry) {
+		for i, p := range contents.Parts(entry) {
 			assign(p.Shard(), e.state.Answers(p))
 			for _, node := range e.everyone(s, c, p) {
 				if sets[node] == nil {
@@ -236,7 +236,7 @@ func (e *Engine) assign(s *Session, c *Call) (sets map[uint32]*shardSet, lanes [
 }
 
 // everyone returns the machines that hold a part, if all of them are asked that answer.
-func (e *Engine) everyone(s *Session, c *Call, p *store.Part) []uint32 {
+func (e *Engine) everyone(s *Session, c *Call, p *contents.Part) []uint32 {
 	if !c.cmd.Everyone {
 		return nil
 	}

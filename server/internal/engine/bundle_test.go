@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
@@ -179,7 +180,7 @@ type stingy struct {
 }
 
 // Admit implements door.Admitter.
-func (a stingy) Admit(p *store.Part, ops []*door.Op) (uint64, bool) {
+func (a stingy) Admit(p *contents.Part, ops []*door.Op) (uint64, bool) {
 	aside, ok := a.Admitter.Admit(p, ops)
 	if *a.left > 0 {
 		*a.left--

@@ -5,6 +5,7 @@ import (
 	"unsafe"
 
 	"github.com/bloomery/bloomery/server/internal/answer"
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/staging"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
@@ -32,7 +33,7 @@ func TestRetryBeginsChunksAgain(t *testing.T) {
 	}
 	c := &Call{Option: l, Args: [][]byte{nil, nil, nil, data}, cmd: &Command{Reply: func(c *Call, res *store.Result) { c.MoreChunks(res) }}}
 	op := &Op{}
-	op.Result.Err = store.ErrRetry
+	op.Result.Err = contents.ErrRetry
 	e.conclude(c, op)
 	if _, piece := l.Next(1<<20, data); &piece[0] != &data[0] || c.answered {
 		t.Errorf("pieces do not begin again, answered %v", c.answered)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/staging"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
@@ -15,7 +16,7 @@ import (
 // its position, in a filter, or the next piece of it. A chunk that does not fit is
 // not cut: all of it is refused.
 func (x Contents) Chunk(c *Call, entry *catalog.Entry, position int64) *Op {
-	p, data := store.PartOf(entry), c.Args[3]
+	p, data := contents.PartOf(entry), c.Args[3]
 	l, ok := c.Option.(*staging.Chunk)
 	if !ok && !x.Transaction().Grouped() {
 		if l = staging.Cut(p, position, len(data)); l != nil {

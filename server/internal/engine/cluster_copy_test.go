@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery/server/internal/command"
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/door/cluster"
 	"github.com/bloomery/bloomery/server/internal/door/cluster/memlog"
 	"github.com/bloomery/bloomery/server/internal/door/local"
@@ -136,8 +137,8 @@ func divides(t *testing.T, copied folder.Folder, want *store.State) {
 				t.Errorf("node %d has no %q, or another one", node+1, e.Name())
 				continue
 			}
-			for i, p := range store.Parts(e) {
-				if q := store.PartAt(other, uint32(i)); state.Answers(q) {
+			for i, p := range contents.Parts(e) {
+				if q := contents.PartAt(other, uint32(i)); state.Answers(q) {
 					held[fmt.Sprint(e.Name(), " ", i)]++
 					if !bytes.Equal(contentsOf(t, q), contentsOf(t, p)) {
 						t.Errorf("node %d has another part %d of %q", node+1, i, e.Name())
@@ -148,8 +149,8 @@ func divides(t *testing.T, copied folder.Folder, want *store.State) {
 		state.Discard()
 	}
 	for _, e := range want.Names.All() {
-		for i := range store.Parts(e) {
-			if n := held[fmt.Sprint(e.Name(), " ", i)]; n != copies && !(store.Everywhere(e) && n == nodes) {
+		for i := range contents.Parts(e) {
+			if n := held[fmt.Sprint(e.Name(), " ", i)]; n != copies && !(contents.Everywhere(e) && n == nodes) {
 				t.Errorf("%d nodes hold part %d of %q", n, i, e.Name())
 			}
 		}
@@ -157,7 +158,7 @@ func divides(t *testing.T, copied folder.Folder, want *store.State) {
 }
 
 // contentsOf returns the contents of a part.
-func contentsOf(t *testing.T, p *store.Part) []byte {
+func contentsOf(t *testing.T, p *contents.Part) []byte {
 	t.Helper()
 	p.Lock()
 	defer p.Unlock()

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery/bloom"
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/door/cluster/memlog"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
@@ -35,7 +36,7 @@ func TestScalableBelowTheLevel(t *testing.T) {
 		older := func(name string) (all bool) {
 			all = true
 			for _, name := range []string{name, "low" + name, "grown" + name} {
-				p := store.PartOf(b.state.Names.Lookup([]byte(name), 0))
+				p := contents.PartOf(b.state.Names.Lookup([]byte(name), 0))
 				_, data := p.Contents().ScanDump(1)
 				all = all && store.CheckLevel(data, 1) == nil
 			}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/bloomery/bloomery/server/internal/bundle"
 	"github.com/bloomery/bloomery/server/internal/command"
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/door/cluster"
 	"github.com/bloomery/bloomery/server/internal/door/cluster/memlog"
 	"github.com/bloomery/bloomery/server/internal/engine"
@@ -222,7 +223,7 @@ func TestRoomForOthers(t *testing.T) {
 		lane := d.LaneOf(a.state.Names.Lookup([]byte("k"), 0).ID, 0)
 		slow.Hold(lane, true)
 		full := func() bool { // the next item needs a layer more
-			return store.PartOf(b.state.Names.Lookup([]byte("k"), 0)).Bloom().GrowBytes(1) > 0
+			return contents.PartOf(b.state.Names.Lookup([]byte("k"), 0)).Bloom().GrowBytes(1) > 0
 		}
 		for i := 0; i < 100 || !full(); i++ {
 			b.line(fmt.Sprint("BF.ADD k item", i))

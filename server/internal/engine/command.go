@@ -4,6 +4,7 @@ package engine
 
 import (
 	"github.com/bloomery/bloomery/server/internal/answer"
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/store"
 	"github.com/bloomery/bloomery/server/internal/traits"
 )
@@ -68,7 +69,7 @@ type Command struct {
 	// Split, if there is one, sets the hashes of items as a filter of several parts has them:
 	// for a command all of whose arguments behind the key are items, each of which lies in one
 	// part, and is answered for by itself. It reports false if that cannot be done here.
-	Split func(p *store.Part, items [][]byte, hashes []uint64) bool
+	Split func(p *contents.Part, items [][]byte, hashes []uint64) bool
 
 	// Lands, if there is one, returns where the key is that a call makes contents for, 0 if it
 	// makes none: they have to be made where they will lie.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/bloomery/bloomery/internal/redisbloom"
 	"github.com/bloomery/bloomery/server/internal/answer"
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
@@ -215,7 +216,7 @@ func TestDeletesCompactInPieces(t *testing.T) {
 	if pieces < 10 {
 		t.Errorf("%d pieces", pieces)
 	}
-	got := store.PartOf(b.state.Names.Lookup([]byte("c"), 0)).Cuckoo()
+	got := contents.PartOf(b.state.Names.Lookup([]byte("c"), 0)).Cuckoo()
 	if got.Filters() != want.Filters() || got.Deletes() != want.Deletes() {
 		t.Errorf("%d sub-filters, %d deletes, want %d, %d", got.Filters(), got.Deletes(), want.Filters(), want.Deletes())
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/budget"
 	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/cost"
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/scratch"
@@ -208,7 +209,7 @@ func (x *Context) Memory() *scratch.Memory { return &x.s.w.Memory }
 // and the iterator of the next. Large ones are copied outside the gate, a little
 // at a time: what is written meanwhile is in the copy or not, as it is between
 // two pieces.
-func (x *Context) AnswerChunk(c *Call, p *store.Part, next int64, data []byte) {
+func (x *Context) AnswerChunk(c *Call, p *contents.Part, next int64, data []byte) {
 	const little = 128 << 10
 	if len(data) <= little {
 		c.Answer(answer.List(answer.Integer(next), answer.Text(string(data))))
@@ -233,7 +234,7 @@ func (x *Context) AnswerChunk(c *Call, p *store.Part, next int64, data []byte) {
 
 // copyChunk appends the next n bytes of the chunk at an iterator to text. It
 // reports false if they are not there any more.
-func copyChunk(text *strings.Builder, p *store.Part, iter int64, n int) bool {
+func copyChunk(text *strings.Builder, p *contents.Part, iter int64, n int) bool {
 	p.RLock()
 	defer p.RUnlock()
 	if p.Gone() {

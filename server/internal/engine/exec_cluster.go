@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/bloomery/bloomery/server/internal/answer"
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/refusal"
 	"github.com/bloomery/bloomery/server/internal/store"
@@ -275,7 +276,7 @@ func (e *Engine) expectations(s *Session, g *group, watches map[string]watched) 
 // partsOf returns how many parts the entry of an id has: 0 if it is a string or gone.
 func (e *Engine) partsOf(id uint64) int {
 	if entry := e.state.Names.ByID(id); entry != nil {
-		return store.PartCount(entry)
+		return contents.PartCount(entry)
 	}
 	return 0
 }

@@ -7,9 +7,9 @@ import (
 	"testing"
 
 	"github.com/bloomery/bloomery/server/internal/command"
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/engine"
-	"github.com/bloomery/bloomery/server/internal/store"
 )
 
 // transaction runs lines between MULTI and EXEC and returns the answer of EXEC.
@@ -232,7 +232,7 @@ func TestRefusedGroupsLetGo(t *testing.T) {
 	if got := b.transaction("DUMP b", "BF.ADD b x", "SET a 1"); !strings.HasPrefix(got, "-EXECABORT") {
 		t.Errorf("EXEC = %s", got)
 	}
-	frozen, err := store.PartOf(b.state.Names.Lookup([]byte("b"), 0)).Contents().Freeze()
+	frozen, err := contents.PartOf(b.state.Names.Lookup([]byte("b"), 0)).Contents().Freeze()
 	if err != nil {
 		t.Fatalf("a filter is still frozen: %v", err)
 	}

@@ -5,6 +5,7 @@ package engine
 import (
 	"github.com/bloomery/bloomery/internal/rdb"
 	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/scratch"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
@@ -15,14 +16,14 @@ type Family struct {
 	// Hash appends the digests of items, as the filter makes them, to those of the
 	// memory and returns where they begin. It needs no lock: how a filter hashes
 	// never changes. Filters of several parts have 64-bit hashes.
-	Hash func(m *scratch.Memory, p *store.Part, items [][]byte) (first int)
+	Hash func(m *scratch.Memory, p *contents.Part, items [][]byte) (first int)
 	// Check, if there is one, is called inside the gate before items are hashed.
 	// It may answer calls, and reports whether those that are left are to be run
 	// from the beginning again.
 	Check func(x *Context, entry *catalog.Entry, calls []Call) (again bool)
 	// Contains asks for the digests from the one at first on, one for each of
 	// found.
-	Contains func(m *scratch.Memory, p *store.Part, found []bool, first int)
+	Contains func(m *scratch.Memory, p *contents.Part, found []bool, first int)
 	// Fill puts n digests, from the one at first on, into a record.
 	Fill func(m *scratch.Memory, items store.Items, first, n int)
 	// WriteValue encodes a filter for DUMP, from the header of its dump;
@@ -34,10 +35,10 @@ type Family struct {
 	// part has.
 	Pack func(w *rdb.Writer, entry *catalog.Entry, part func(index uint32) ([]byte, bool)) bool
 	// PackPart, of filters, returns the encoding of one part, with what it keeps aside.
-	PackPart func(p *store.Part) ([]byte, error)
+	PackPart func(p *contents.Part) ([]byte, error)
 	// Version is that of the encoding of its values.
 	Version uint64
 	// Settle, if there is one, returns the record that a DUMP makes first, nil for
 	// none. The caller holds a lock of the part.
-	Settle func(*store.Part) store.Body
+	Settle func(*contents.Part) store.Body
 }

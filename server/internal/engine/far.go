@@ -11,8 +11,8 @@ import (
 
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/door"
-	"github.com/bloomery/bloomery/server/internal/store"
 	"github.com/bloomery/bloomery/server/internal/traits"
 )
 
@@ -51,14 +51,14 @@ func (e *Engine) apart(s *Session, calls []Call) bool {
 }
 
 // askHolder reads at the machines that hold a part, one by one until one answers, and returns which has. The error is
-// store.ErrRetry if the part is gone, or wraps those of Router.Ask.
+// contents.ErrRetry if the part is gone, or wraps those of Router.Ask.
 func (e *Engine) askHolder(id uint64, index uint32, args ...[]byte) (r answer.Reply, node uint32, err error) {
 	for range mostLooks {
 		entry := e.state.Names.ByID(id)
-		if entry == nil || store.PartAt(entry, index) == nil {
-			return r, 0, store.ErrRetry
+		if entry == nil || contents.PartAt(entry, index) == nil {
+			return r, 0, contents.ErrRetry
 		}
-		shard := store.PartAt(entry, index).Shard()
+		shard := contents.PartAt(entry, index).Shard()
 		err = fmt.Errorf("%w: shard %d has no live holder", door.ErrDown, shard)
 		for _, node = range e.router.Holders(shard) {
 			var a door.Answer
@@ -97,7 +97,7 @@ func (e *Engine) helpPart(args [][]byte) (r answer.Reply, is bool) {
 	case len(args) == 3 && string(args[0]) == lendMark:
 		id, err := strconv.ParseUint(string(args[1]), 10, 64)
 		index, ok := answer.ParseInt(args[2])
-		if err != nil || !ok || index < 0 || index >= store.MaxParts {
+		if err != nil || !ok || index < 0 || index >= contents.MaxParts {
 			return answer.Fail(answer.TextSyntax), true
 		}
 		return e.lend(id, uint32(index)), true
@@ -115,10 +115,10 @@ func (e *Engine) helpPart(args [][]byte) (r answer.Reply, is bool) {
 // lend keeps the encoding of a part for another machine to read.
 func (e *Engine) lend(id uint64, index uint32) answer.Reply {
 	entry := e.state.Names.ByID(id)
-	if entry == nil || entry.Kind != catalog.Filter || store.PartAt(entry, index) == nil {
+	if entry == nil || entry.Kind != catalog.Filter || contents.PartAt(entry, index) == nil {
 		return answer.Fail(answer.TextNotFound)
 	}
-	p := store.PartAt(entry, index)
+	p := contents.PartAt(entry, index)
 	if !e.state.Answers(p) {
 		return answer.Fail(textNotHere)
 	}
@@ -147,7 +147,7 @@ const lendExtra = 64 << 10
 // Fetch returns the encoding of a part, with what it keeps aside, wherever it lies. The bytes are counted for the
 // reply: who has used them calls Unhold with their number. The reply says what is wrong, and is None if nothing is.
 func (x Contents) Fetch(entry *catalog.Entry, index uint32) (data []byte, failed answer.Reply) {
-	p := store.PartAt(entry, index)
+	p := contents.PartAt(entry, index)
 	for range mostLooks {
 		if x.e.state.Answers(p) {
 			data, err := x.e.table.Family(catalog.Filter).PackPart(p)
@@ -176,7 +176,7 @@ func (x Contents) fetchFar(id uint64, index uint32) (data []byte, again bool, fa
 	e.waits(x.s, "another machine")
 	loan, node, err := e.askHolder(id, index, []byte(lendMark), strconv.AppendUint(nil, id, 10), fmt.Append(nil, index))
 	switch {
-	case errors.Is(err, store.ErrRetry):
+	case errors.Is(err, contents.ErrRetry):
 		return nil, false, answer.Fail(answer.TextNotFound)
 	case err != nil:
 		return nil, false, e.unsettled(err)
@@ -222,8 +222,8 @@ func (x Contents) readLoan(node uint32, number int64, first []byte, size int) (d
 
 // Borrow returns a part of a filter to be read: the part itself, or a copy of one that other machines hold, which is
 // counted for the reply until it is given back. The reply says what is wrong, and is None if nothing is.
-func (x Contents) Borrow(entry *catalog.Entry, index uint32) (p *store.Part, giveBack func(), failed answer.Reply) {
-	if p = store.PartAt(entry, index); x.e.state.Answers(p) {
+func (x Contents) Borrow(entry *catalog.Entry, index uint32) (p *contents.Part, giveBack func(), failed answer.Reply) {
+	if p = contents.PartAt(entry, index); x.e.state.Answers(p) {
 		return p, func() {}, failed
 	}
 	plan := p.Plan()
@@ -252,4 +252,4 @@ func (x Contents) Borrow(entry *catalog.Entry, index uint32) (p *store.Part, giv
 }
 
 // Here reports whether this machine answers for a part.
-func (x Contents) Here(p *store.Part) bool { return x.e.state.Answers(p) }
+func (x Contents) Here(p *contents.Part) bool { return x.e.state.Answers(p) }

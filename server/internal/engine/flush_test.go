@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/bloomery/bloomery/server/internal/store"
+	"github.com/bloomery/bloomery/server/internal/contents"
 )
 
 // TestFlushHoldsNobody removes 200,000 names while somebody reads one of the
@@ -29,7 +29,7 @@ func TestFlushHoldsNobody(t *testing.T) {
 				t.Fatal(got)
 			}
 		}
-		part := store.PartOf(b.state.Names.Lookup([]byte("read"), 0))
+		part := contents.PartOf(b.state.Names.Lookup([]byte("read"), 0))
 		part.RLock()
 		answers := make(chan []string)
 		go func() {
@@ -67,7 +67,7 @@ func TestFlushGivesMemoryBack(t *testing.T) {
 		if got := b.line("BF.RESERVE f 0.01 40000000"); got != "+OK" { // 48 MiB of 64
 			t.Fatal(got)
 		}
-		part := store.PartOf(b.state.Names.Lookup([]byte("f"), 0))
+		part := contents.PartOf(b.state.Names.Lookup([]byte("f"), 0))
 		got := b.lines(commands...)
 		if last := got[len(got)-1]; last != "+OK" && last != "[+OK +OK :1]" {
 			t.Errorf("%v = %v", commands, got)

@@ -8,8 +8,8 @@ import (
 	"sync"
 
 	"github.com/bloomery/bloomery/server/internal/answer"
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/door"
-	"github.com/bloomery/bloomery/server/internal/store"
 	"github.com/bloomery/bloomery/server/internal/traits"
 )
 
@@ -82,7 +82,7 @@ func (e *Engine) freshen(s *Session, calls []Call) {
 	lanes, now := map[int]door.Target{}, e.clock().UnixMilli()
 	for _, key := range keys {
 		if entry := e.state.Names.Lookup(key, now); entry != nil {
-			for i := range store.Parts(entry) {
+			for i := range contents.Parts(entry) {
 				lanes[e.shared.LaneOf(entry.ID, uint32(i))] = door.Target{ID: entry.ID, Index: uint32(i)}
 			}
 		}

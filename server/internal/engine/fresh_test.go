@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/door/cluster/memlog"
 	"github.com/bloomery/bloomery/server/internal/roster"
@@ -119,21 +120,21 @@ func TestReplicas(t *testing.T) {
 	b, _ := newShared(t, 1<<30)
 	b.state.SetRoster(&roster.Roster{Members: []roster.Member{{Number: 1}, {Number: 2, Left: true}, {Number: 3}, {Number: 4}}})
 	for line, want := range map[string]uint8{
-		"FILTER.CREATE a bloom": 0, "FILTER.CREATE b bloom REPLICAS 3": 3, "FILTER.CREATE more bloom REPLICAS 7": 7, "FILTER.CREATE c cuckoo REPLICAS ALL PARTS 2": store.AllReplicas,
+		"FILTER.CREATE a bloom": 0, "FILTER.CREATE b bloom REPLICAS 3": 3, "FILTER.CREATE more bloom REPLICAS 7": 7, "FILTER.CREATE c cuckoo REPLICAS ALL PARTS 2": contents.AllReplicas,
 	} {
 		name := strings.Fields(line)[1]
 		if got := b.line(line); got != "+OK" {
 			t.Fatalf("%s = %s", line, got)
 		}
 		entry := b.state.Names.Lookup([]byte(name), 0)
-		if got := store.PartOf(entry).Plan().Replicas; got != want || store.Everywhere(entry) != (want == store.AllReplicas) {
+		if got := contents.PartOf(entry).Plan().Replicas; got != want || contents.Everywhere(entry) != (want == contents.AllReplicas) {
 			t.Errorf("%s: %d replicas, want %d", line, got, want)
 		}
 	}
 	b.line("FILTER.CREATE d cuckoo LIKE c")
 	b.line("FILTER.CREATE e cuckoo LIKE c REPLICAS 3")
-	for name, want := range map[string]uint8{"d": store.AllReplicas, "e": 3} {
-		if got := store.PartOf(b.state.Names.Lookup([]byte(name), 0)).Plan().Replicas; got != want {
+	for name, want := range map[string]uint8{"d": contents.AllReplicas, "e": 3} {
+		if got := contents.PartOf(b.state.Names.Lookup([]byte(name), 0)).Plan().Replicas; got != want {
 			t.Errorf("%s: %d replicas, want %d", name, got, want)
 		}
 	}

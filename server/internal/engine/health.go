@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/health"
 	"github.com/bloomery/bloomery/server/internal/store"
@@ -27,7 +28,7 @@ func (x Contents) Watched(entry *catalog.Entry) health.Subject { return x.e.Watc
 // born notes that an op has made a filter.
 func (e *Engine) born(op *door.Op) {
 	_, staged := op.Record.Body.(*store.Stage)
-	if entry := op.Result.Entry; entry != nil && !staged && store.IsFilter(entry) {
+	if entry := op.Result.Entry; entry != nil && !staged && contents.IsFilter(entry) {
 		e.well.Born(entry.ID)
 	}
 }

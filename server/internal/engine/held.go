@@ -8,10 +8,10 @@ import (
 	"strings"
 
 	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/placement"
 	"github.com/bloomery/bloomery/server/internal/refusal"
-	"github.com/bloomery/bloomery/server/internal/store"
 	"github.com/bloomery/bloomery/server/internal/traits"
 )
 
@@ -194,21 +194,21 @@ func (e *Engine) far(s *Session, calls []Call) (far bool) {
 	if p := e.onePart(s, c); p != nil {
 		return !e.state.Answers(p)
 	}
-	contents := len(c.cmd.Keys) == 1
+	inside := len(c.cmd.Keys) == 1
 	c.cmd.Keys.Each(c.Args, func(i int, k traits.Key) {
 		if k.Access == traits.KeyNew {
 			return // what has the name already is not looked into
 		}
 		entry := e.state.Names.Lookup(c.Args[i], s.ms)
-		contents = contents || entry != nil && store.PartOf(entry) != nil
+		inside = inside || entry != nil && contents.PartOf(entry) != nil
 		far = far || entry != nil && !e.answers(entry)
 	})
 	shard := e.lands(s, c)
-	return far || contents && shard >= 0 && !e.state.Holdings().Answers(shard)
+	return far || inside && shard >= 0 && !e.state.Holdings().Answers(shard)
 }
 
 // onePart returns the part that a call is about, nil if it is about more.
-func (e *Engine) onePart(s *Session, c *Call) *store.Part {
+func (e *Engine) onePart(s *Session, c *Call) *contents.Part {
 	if c.cmd.OnePart == nil {
 		return nil
 	}
@@ -216,7 +216,7 @@ func (e *Engine) onePart(s *Session, c *Call) *store.Part {
 	if entry == nil || entry.Kind != catalog.Filter {
 		return nil
 	}
-	return store.PartAt(entry, uint32(c.cmd.OnePart(c.Args, store.PartCount(entry))))
+	return contents.PartAt(entry, uint32(c.cmd.OnePart(c.Args, contents.PartCount(entry))))
 }
 
 // Landing is a Lands of commands whose destination is at i.
@@ -232,7 +232,7 @@ func (e *Engine) lands(s *Session, c *Call) int {
 	if i == 0 {
 		return -1
 	}
-	if entry := e.state.Names.Lookup(c.Args[i], s.ms); entry != nil && store.PartOf(entry) != nil {
+	if entry := e.state.Names.Lookup(c.Args[i], s.ms); entry != nil && contents.PartOf(entry) != nil {
 		return -1
 	}
 	return placement.Base(string(c.Args[i]))
@@ -240,7 +240,7 @@ func (e *Engine) lands(s *Session, c *Call) int {
 
 // answers reports whether this machine answers for all contents of an entry.
 func (e *Engine) answers(entry *catalog.Entry) bool {
-	for _, p := range store.Parts(entry) {
+	for _, p := range contents.Parts(entry) {
 		if !e.state.Answers(p) {
 			return false
 		}
@@ -279,11 +279,11 @@ func (e *Engine) route(s *Session, p *passing, c *Call) (text string) {
 func (e *Engine) locate(s *Session, p *passing, c *Call) (text string) {
 	c.cmd.Keys.Each(c.Args, func(i int, k traits.Key) {
 		entry := e.state.Names.Lookup(c.Args[i], s.ms)
-		if entry == nil || store.Everywhere(entry) || k.Access == traits.KeyNew {
+		if entry == nil || contents.Everywhere(entry) || k.Access == traits.KeyNew {
 			return
 		}
 		only := e.onePart(s, c)
-		for i, part := range store.Parts(entry) {
+		for i, part := range contents.Parts(entry) {
 			if only != nil && part != only {
 				continue
 			}

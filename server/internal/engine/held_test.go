@@ -10,6 +10,7 @@ import (
 	"github.com/bloomery/bloomery/hashing"
 	"github.com/bloomery/bloomery/ribbon"
 	"github.com/bloomery/bloomery/server/internal/command"
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/door/cluster/memlog"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/placement"
@@ -53,7 +54,7 @@ func TestNothingIsAbsentElsewhere(t *testing.T) {
 				onFilter := false
 				for _, w := range strings.Fields(line)[1:] {
 					e := b.state.Names.Lookup([]byte(w), 0)
-					onFilter = onFilter || e != nil && store.PartOf(e) != nil
+					onFilter = onFilter || e != nil && contents.PartOf(e) != nil
 				}
 				told := strings.HasPrefix(got, "-CLUSTERDOWN ") || got == "-ERR item exists" || strings.Contains(got, "rebuild is open") // of a name
 				told = told || len(c.Keys) == 0 && strings.Contains(got, "CLUSTERDOWN shard ")                                           // for each filter, beside others
@@ -115,8 +116,8 @@ func TestWritesWhereContentsAreSpread(t *testing.T) {
 					}
 					got[i] = b.do(words(line, values)...)
 					e := b.state.Names.Lookup([]byte("new"), 0)
-					if i > 0 && e != nil && store.PartOf(e) != nil && c.Name != "rename" && store.PartOf(e).Shard() != placement.Base("new") {
-						t.Errorf("%s: it lies in shard %d", line, store.PartOf(e).Shard())
+					if i > 0 && e != nil && contents.PartOf(e) != nil && c.Name != "rename" && contents.PartOf(e).Shard() != placement.Base("new") {
+						t.Errorf("%s: it lies in shard %d", line, contents.PartOf(e).Shard())
 					}
 				}
 				if got[0] != got[1] {

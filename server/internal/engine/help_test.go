@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/bloomery/bloomery/server/internal/answer"
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/store"
 	"github.com/bloomery/bloomery/server/internal/traits"
@@ -74,14 +75,14 @@ func FuzzPartsQuestion(f *testing.F) {
 
 func FuzzPartsAnswer(f *testing.F) {
 	f.Add(appendError(appendError([]byte{wasNotHere, wasRun}, nil), store.ErrSealed))
-	f.Add((&store.Progress{Items: 1 << 60, Asked: 0.01}).Append(nil))
+	f.Add((&contents.Progress{Items: 1 << 60, Asked: 0.01}).Append(nil))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		ops := []*door.Op{{}, {}}
 		if (&faraway{}).outcomes(b, ops) == nil && len(b) == 2 && (ops[0].Settled || ops[1].Settled) {
 			t.Errorf("%x settles a record", b)
 		}
-		if v, rest, ok := store.ReadProgress(b); ok {
-			again, _, ok := store.ReadProgress(v.Append(nil))
+		if v, rest, ok := contents.ReadProgress(b); ok {
+			again, _, ok := contents.ReadProgress(v.Append(nil))
 			if again.Items != v.Items || !ok || len(rest) > len(b) {
 				t.Errorf("%+v came back as %+v, %v", v, again, ok)
 			}

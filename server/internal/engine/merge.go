@@ -4,6 +4,7 @@ package engine
 
 import (
 	"github.com/bloomery/bloomery/server/internal/answer"
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/staging"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
@@ -21,5 +22,5 @@ func (e *Engine) mergeOutside(s *Session, c *Call, op *Op) {
 		c.Answer(failed)
 		return
 	}
-	c.cmd.Reply(c, &store.Result{Err: err})
+	c.cmd.Reply(c, &store.Result{Outcome: contents.Outcome{Err: err}})
 }

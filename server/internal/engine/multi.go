@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/bloomery/bloomery/server/internal/answer"
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
@@ -111,7 +112,7 @@ func (e *Engine) watch(s *Session, key []byte) string {
 		return fmt.Sprintf("ERR too many watched keys: at most %d (CONFIG SET max-transaction)", most)
 	}
 	if entry := e.state.Names.Lookup(key, s.ms); e.state.Holdings() != nil && entry != nil && !e.answers(entry) {
-		return textWatchFar + e.nodesNamed(e.router.Holders(store.PartOf(entry).Shard()))
+		return textWatchFar + e.nodesNamed(e.router.Holders(contents.PartOf(entry).Shard()))
 	}
 	size := len(key) + watchBytes
 	s.watchBytes += size
@@ -133,7 +134,7 @@ func (e *Engine) look(s *Session, key []byte) watched {
 		return watched{}
 	}
 	w := watched{id: entry.ID, deadline: deadline}
-	for _, p := range store.Parts(entry) {
+	for _, p := range contents.Parts(entry) {
 		w.version += p.Version() // versions only rise: so does their sum
 	}
 	return w

@@ -12,6 +12,7 @@ import (
 	"github.com/bloomery/bloomery/internal/news"
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
@@ -85,10 +86,10 @@ func (e *Engine) newsFor(args [][]byte) answer.Reply {
 		if len(pair[1]) > 0 {
 			number, err = strconv.ParseUint(string(pair[1]), 10, 64)
 		}
-		if err != nil || !ok || index < 0 || index >= int64(store.PartCount(entry)) {
+		if err != nil || !ok || index < 0 || index >= int64(contents.PartCount(entry)) {
 			return answer.Fail(answer.TextSyntax)
 		}
-		if !e.state.Answers(store.PartAt(entry, uint32(index))) {
+		if !e.state.Answers(contents.PartAt(entry, uint32(index))) {
 			return answer.Fail(textNotHere)
 		}
 		lacks = append(lacks, store.Lack{Part: int(index), Number: number})
@@ -100,9 +101,9 @@ func (e *Engine) newsFor(args [][]byte) answer.Reply {
 	n.Asked(e.clock().UnixMilli())
 	rows, more, err := e.newsRows(n, lacks, int(min(most, lendPiece)))
 	switch {
-	case errors.Is(err, store.ErrRetry): // it has gone meanwhile
+	case errors.Is(err, contents.ErrRetry): // it has gone meanwhile
 		return answer.Fail(textNotHere)
-	case errors.Is(err, store.ErrMemory):
+	case errors.Is(err, contents.ErrMemory):
 		return answer.Fail(answer.TextOOM)
 	case err != nil:
 		return answer.Fail("ERR " + answer.OneLine(err))
@@ -120,7 +121,7 @@ func (e *Engine) newsRows(n *store.News, lacks []store.Lack, left int) (rows []a
 		t, err := n.Take(lack, max(1, left/8), room)
 		if err != nil {
 			room.Unhold(room.held)
-			if errors.Is(err, store.ErrMemory) && len(rows) > 0 {
+			if errors.Is(err, contents.ErrMemory) && len(rows) > 0 {
 				return rows, true, nil
 			}
 			return nil, false, err
@@ -147,7 +148,7 @@ func (x Contents) FarNews(entry *catalog.Entry, lacks []store.Lack, most int) (a
 	e := x.e
 	e.waits(x.s, "another machine")
 	for looks := 0; len(lacks) > 0; looks++ {
-		if looks > mostLooks+store.PartCount(entry) {
+		if looks > mostLooks+contents.PartCount(entry) {
 			return nil, false, answer.Fail(textMoving)
 		}
 		node, some, failed := e.nearestOf(x.s, entry, lacks)
@@ -185,7 +186,7 @@ func (x Contents) FarNews(entry *catalog.Entry, lacks []store.Lack, most int) (a
 // nearestOf returns a machine that holds the first of the parts, and those of them that it holds.
 func (e *Engine) nearestOf(s *Session, entry *catalog.Entry, lacks []store.Lack) (node uint32, some []store.Lack, failed answer.Reply) {
 	for _, l := range lacks {
-		shard := store.PartAt(entry, uint32(l.Part)).Shard()
+		shard := contents.PartAt(entry, uint32(l.Part)).Shard()
 		holders := e.untried(s, shard)
 		switch {
 		case node == 0 && len(holders) == 0 && len(s.avoid) > 0:

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/bloomery/bloomery/server/internal/answer"
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/refusal"
 	"github.com/bloomery/bloomery/server/internal/store"
@@ -95,7 +96,7 @@ func (e *Engine) conclude(c *Call, op *Op) {
 		c.Answer(e.unsettled(op.Err))
 		return
 	}
-	if t, ok := op.Record.Body.(store.Texter); ok && t.Text().Made != "" && errors.Is(op.Result.Err, store.ErrRetry) {
+	if t, ok := op.Record.Body.(store.Texter); ok && t.Text().Made != "" && errors.Is(op.Result.Err, contents.ErrRetry) {
 		return // the string that it was made of has been replaced
 	}
 	e.born(&op.Op)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
@@ -222,7 +223,7 @@ func (x Contents) Follows(entry *catalog.Entry, n *store.News) bool {
 
 // NewsBytes returns the memory that the news of a filter take, 0 if nobody follows it.
 func (x Contents) NewsBytes(entry *catalog.Entry) int64 {
-	if store.PartOf(entry) == nil {
+	if contents.PartOf(entry) == nil {
 		return 0
 	}
 	if n := x.e.state.News(entry); n != nil {
@@ -233,7 +234,7 @@ func (x Contents) NewsBytes(entry *catalog.Entry) int64 {
 
 // Followers returns who has asked for news of a filter.
 func (x Contents) Followers(entry *catalog.Entry) []store.Follower {
-	if !store.MayBeFollowed(entry.Kind) || store.PartOf(entry) == nil {
+	if !store.MayBeFollowed(entry.Kind) || contents.PartOf(entry) == nil {
 		return nil
 	}
 	return x.e.state.Followers(entry)

@@ -15,6 +15,7 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
@@ -25,7 +26,7 @@ import (
 // the parts. Whoever answers asks nobody: so a machine may ask while it runs a command for another one.
 //
 //	parts apply   (flag, record) …     an outcome each
-//	parts look    id, index …          a store.Progress each
+//	parts look    id, index …          a contents.Progress each
 //	parts built   id, attempt          what is built there
 const (
 	partsMark  = "\x00parts"
@@ -44,8 +45,8 @@ const (
 
 // farErrors are those that the sender of a record tells from others, by their number.
 var farErrors = []error{
-	nil, store.ErrRetry, store.ErrSealed, store.ErrRoom, store.ErrMemory, store.ErrNoRoom, store.ErrRebuilding, store.ErrSourced, store.ErrOtherLoad,
-	store.ErrType, store.ErrCondition, door.ErrMemory, bloomery.ErrFull, bloomery.ErrCorrupt, bloomery.ErrIncompatible, bloomery.ErrTooLarge,
+	nil, contents.ErrRetry, store.ErrSealed, contents.ErrRoom, contents.ErrMemory, contents.ErrNoRoom, store.ErrRebuilding, contents.ErrSourced, contents.ErrOtherLoad,
+	contents.ErrType, store.ErrCondition, door.ErrMemory, bloomery.ErrFull, bloomery.ErrCorrupt, bloomery.ErrIncompatible, bloomery.ErrTooLarge,
 	door.ErrUnknown, door.ErrDown, door.ErrRefused,
 }
 
@@ -135,7 +136,7 @@ type faraway struct {
 }
 
 // node returns a machine that holds a part: 0 for this one. It returns an error if there is none.
-func (v *faraway) node(p *store.Part, looks int) (uint32, error) {
+func (v *faraway) node(p *contents.Part, looks int) (uint32, error) {
 	switch {
 	case looks > mostLooks:
 		return 0, fmt.Errorf("%w: contents are being moved between nodes: send it again", door.ErrDown)
@@ -165,11 +166,11 @@ func (v *faraway) sort(ops []*door.Op, looks int) (near []*door.Op, far map[uint
 			continue
 		}
 		entry := v.e.state.Names.ByID(op.Record.ID)
-		if entry == nil || store.PartAt(entry, op.Record.Index) == nil {
-			op.Result.Err, op.Result.Done, op.Settled = store.ErrRetry, 0, true
+		if entry == nil || contents.PartAt(entry, op.Record.Index) == nil {
+			op.Result.Err, op.Result.Done, op.Settled = contents.ErrRetry, 0, true
 			continue
 		}
-		op.Part = store.PartAt(entry, op.Record.Index)
+		op.Part = contents.PartAt(entry, op.Record.Index)
 		switch node, err := v.node(op.Part, looks); {
 		case err != nil:
 			op.Err, op.Settled = err, true
@@ -185,7 +186,7 @@ func (v *faraway) sort(ops []*door.Op, looks int) (near []*door.Op, far map[uint
 // again returns ops whose parts were held by others than those who were asked.
 func (v *faraway) again(ops []*door.Op) (list []*door.Op) {
 	for _, op := range ops {
-		if !op.Settled || errors.Is(op.Err, store.ErrElsewhere) && !errors.Is(op.Err, door.ErrUnknown) {
+		if !op.Settled || errors.Is(op.Err, contents.ErrElsewhere) && !errors.Is(op.Err, door.ErrUnknown) {
 			list = append(list, op)
 		}
 	}
@@ -330,11 +331,11 @@ func (e *Engine) helpApply(s *Session, args [][]byte) (b []byte) {
 		}
 		ops[i] = op
 		entry := e.state.Names.ByID(op.Record.ID)
-		if entry == nil || store.PartAt(entry, op.Record.Index) == nil {
-			op.Result.Err, op.Settled = store.ErrRetry, true
+		if entry == nil || contents.PartAt(entry, op.Record.Index) == nil {
+			op.Result.Err, op.Settled = contents.ErrRetry, true
 			continue
 		}
-		if op.Part = store.PartAt(entry, op.Record.Index); e.state.Answers(op.Part) {
+		if op.Part = contents.PartAt(entry, op.Record.Index); e.state.Answers(op.Part) {
 			e.knows(op)
 			here = append(here, op)
 		}
@@ -344,7 +345,7 @@ func (e *Engine) helpApply(s *Session, args [][]byte) (b []byte) {
 		e.doAndWait(s, here)
 	}
 	for _, op := range ops {
-		if !op.Settled || errors.Is(op.Err, store.ErrElsewhere) && !errors.Is(op.Err, door.ErrUnknown) {
+		if !op.Settled || errors.Is(op.Err, contents.ErrElsewhere) && !errors.Is(op.Err, door.ErrUnknown) {
 			b = append(b, wasNotHere)
 			continue
 		}
@@ -384,7 +385,7 @@ func (e *Engine) knows(op *door.Op) {
 
 // Progress returns what there is to know of the parts of a filter, or of a shadow, together, wherever they are held. The
 // reply is None if it could be found out. It reports false if the filter is gone.
-func (x Contents) Progress(id uint64) (sum store.Progress, ok bool, failed answer.Reply) {
+func (x Contents) Progress(id uint64) (sum contents.Progress, ok bool, failed answer.Reply) {
 	e := x.e
 	e.leave(x.s)
 	v := &faraway{e: e}
@@ -393,10 +394,10 @@ func (x Contents) Progress(id uint64) (sum store.Progress, ok bool, failed answe
 	if entry == nil {
 		return sum, false, failed
 	}
-	for i := range store.Parts(entry) {
+	for i := range contents.Parts(entry) {
 		rest = append(rest, &door.Op{Record: store.Record{ID: id, Index: uint32(i)}})
 	}
-	rows := make([]store.Progress, len(rest))
+	rows := make([]contents.Progress, len(rest))
 	for looks := 0; len(rest) > 0; looks++ {
 		near, far := v.sort(rest, looks)
 		places := v.each(far, func(node uint32, list []*door.Op) door.Answer { return v.look(node, list, rows) }, func() {
@@ -423,7 +424,7 @@ func (x Contents) Progress(id uint64) (sum store.Progress, ok bool, failed answe
 }
 
 // look asks a machine for the progress of parts. Those that it does not hold are left.
-func (v *faraway) look(node uint32, list []*door.Op, rows []store.Progress) door.Answer {
+func (v *faraway) look(node uint32, list []*door.Op, rows []contents.Progress) door.Answer {
 	id := list[0].Record.ID
 	args := [][]byte{[]byte(partsMark), []byte(partsLook), binary.AppendUvarint(nil, id)}
 	var lanes []int
@@ -447,7 +448,7 @@ func (v *faraway) look(node uint32, list []*door.Op, rows []store.Progress) door
 		}
 		was := b[0]
 		if b = b[1:]; was == wasRun {
-			if rows[op.Record.Index], b, op.Settled = store.ReadProgress(b); !op.Settled {
+			if rows[op.Record.Index], b, op.Settled = contents.ReadProgress(b); !op.Settled {
 				break
 			}
 		}
@@ -463,9 +464,9 @@ func (e *Engine) helpLook(args [][]byte) (b []byte) {
 	}
 	entry := e.state.Names.ByID(numbers[0])
 	for _, index := range numbers[1:] {
-		var p *store.Part
-		if entry != nil && index < store.MaxParts {
-			p = store.PartAt(entry, uint32(index))
+		var p *contents.Part
+		if entry != nil && index < contents.MaxParts {
+			p = contents.PartAt(entry, uint32(index))
 		}
 		if p != nil && e.state.Answers(p) {
 			if v, ok := p.Progress(); ok {
@@ -499,7 +500,7 @@ func (x Contents) AwaitBuilt(sh *store.Shadow, attempt uint64) (items uint64, er
 	e.waits(x.s, "build a filter")
 	entry := sh.Entry()
 	var lanes []int
-	for i := range store.Parts(entry) {
+	for i := range contents.Parts(entry) {
 		if lane := e.shared.LaneOf(sh.ID, uint32(i)); !slices.Contains(lanes, lane) {
 			lanes = append(lanes, lane)
 		}
@@ -522,7 +523,7 @@ func (x Contents) AwaitBuilt(sh *store.Shadow, attempt uint64) (items uint64, er
 	var others sync.WaitGroup
 	for _, node := range e.others() {
 		others.Go(func() {
-			list, err := e.builtAt(node, lanes, sh.ID, attempt, store.PartCount(entry))
+			list, err := e.builtAt(node, lanes, sh.ID, attempt, contents.PartCount(entry))
 			note(node, list, err)
 		})
 	}
@@ -532,8 +533,8 @@ func (x Contents) AwaitBuilt(sh *store.Shadow, attempt uint64) (items uint64, er
 	switch {
 	case failed != nil:
 		return 0, failed
-	case len(built) < store.PartCount(entry):
-		return 0, fmt.Errorf("%w: %d of %d parts have no live holder", door.ErrDown, store.PartCount(entry)-len(built), store.PartCount(entry))
+	case len(built) < contents.PartCount(entry):
+		return 0, fmt.Errorf("%w: %d of %d parts have no live holder", door.ErrDown, contents.PartCount(entry)-len(built), contents.PartCount(entry))
 	}
 	for _, n := range built {
 		items += n

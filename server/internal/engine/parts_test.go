@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery/server/internal/answer"
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/door/cluster/memlog"
 	"github.com/bloomery/bloomery/server/internal/peers"
-	"github.com/bloomery/bloomery/server/internal/store"
 )
 
 // oneWhole spreads contents so that the first node holds all of them, and no other does.
@@ -144,7 +144,7 @@ func TestListOfParts(t *testing.T) {
 			_, fields := pairs(t, row)
 			entry := v.nodes[1].state.Names.Lookup([]byte(fields["key"].Text), 0)
 			held := true
-			for _, p := range store.Parts(entry) {
+			for _, p := range contents.Parts(entry) {
 				held = held && v.nodes[1].state.Answers(p)
 			}
 			if held != (fields["kind"].Text != "") || held == strings.HasPrefix(fields["error"].Text, "CLUSTERDOWN shard ") {

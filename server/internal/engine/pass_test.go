@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery/server/internal/command"
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/door/cluster"
 	"github.com/bloomery/bloomery/server/internal/door/cluster/memlog"
@@ -131,7 +132,7 @@ func TestPassOn(t *testing.T) {
 					t.Errorf("node %d, reply %d = %s, want %s", i+1, j, got[j], want[j])
 				}
 			}
-			if !store.PartOf(b.state.Names.Lookup([]byte(k(1)), 0)).Elsewhere() {
+			if !contents.PartOf(b.state.Names.Lookup([]byte(k(1)), 0)).Elsewhere() {
 				t.Errorf("node %d holds what it is not to hold", i+1)
 			}
 			got = b.lines("BF.ADD "+k(7)+" a", "DEL "+k(7), "EXISTS "+k(7), "CF.ADD "+k(8)+" a", "RENAME "+k(8)+" "+k(9), "CF.EXISTS "+k(9)+" a", "EXISTS "+k(8))

@@ -16,6 +16,7 @@ import (
 
 	"github.com/bloomery/bloomery/hashing"
 	"github.com/bloomery/bloomery/server/internal/command"
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/door/cluster"
 	"github.com/bloomery/bloomery/server/internal/door/cluster/memlog"
 	"github.com/bloomery/bloomery/server/internal/engine"
@@ -299,17 +300,17 @@ func (v *rebuilds) equal(t *testing.T, seed uint64) {
 			got = k.state.AppendSnapshot(nil)
 		}
 		for _, e := range k.state.Names.All() {
-			for j, p := range store.Parts(e) {
+			for j, p := range contents.Parts(e) {
 				if got = fmt.Appendf(got, "%d.%d ", e.ID, j); !k.state.Answers(p) {
 					continue
 				}
 				name := fmt.Sprint(e.ID, ".", j)
-				_, contents := p.Contents().ScanDump(1)
-				contents = fmt.Appendf(contents, " %d", p.Version())
-				if before, ok := parts[name]; ok && !bytes.Equal(before, contents) {
+				_, dump := p.Contents().ScanDump(1)
+				dump = fmt.Appendf(dump, " %d", p.Version())
+				if before, ok := parts[name]; ok && !bytes.Equal(before, dump) {
 					t.Errorf("seed %d: part %s of node %d differs from that of another", seed, name, i+1)
 				}
-				parts[name] = contents
+				parts[name] = dump
 			}
 		}
 		k.state.Names.Unlock()

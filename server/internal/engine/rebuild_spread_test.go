@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery/hashing"
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/door/cluster/memlog"
 	"github.com/bloomery/bloomery/server/internal/folder"
@@ -146,7 +147,7 @@ func TestBuildAfterTheSwap(t *testing.T) {
 			t.Errorf("FILTER.HAS = %s", got)
 		}
 		used, peak := late.engine.Budget.Used(), late.engine.Budget.Peak()
-		if work := int64(store.BuildBytes(items)); peak < used+work/2 || peak <= late.most {
+		if work := int64(contents.BuildBytes(items)); peak < used+work/2 || peak <= late.most {
 			t.Errorf("at most %d bytes were in use, %d are, of %d, and building takes %d", peak, used, late.most, work)
 		}
 	})
@@ -193,10 +194,10 @@ func (v *rebuilds) rebuildWide(t *testing.T) {
 		for n, k := range v.nodes {
 			line(n, has, "["+all+"]")
 			e := k.state.Names.Lookup([]byte("w"), time.Now().UnixMilli())
-			if !store.Everywhere(e) {
+			if !contents.Everywhere(e) {
 				t.Fatalf("BEGIN %s: not every node holds the filter", begin)
 			}
-			for j, p := range store.Parts(e) {
+			for j, p := range contents.Parts(e) {
 				if p.Elsewhere() {
 					t.Errorf("BEGIN %s: node %d does not hold part %d", begin, n+1, j)
 				}

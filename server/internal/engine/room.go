@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery/server/internal/answer"
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/door"
-	"github.com/bloomery/bloomery/server/internal/store"
 )
 
 // What machines know of each other's memory is up to a second old: several of them, or one that is
@@ -171,7 +171,7 @@ func (e *Engine) grantAt(takers []door.Taker, own uint64) (g *granted, err error
 
 // ReserveFor sets n bytes aside for a part, at all machines that have it. The reply says what is wrong, and is None if
 // nothing is.
-func (x Contents) ReserveFor(p *store.Part, n uint64) (release func(), failed answer.Reply) {
+func (x Contents) ReserveFor(p *contents.Part, n uint64) (release func(), failed answer.Reply) {
 	e, own := x.e, n
 	var takers []door.Taker
 	if e.router != nil {

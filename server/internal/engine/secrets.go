@@ -6,8 +6,8 @@ import (
 	"github.com/bloomery/bloomery/hashing"
 	"github.com/bloomery/bloomery/server/internal/acl"
 	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/glob"
-	"github.com/bloomery/bloomery/server/internal/store"
 )
 
 // Whoever can add to a filter and ask it learns where its secret key puts items, and so
@@ -52,7 +52,7 @@ func (x Names) MayCopy(c *Call, name []byte, entry *catalog.Entry) bool {
 	if entry == nil || entry.Kind != catalog.Filter {
 		return true
 	}
-	h, _ := store.PartOf(entry).Hasher()
+	h, _ := contents.PartOf(entry).Hasher()
 	return x.MayHash(c, name, h)
 }
 
@@ -88,7 +88,7 @@ func (x *Context) HasSecret(name []byte, h hashing.Hasher) bool {
 // NewKey returns the id of a secret key that the filter of an entry does not have and that
 // the user may give to a filter of its name, "" if there is none.
 func (x *Context) NewKey(name string, entry *catalog.Entry) string {
-	has, _ := store.PartOf(entry).Hasher()
+	has, _ := contents.PartOf(entry).Hasher()
 	for _, id := range x.Can().KeyIDs() {
 		if h, ok := x.e.state.Keys().Hasher(id); ok && !(has.Kind() == h.Kind() && has.Check() == h.Check()) && x.HasSecret([]byte(name), h) {
 			return id

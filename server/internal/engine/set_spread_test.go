@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/door/cluster/memlog"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
@@ -43,7 +44,7 @@ func TestSetElsewhere(t *testing.T) {
 							t.Errorf("node %d asks node %d, %d parts: FILTER.INFO %s = %s", i+1, n+1, parts, key+name, got)
 						}
 						e := b.state.Names.Lookup([]byte(key+name), time.Now().UnixMilli())
-						for at, p := range store.Parts(e) {
+						for at, p := range contents.Parts(e) {
 							if got := p.Plan().News; got != 77 {
 								t.Errorf("node %d: part %d of %s keeps %d changes, as a node says that holds it: %v", n+1, at, key+name, got, !p.Elsewhere())
 							}

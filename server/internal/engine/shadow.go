@@ -5,6 +5,7 @@ package engine
 import (
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/keyring"
 	"github.com/bloomery/bloomery/server/internal/refusal"
 	"github.com/bloomery/bloomery/server/internal/store"
@@ -25,7 +26,7 @@ func (x Contents) Shared() bool { return x.e.shared != nil }
 
 // LastRebuild returns the number of the last rebuild of a filter that a record of p may say it
 // knew: see [store.State.Known]. Without a cluster it is 0.
-func (x Contents) LastRebuild(id uint64, p *store.Part, sh *store.Shadow) uint64 {
+func (x Contents) LastRebuild(id uint64, p *contents.Part, sh *store.Shadow) uint64 {
 	if x.e.shared == nil {
 		return 0
 	}
@@ -55,7 +56,7 @@ func (x Contents) CatchUp(entry *catalog.Entry) answer.Reply {
 		return answer.Reply{}
 	}
 	seen := map[int]bool{}
-	for i := range store.Parts(entry) {
+	for i := range contents.Parts(entry) {
 		lane := x.e.shared.LaneOf(entry.ID, uint32(i))
 		if seen[lane] {
 			continue
@@ -70,10 +71,10 @@ func (x Contents) CatchUp(entry *catalog.Entry) answer.Reply {
 
 // Build builds the filters of a shadow of a static kind that a commit has sealed. It
 // takes long.
-func (x Contents) Build(sh *store.Shadow, commit uint64) (*store.Built, error) {
+func (x Contents) Build(sh *store.Shadow, commit uint64) (*contents.Built, error) {
 	x.e.leave(x.s)
 	x.e.waits(x.s, "build a filter")
-	return x.e.state.Build(sh, commit)
+	return x.e.state.Build(sh.Entry(), commit)
 }
 
 // Keys returns the secret keys of hashes.

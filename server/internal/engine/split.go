@@ -11,7 +11,7 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/catalog"
-	"github.com/bloomery/bloomery/server/internal/store"
+	"github.com/bloomery/bloomery/server/internal/contents"
 )
 
 // whole is a call whose items lie at several machines. Each of them runs a call of its own, of
@@ -32,7 +32,7 @@ const (
 
 // splits reports whether a call can be split by the parts of a filter.
 func splits(c *Call, entry *catalog.Entry) bool {
-	return c.cmd.Split != nil && entry.Kind == catalog.Filter && store.PartCount(entry) > 1
+	return c.cmd.Split != nil && entry.Kind == catalog.Filter && contents.PartCount(entry) > 1
 }
 
 // division is the memory of splitting calls. It is used again.
@@ -62,10 +62,10 @@ type way struct {
 // here. They hold until the next call.
 func (v *division) itemParts(c *Call, entry *catalog.Entry, items [][]byte) []uint64 {
 	v.parts = slices.Grow(v.parts[:0], len(items))[:len(items)]
-	if !c.cmd.Split(store.PartOf(entry), items, v.parts) {
+	if !c.cmd.Split(contents.PartOf(entry), items, v.parts) {
 		return nil
 	}
-	log := uint(bits.Len(uint(store.PartCount(entry))) - 1)
+	log := uint(bits.Len(uint(contents.PartCount(entry))) - 1)
 	for i, h := range v.parts {
 		v.parts[i] = uint64(bloomery.Route(h, log))
 	}
@@ -78,7 +78,7 @@ func (e *Engine) itemsFar(s *Session, calls []Call, entry *catalog.Entry) bool {
 	for i := range calls {
 		for some := range slices.Chunk(calls[i].Args[2:], mostLooked) {
 			for _, p := range s.w.division.itemParts(&calls[i], entry, some) {
-				if !e.state.Answers(store.PartAt(entry, uint32(p))) {
+				if !e.state.Answers(contents.PartAt(entry, uint32(p))) {
 					return true
 				}
 			}
@@ -91,7 +91,7 @@ func (e *Engine) itemsFar(s *Session, calls []Call, entry *catalog.Entry) bool {
 // It returns why that cannot be done.
 func (e *Engine) split(s *Session, calls []Call, entry *catalog.Entry) (all []*passing, text string) {
 	v := &s.w.division
-	n := store.PartCount(entry)
+	n := contents.PartCount(entry)
 	v.places = slices.Grow(v.places[:0], n)[:n]
 	defer v.forget()
 	for i := range calls {
@@ -124,7 +124,7 @@ func (e *Engine) goes(s *Session, entry *catalog.Entry, part uint64, call int) s
 	v := &s.w.division
 	p := &v.places[part]
 	if p.call == 0 {
-		q := store.PartAt(entry, uint32(part))
+		q := contents.PartAt(entry, uint32(part))
 		if !e.state.Answers(q) {
 			if p.nodes = e.holders(s, q.Shard()); len(p.nodes) == 0 {
 				return fmt.Sprintf(textNoHolder, q.Shard())

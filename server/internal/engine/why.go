@@ -3,9 +3,9 @@ package engine
 // Where the contents of a key lie in a cluster.
 
 import (
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/roster"
 	"github.com/bloomery/bloomery/server/internal/status"
-	"github.com/bloomery/bloomery/server/internal/store"
 )
 
 // Where returns where the contents of a key lie. It reports false if there is no such key, or no
@@ -15,7 +15,7 @@ func (x Server) Where(name []byte) (k status.Key, ok bool) {
 	if e == nil || x.e.shared == nil {
 		return k, false
 	}
-	k = status.Key{Kind: store.TypeName(e.Kind), ID: e.ID}
+	k = status.Key{Kind: contents.TypeName(e.Kind), ID: e.ID}
 	if sh := x.e.state.ShadowOf(e.ID); sh != nil {
 		k.Rebuild = "open"
 		switch {
@@ -27,10 +27,10 @@ func (x Server) Where(name []byte) (k status.Key, ok bool) {
 			k.Rebuild = "opening: not all adds go to the new filter yet"
 		}
 	}
-	if p := store.PartOf(e); p != nil && p.Row() != nil {
+	if p := contents.PartOf(e); p != nil && p.Row() != nil {
 		k.Kind = p.Row().Name
 	}
-	for i, p := range store.Parts(e) {
+	for i, p := range contents.Parts(e) {
 		v := status.KeyPart{Index: i, Shard: p.Shard(), Lane: x.e.shared.LaneOf(e.ID, uint32(i)), Here: x.e.state.Answers(p)}
 		if place := x.e.state.PlaceOf(p); place != nil {
 			for _, c := range place.Copies {

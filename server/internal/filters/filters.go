@@ -11,6 +11,7 @@ import (
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/blueprint"
 	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/refusal"
 	"github.com/bloomery/bloomery/server/internal/store"
@@ -43,7 +44,7 @@ func Look(x *engine.Context, c *engine.Call) (entry *catalog.Entry) {
 // Usable reports whether a filter may be changed as a whole: one whose secret key is not
 // there is kept as it is. It answers if not.
 func Usable(c *engine.Call, entry *catalog.Entry) bool {
-	p := store.PartOf(entry)
+	p := contents.PartOf(entry)
 	if _, ok := p.Hasher(); !ok {
 		c.Fail(MissingKey(p.Plan()))
 		return false
@@ -52,7 +53,7 @@ func Usable(c *engine.Call, entry *catalog.Entry) bool {
 }
 
 // MissingKey is the error of a filter whose secret key is not there.
-func MissingKey(p *store.Plan) string {
+func MissingKey(p *contents.Plan) string {
 	name := "'" + p.KeyID + "' "
 	if p.KeyID == "" {
 		name = "" // loaded where the key was not: FILTER.INFO shows the fingerprint
@@ -77,7 +78,7 @@ func Secret(x *engine.Context, c *engine.Call, option, id string) (h hashing.Has
 
 // Advance lets time pass for the parts of a window.
 func Advance(x *engine.Context, entry *catalog.Entry) (again bool) {
-	for i, p := range store.Parts(entry) {
+	for i, p := range contents.Parts(entry) {
 		p.RLock()
 		generation, due := p.Due(x.Milliseconds())
 		due = due && !p.Gone()
@@ -105,13 +106,13 @@ func Settled(c *engine.Call, res *store.Result, failed answer.Reply) bool {
 // Failure is the text of an error of a write.
 func Failure(err error) string {
 	switch {
-	case refusal.NoRoom(err), errors.Is(err, store.ErrMemory):
+	case refusal.NoRoom(err), errors.Is(err, contents.ErrMemory):
 		return answer.TextOOM
 	case errors.Is(err, bloomery.ErrFull):
 		return "ERR filter is full"
 	case errors.Is(err, store.ErrRebuilding):
 		return TextRebuilding
-	case errors.Is(err, store.ErrSourced), errors.Is(err, store.ErrOtherLoad):
+	case errors.Is(err, contents.ErrSourced), errors.Is(err, contents.ErrOtherLoad):
 		return "ERR " + strings.TrimPrefix(err.Error(), "store: ")
 	default:
 		return "ERR " + answer.OneLine(err)

@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"github.com/bloomery/bloomery/server/internal/answer"
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/door"
-	"github.com/bloomery/bloomery/server/internal/store"
 )
 
 // TextElsewhere is the error of a write whose contents lie at other machines.
@@ -22,7 +22,7 @@ var ErrTooLong = errors.New("too long")
 // that clients of Redis know for a server that cannot save, or for a cluster that
 // takes no writes: they may send them again.
 func Write(shared door.Shared, err error) answer.Reply {
-	if errors.Is(err, store.ErrElsewhere) {
+	if errors.Is(err, contents.ErrElsewhere) {
 		return answer.Fail(TextElsewhere)
 	}
 	if shared != nil && shared.Current() != nil {
@@ -83,7 +83,7 @@ func Record(shared door.Shared, err error) answer.Reply {
 // NoRoom reports whether the budget had too little room for a record, as it was prepared
 // or while it was applied.
 func NoRoom(err error) bool {
-	return errors.Is(err, door.ErrMemory) || errors.Is(err, store.ErrRoom)
+	return errors.Is(err, door.ErrMemory) || errors.Is(err, contents.ErrRoom)
 }
 
 // Cause returns the text of an error of a door without its first words, which say what

@@ -6,9 +6,9 @@ import (
 	"testing"
 
 	"github.com/bloomery/bloomery/server/internal/answer"
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/refusal"
-	"github.com/bloomery/bloomery/server/internal/store"
 )
 
 // node is a machine of a cluster that may lack what others have.
@@ -83,7 +83,7 @@ func TestNews(t *testing.T) {
 // TestNoRoom tells a want of memory from other errors.
 func TestNoRoom(t *testing.T) {
 	for err, want := range map[error]bool{
-		nil: false, fmt.Errorf("f: %w", door.ErrMemory): true, fmt.Errorf("f: %w", store.ErrRoom): true, door.ErrRefused: false, store.ErrRetry: false,
+		nil: false, fmt.Errorf("f: %w", door.ErrMemory): true, fmt.Errorf("f: %w", contents.ErrRoom): true, door.ErrRefused: false, contents.ErrRetry: false,
 	} {
 		if got := refusal.NoRoom(err); got != want {
 			t.Errorf("NoRoom(%v) = %t", err, got)

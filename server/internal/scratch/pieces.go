@@ -2,7 +2,7 @@ package scratch
 
 import (
 	"github.com/bloomery/bloomery/server/internal/answer"
-	"github.com/bloomery/bloomery/server/internal/store"
+	"github.com/bloomery/bloomery/server/internal/contents"
 )
 
 // Pieces is a call of very many items while it is run, some of them at a time.
@@ -16,9 +16,9 @@ type Pieces struct {
 
 	Failed map[int]string // errors of items that did not stop the others
 
-	Part *store.Part // of a sketch: what the items were checked for
-	Most int         // of a sketch: how many items a piece has
-	Cut  int         // of a sketch: how much is done of an item that is sliced
+	Part *contents.Part // of a sketch: what the items were checked for
+	Most int            // of a sketch: how many items a piece has
+	Cut  int            // of a sketch: how much is done of an item that is sliced
 }
 
 // Fail notes the error of an item.

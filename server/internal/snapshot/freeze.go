@@ -9,8 +9,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/roster"
-	"github.com/bloomery/bloomery/server/internal/store"
 )
 
 const (
@@ -23,9 +23,9 @@ const (
 
 // freeze is a part that is being copied while it changes.
 type freeze struct {
-	part   *store.Part
+	part   *contents.Part
 	mu     sync.Mutex // before that of part; for frozen
-	frozen store.Frozen
+	frozen contents.Frozen
 	moved  sync.Cond
 	done   bool
 	saved  atomic.Int64 // bytes that writers put aside
@@ -53,7 +53,7 @@ func (s *Saver) Crowded() bool {
 
 // Note notes how much of p was put aside, if it is being copied. The caller has
 // changed it, and holds its lock.
-func (s *Saver) Note(p *store.Part) {
+func (s *Saver) Note(p *contents.Part) {
 	if z := s.frozen.Load(); z != nil && z.part == p {
 		z.saved.Store(int64(z.frozen.Saved()))
 	}
@@ -75,7 +75,7 @@ func (s *Saver) contents(src Source, w *partsWriter, m *Manifest, it *Item, v va
 		return nil
 	}
 	var (
-		frozen store.Frozen
+		frozen contents.Frozen
 		z      *freeze
 		size   int64
 		err    error
@@ -103,7 +103,7 @@ func (s *Saver) contents(src Source, w *partsWriter, m *Manifest, it *Item, v va
 		s.frozen.Store(z)
 	}
 	src.Freeze(v.entry, v.index, v.part, begin)
-	for errors.Is(err, store.ErrFrozen) { // a DUMP is copying it
+	for errors.Is(err, contents.ErrFrozen) { // a DUMP is copying it
 		time.Sleep(time.Millisecond)
 		err = nil
 		src.Freeze(v.entry, v.index, v.part, begin)
@@ -122,7 +122,7 @@ func (s *Saver) contents(src Source, w *partsWriter, m *Manifest, it *Item, v va
 func (s *Saver) away(m *Manifest, it *Item, v value) bool {
 	v.part.RLock()
 	defer v.part.RUnlock()
-	whole := !s.config.State.Roster().Spread() || store.Everywhere(v.entry) ||
+	whole := !s.config.State.Roster().Spread() || contents.Everywhere(v.entry) ||
 		slices.ContainsFunc(m.Held, func(h roster.Held) bool { return h.Shard == v.part.Shard() })
 	if v.part.Void() || v.part.Gone() && !v.part.Moved() || whole && !v.part.Elsewhere() {
 		return false
@@ -132,7 +132,7 @@ func (s *Saver) away(m *Manifest, it *Item, v value) bool {
 }
 
 // Leave makes it the item of a part that other nodes hold. The caller holds a lock of p.
-func (it *Item) Leave(p *store.Part) {
+func (it *Item) Leave(p *contents.Part) {
 	*it = Item{ID: it.ID, Kind: it.Kind, Deadline: it.Deadline, Name: it.Name, Shard: it.Shard, Elsewhere: true, About: p.AppendAbout(nil)}
 }
 
@@ -160,7 +160,7 @@ func (z *freeze) progress(w *partsWriter) bool {
 	defer z.mu.Unlock()
 	z.part.RLock()
 	gone := z.part.Gone()
-	if _, apart := z.frozen.(store.Apart); apart {
+	if _, apart := z.frozen.(contents.Apart); apart {
 		z.part.RUnlock()
 	} else {
 		defer z.part.RUnlock()

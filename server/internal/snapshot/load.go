@@ -15,6 +15,7 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/folder"
 	"github.com/bloomery/bloomery/server/internal/placement"
 	"github.com/bloomery/bloomery/server/internal/store"
@@ -28,7 +29,7 @@ type Loaded struct {
 	Failed  error             // a file could not be read, which says nothing about it
 
 	state  *store.State
-	values []any // by item: a *store.Part or a string; nil if it is lost
+	values []any // by item: a *contents.Part or a string; nil if it is lost
 }
 
 // Load reads the part files that m names, several at a time. Contents of a file
@@ -38,7 +39,7 @@ func Load(files folder.Folder, m *Manifest, state *store.State) *Loaded {
 	for i := range m.Items {
 		switch it := &m.Items[i]; {
 		case it.Gone:
-			l.values[i] = new(store.Part)
+			l.values[i] = new(contents.Part)
 		case it.Elsewhere:
 			p, err := state.Away(it.Kind, it.About)
 			if err != nil {
@@ -88,7 +89,7 @@ func Load(files folder.Folder, m *Manifest, state *store.State) *Loaded {
 // Discard gives back the memory of what was read and is not to be put into a state.
 func (l *Loaded) Discard() {
 	for _, v := range l.values {
-		if p, ok := v.(*store.Part); ok {
+		if p, ok := v.(*contents.Part); ok {
 			p.Discard()
 		}
 	}
@@ -97,7 +98,7 @@ func (l *Loaded) Discard() {
 // isDamage reports whether an error is of the file: not one of a later release,
 // of memory, of permissions. A start refuses them all; only damage is dropped.
 func isDamage(err error) bool {
-	return errors.Is(err, bloomery.ErrCorrupt) && !errors.Is(err, bloomery.ErrVersion) && !errors.Is(err, store.ErrMemory) || errors.Is(err, syscall.EIO)
+	return errors.Is(err, bloomery.ErrCorrupt) && !errors.Is(err, bloomery.ErrVersion) && !errors.Is(err, contents.ErrMemory) || errors.Is(err, syscall.EIO)
 }
 
 // First returns the first damage, with the name of its file, nil if there is none.
@@ -182,19 +183,19 @@ func (l *Loaded) anyLost(first, n int) bool { return slices.Contains(l.values[fi
 // valuesOf returns the n values from the one at first on: parts, of which those that
 // are lost are void, or a string. A filter of which a part is lost is void as a
 // whole: the others alone would deny keys.
-func (l *Loaded) valuesOf(first, n int) (parts []*store.Part, text string) {
+func (l *Loaded) valuesOf(first, n int) (parts []*contents.Part, text string) {
 	if s, ok := l.values[first].(string); ok {
 		return nil, s
 	}
 	broken := n > 1 && l.anyLost(first, n)
 	for _, v := range l.values[first : first+n] {
-		p, _ := v.(*store.Part)
+		p, _ := v.(*contents.Part)
 		if p != nil && broken {
 			p.Discard()
 			p = nil
 		}
 		if p == nil {
-			p = new(store.Part)
+			p = new(contents.Part)
 		}
 		parts = append(parts, p)
 	}
@@ -206,7 +207,7 @@ func (l *Loaded) salvage(files folder.Folder, number uint64, m *Manifest) {
 	count := 0
 	for i := range m.Items {
 		if it := &m.Items[i]; it.InFile() && it.File == number {
-			if p, ok := l.values[i].(*store.Part); ok {
+			if p, ok := l.values[i].(*contents.Part); ok {
 				p.Discard()
 			}
 			l.values[i] = nil
@@ -285,7 +286,7 @@ type assembly struct {
 	shard int
 	size  uint64
 	text  []byte
-	from  store.Loader
+	from  contents.Loader
 }
 
 // take adds the piece of a frame. most bounds what contents may claim to be:
@@ -356,7 +357,7 @@ func (a *assembly) finish() error {
 		values[i] = string(text)
 		return nil
 	}
-	p, err := store.FinishLoad(from)
+	p, err := contents.FinishLoad(from)
 	if err != nil {
 		from.Release()
 		return fmt.Errorf("id %d: %w", it.ID, err)

@@ -11,10 +11,10 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/folder"
 	"github.com/bloomery/bloomery/server/internal/placement"
 	"github.com/bloomery/bloomery/server/internal/roster"
-	"github.com/bloomery/bloomery/server/internal/store"
 	"github.com/bloomery/bloomery/server/internal/wire"
 )
 
@@ -76,7 +76,7 @@ type Item struct {
 
 	Shard     int    // of the part, from version 3 on
 	Elsewhere bool   // other nodes hold the contents: no file has them
-	About     []byte // what the catalogue says of those: see store.Part.AppendAbout
+	About     []byte // what the catalogue says of those: see contents.Part.AppendAbout
 
 	// Sum is that of the contents if Config.Sums is set, 0 if it is not known. It
 	// is not kept in a file.
@@ -382,7 +382,7 @@ func (m *Manifest) decodeItems(body []byte, at int64) error {
 		if !ok || len(m.Items) > 0 && m.Items[len(m.Items)-1].ID >= it.ID {
 			return fmt.Errorf("offset %d: %w: item", at, bloomery.ErrCorrupt)
 		}
-		if !store.Known(it.Kind) {
+		if !contents.Known(it.Kind) {
 			return fmt.Errorf("offset %d: %w: %q is of kind %d, which this release does not have: a later one is needed", at, bloomery.ErrVersion, it.Name, it.Kind)
 		}
 		m.Items = append(m.Items, it)

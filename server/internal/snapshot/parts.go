@@ -8,8 +8,8 @@ import (
 	"sync"
 	"unsafe"
 
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/folder"
-	"github.com/bloomery/bloomery/server/internal/store"
 )
 
 // A part file holds contents in pieces. The body of a frame is the id of a
@@ -40,12 +40,12 @@ func newPartsWriter(s *Saver, next uint64) *partsWriter {
 	return &partsWriter{saver: s, next: next, made: map[uint64]uint64{}}
 }
 
-// minPiece is the least room that store.Frozen.Next needs.
+// minPiece is the least room that contents.Frozen.Next needs.
 const minPiece = 4 << 10
 
 // gather copies pieces of a filter, most bytes of them. The caller holds the
 // lock of the filter. It reports whether there may be more.
-func (w *partsWriter) gather(f store.Frozen, most int) bool {
+func (w *partsWriter) gather(f contents.Frozen, most int) bool {
 	w.pieces = w.pieces[:0]
 	if len(w.scratch) < most {
 		w.scratch = make([]byte, most)

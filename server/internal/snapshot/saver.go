@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/folder"
 	"github.com/bloomery/bloomery/server/internal/order"
 	"github.com/bloomery/bloomery/server/internal/roster"
@@ -41,7 +42,7 @@ type Source interface {
 	Cut(m *Manifest, copy func()) error
 	// Freeze calls fn with the lane of p, which is a part of e by its index, and
 	// its position there while p is locked and its lane is between two messages.
-	Freeze(e *catalog.Entry, index int, p *store.Part, fn func(lane int, position uint64))
+	Freeze(e *catalog.Entry, index int, p *contents.Part, fn func(lane int, position uint64))
 	// Settle sets High of all lanes to where they must reach, which is not before
 	// any position of m, and returns when they are durable up to there.
 	Settle(m *Manifest) error
@@ -243,7 +244,7 @@ func (s *Saver) forgetMissing() error {
 // value is what an item stands for: a part, or a string.
 type value struct {
 	entry *catalog.Entry
-	part  *store.Part
+	part  *contents.Part
 	index int // of part
 	text  string
 	done  bool
@@ -279,10 +280,10 @@ func (m *Manifest) spread(entries []*catalog.Entry) []value {
 	items := make([]Item, 0, len(entries))
 	for i, e := range entries {
 		items = append(items, m.Items[i])
-		if store.PartCount(e) == 0 {
+		if contents.PartCount(e) == 0 {
 			values = append(values, value{entry: e, text: store.Text(e)})
 		}
-		for j, p := range store.Parts(e) {
+		for j, p := range contents.Parts(e) {
 			values = append(values, value{entry: e, part: p, index: j})
 			if j > 0 {
 				items = append(items, Item{ID: e.ID + uint64(j), Kind: catalog.FilterPart, Deadline: m.Items[i].Deadline})

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/folder"
 	"github.com/bloomery/bloomery/server/internal/snapshot"
 	"github.com/bloomery/bloomery/server/internal/status"
@@ -44,7 +45,7 @@ func TestFilesOfParts(t *testing.T) {
 		}
 		for i := range uint32(4) {
 			l.do(t, store.Record{ID: id, Index: i, Body: &store.FilterAdd{Room: store.Unlimited, Hashes: []uint64{1 << 50}}})
-			s.Note(store.PartAt(l.state.Names.ByID(id), i)) // while no snapshot is taken nobody waits
+			s.Note(contents.PartAt(l.state.Names.ByID(id), i)) // while no snapshot is taken nobody waits
 			s.Throttle()
 			if s.Crowded() {
 				t.Error("writers have to wait though no snapshot is taken")

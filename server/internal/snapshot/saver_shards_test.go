@@ -8,6 +8,7 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/bloom"
 	"github.com/bloomery/bloomery/codec"
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/folder"
 	"github.com/bloomery/bloomery/server/internal/roster"
 	"github.com/bloomery/bloomery/server/internal/snapshot"
@@ -54,7 +55,7 @@ func (l spreadLanes) Cut(m *snapshot.Manifest, copy func()) error {
 
 // elsewhere returns which parts of a filter are not here.
 func elsewhere(s *store.State, id uint64) (list []int) {
-	for i, p := range store.Parts(s.Names.ByID(id)) {
+	for i, p := range contents.Parts(s.Names.ByID(id)) {
 		if p.Elsewhere() {
 			list = append(list, i)
 		}
@@ -67,7 +68,7 @@ func elsewhere(s *store.State, id uint64) (list []int) {
 func TestSnapshotWhileContentsAreSpread(t *testing.T) {
 	files := &folder.Memory{}
 	l, id := filled(t, files)
-	shard := store.PartAt(l.state.Names.ByID(id), 1).Shard()
+	shard := contents.PartAt(l.state.Names.ByID(id), 1).Shard()
 	l.between = func() {
 		l.between = nil
 		inCluster(t, l)
@@ -98,10 +99,10 @@ func TestSnapshotOfSomeShards(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		wide := l.do(t, store.Record{Body: &store.Make{As: store.OpFilter, Name: []byte("wide"), Header: store.AppendCreation(nil, &store.Plan{Parts: 2, Replicas: store.AllReplicas}, outline)}}).Entry.ID
-		shard := func(i uint32) int { return store.PartAt(l.state.Names.ByID(id), i).Shard() }
+		wide := l.do(t, store.Record{Body: &store.Make{As: store.OpFilter, Name: []byte("wide"), Header: contents.AppendCreation(nil, &contents.Plan{Parts: 2, Replicas: contents.AllReplicas}, outline)}}).Entry.ID
+		shard := func(i uint32) int { return contents.PartAt(l.state.Names.ByID(id), i).Shard() }
 		l.free(t, shard(1))
-		l.free(t, store.PartAt(l.state.Names.ByID(wide), 1).Shard()) // every node has it all the same
+		l.free(t, contents.PartAt(l.state.Names.ByID(wide), 1).Shard()) // every node has it all the same
 		l.between = func() {
 			l.between = nil
 			l.free(t, shard(3))
@@ -122,8 +123,8 @@ func TestSnapshotOfSomeShards(t *testing.T) {
 		if got := elsewhere(again, id); !slices.Equal(got, []int{1, 3}) || len(elsewhere(again, wide)) > 0 {
 			t.Errorf("parts %v are elsewhere, and %v of a filter that every node has", got, elsewhere(again, wide))
 		}
-		for i, p := range store.Parts(again.Names.ByID(id)) {
-			old := store.PartAt(l.state.Names.ByID(id), uint32(i))
+		for i, p := range contents.Parts(again.Names.ByID(id)) {
+			old := contents.PartAt(l.state.Names.ByID(id), uint32(i))
 			h, ok := p.Hasher()
 			was, _ := old.Hasher()
 			if !ok || h.Check() != was.Check() || *p.Plan() != *old.Plan() || p.Row() != old.Row() || p.Made() != old.Made() || p.Shard() != old.Shard() {
@@ -152,7 +153,7 @@ func TestSnapshotWhileLearning(t *testing.T) {
 	files := &folder.Memory{}
 	l, id := filled(t, files)
 	inCluster(t, l)
-	shard := store.PartAt(l.state.Names.ByID(id), 2).Shard()
+	shard := contents.PartAt(l.state.Names.ByID(id), 2).Shard()
 	l.free(t, shard)
 	held := l.learn(t, shard)
 	if !slices.Equal(elsewhere(l.state, id), []int{2}) || l.state.Learned(held) {
@@ -175,17 +176,17 @@ func TestSnapshotWhileLearning(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	body := store.StageFilter(&store.Plan{}, outline)
+	body := store.StageFilter(&contents.Plan{}, outline)
 	body.Placed, body.Base = true, uint64(shard)
 	fresh := l.do(t, store.Record{Body: body}).Entry.ID
 	l.do(t, store.Record{Body: &store.Reveal{ID: fresh, Name: []byte("fresh"), Whole: true}})
-	if len(elsewhere(l.state, fresh)) > 0 || l.state.Answers(store.PartOf(l.state.Names.ByID(fresh))) {
+	if len(elsewhere(l.state, fresh)) > 0 || l.state.Answers(contents.PartOf(l.state.Names.ByID(fresh))) {
 		t.Error("what is made while a shard is learned is not here, or is asked for")
 	}
 	if _, again := take(); len(elsewhere(again, fresh)) != 1 {
 		t.Error("a snapshot has contents of a shard that is not whole")
 	}
-	learned := store.NewPart(store.PartAt(l.state.Names.ByID(id), 1).Contents())
+	learned := contents.NewPart(contents.PartAt(l.state.Names.ByID(id), 1).Contents())
 	if l.state.Count(learned); !l.state.Install(id, 2, learned, held) || !l.state.Learned(held) {
 		t.Fatal("a part that was learned is not taken")
 	}
@@ -212,7 +213,7 @@ func TestMovesWhileItIsWritten(t *testing.T) {
 	files := &folder.Memory{}
 	l, id := filled(t, files)
 	inCluster(t, l)
-	shard := store.PartAt(l.state.Names.ByID(id), 0).Shard()
+	shard := contents.PartAt(l.state.Names.ByID(id), 0).Shard()
 	once := false
 	s := saverOf(creating{files, func(name string) {
 		if _, part := folder.ParsePartName(name); part && !once {

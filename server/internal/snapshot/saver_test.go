@@ -13,6 +13,7 @@ import (
 	"github.com/bloomery/bloomery/codec"
 	"github.com/bloomery/bloomery/internal/redisbloom"
 	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/folder"
 	"github.com/bloomery/bloomery/server/internal/folder/powercut"
 	"github.com/bloomery/bloomery/server/internal/snapshot"
@@ -60,7 +61,7 @@ func (l *lanes) Cut(m *snapshot.Manifest, copy func()) error {
 	return nil
 }
 
-func (l *lanes) Freeze(e *catalog.Entry, index int, p *store.Part, fn func(int, uint64)) {
+func (l *lanes) Freeze(e *catalog.Entry, index int, p *contents.Part, fn func(int, uint64)) {
 	if l.between != nil {
 		l.between()
 	}
@@ -103,7 +104,7 @@ func filled(t *testing.T, files folder.Files) (l *lanes, id uint64) {
 		t.Fatal(err)
 	}
 	l.do(t, store.Record{Body: &store.Seed{Seed: 77}})
-	id = l.do(t, store.Record{Body: &store.Make{As: store.OpFilter, Name: []byte("f"), Header: store.AppendCreation(nil, &store.Plan{Parts: 2}, outline)}}).Entry.ID
+	id = l.do(t, store.Record{Body: &store.Make{As: store.OpFilter, Name: []byte("f"), Header: contents.AppendCreation(nil, &contents.Plan{Parts: 2}, outline)}}).Entry.ID
 	l.do(t, store.Record{Body: &store.Set{String: store.String{Name: []byte("s"), Value: []byte("text")}}})
 	for i := range uint32(4) {
 		for h := range uint64(i + 1) {
@@ -166,9 +167,9 @@ func TestLanes(t *testing.T) {
 		}
 	}
 	e := state.Names.ByID(id)
-	for i, p := range store.Parts(e) {
+	for i, p := range contents.Parts(e) {
 		it := m.Find(id + uint64(i))
-		want := store.PartAt(l.state.Names.ByID(id), uint32(i)).Version()
+		want := contents.PartAt(l.state.Names.ByID(id), uint32(i)).Version()
 		if it == nil || it.Lane != laneOf(it.ID) || it.Position != l.seqs[it.Lane] || it.Version != want || p.Version() != want {
 			t.Errorf("part %d came back as %+v with version %d, want %d", i, it, p.Version(), want)
 		}
@@ -300,7 +301,7 @@ func TestSnapshotWaitsForADump(t *testing.T) {
 	l, _ := filled(t, disk)
 	defer l.state.Discard()
 	res := l.do(t, store.Record{Body: &store.Make{As: store.OpTopK, Name: []byte("k"), Header: redisbloom.AppendTopKHeader(nil, redisbloom.TopKParams{K: 1, Width: 10, Depth: 2, Decay: 0.9})}})
-	p := store.PartOf(res.Entry)
+	p := contents.PartOf(res.Entry)
 	p.Lock()
 	frozen, err := p.Freeze()
 	p.Unlock()

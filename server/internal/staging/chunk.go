@@ -5,6 +5,7 @@ package staging
 import (
 	"errors"
 
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
@@ -14,7 +15,7 @@ type Chunk struct{ done, next int }
 
 // Cut returns what cuts n bytes of a dump that end at a position into pieces, nil if they
 // are stored at once: they are few, or do not fit, and then all of them are refused.
-func Cut(p *store.Part, position int64, n int) *Chunk {
+func Cut(p *contents.Part, position int64, n int) *Chunk {
 	if n <= pieceBytes || !holds(p, position, n) {
 		return nil
 	}
@@ -30,7 +31,7 @@ func (c *Chunk) Next(position int64, data []byte) (end int64, piece []byte) {
 // More reports whether pieces of n bytes are left when the last one was stored: the call is
 // prepared again then.
 func (c *Chunk) More(res *store.Result, n int) bool {
-	if errors.Is(res.Err, store.ErrRetry) {
+	if errors.Is(res.Err, contents.ErrRetry) {
 		c.done = 0 // from the beginning, if there is a filter
 		return true
 	}
@@ -42,7 +43,7 @@ func (c *Chunk) More(res *store.Result, n int) bool {
 }
 
 // holds reports whether n bytes that end at a position are in one layer.
-func holds(p *store.Part, position int64, n int) bool {
+func holds(p *contents.Part, position int64, n int) bool {
 	p.RLock()
 	defer p.RUnlock()
 	if p.Gone() || position <= int64(n) {

@@ -6,6 +6,7 @@ import (
 	"errors"
 
 	"github.com/bloomery/bloomery/internal/redisbloom"
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
@@ -23,7 +24,7 @@ var errChanged = errors.New("staging: the digest has changed")
 // compressed returns a compressed copy of a digest, and the version that it is of.
 // The caller releases it. The error is ErrRetry if the digest is gone, or that of its
 // memory.
-func (a Area) compressed(p *store.Part) (store.ReadyDigest, error) {
+func (a Area) compressed(p *contents.Part) (store.ReadyDigest, error) {
 	for try := 1; ; try++ {
 		r, err := a.copyNodes(p, try == copyTries)
 		if errors.Is(err, errChanged) {
@@ -37,11 +38,11 @@ func (a Area) compressed(p *store.Part) (store.ReadyDigest, error) {
 }
 
 // copyNodes copies a digest, in pieces or at once.
-func (a Area) copyNodes(p *store.Part, atOnce bool) (r store.ReadyDigest, err error) {
+func (a Area) copyNodes(p *contents.Part, atOnce bool) (r store.ReadyDigest, err error) {
 	p.RLock()
 	defer p.RUnlock()
 	if p.Gone() {
-		return r, store.ErrRetry
+		return r, contents.ErrRetry
 	}
 	r.Version = p.Changes()
 	t := p.TDigest()
@@ -64,7 +65,7 @@ func (a Area) copyNodes(p *store.Part, atOnce bool) (r store.ReadyDigest, err er
 
 // copyPieces copies the nodes, of which so many are merged. The caller holds a read lock,
 // which is given up between two pieces.
-func copyPieces(p *store.Part, r store.ReadyDigest, merged, all int, atOnce bool) error {
+func copyPieces(p *contents.Part, r store.ReadyDigest, merged, all int, atOnce bool) error {
 	var buf []byte
 	for at := 0; at < all; {
 		to := min(at+copiedNodes, all)
@@ -82,7 +83,7 @@ func copyPieces(p *store.Part, r store.ReadyDigest, merged, all int, atOnce bool
 		p.RLock() // others have had their turn
 		switch {
 		case p.Gone():
-			return store.ErrRetry
+			return contents.ErrRetry
 		case p.Changes() != r.Version:
 			return errChanged
 		}

@@ -8,6 +8,7 @@ import (
 	"github.com/bloomery/bloomery/internal/redisbloom"
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
@@ -19,7 +20,7 @@ func (a Area) Compress(entry *catalog.Entry) answer.Reply {
 	if failed.Kind != answer.None {
 		return failed
 	}
-	_, failed = a.run.ApplyPiece(store.PartOf(entry), store.Record{ID: entry.ID, Body: &store.TDigestCompress{Ready: &ready}})
+	_, failed = a.run.ApplyPiece(contents.PartOf(entry), store.Record{ID: entry.ID, Body: &store.TDigestCompress{Ready: &ready}})
 	ready.Digest.Release() // by now it is what was there before
 	a.run.Unhold(size)
 	return failed
@@ -39,7 +40,7 @@ func (a Area) WithDigest(entry *catalog.Entry, f func(*redisbloom.TDigest)) answ
 
 // copyDigest returns a compressed copy of a digest, and what is counted for it.
 func (a Area) copyDigest(entry *catalog.Entry) (ready store.ReadyDigest, size int, failed answer.Reply) {
-	p := store.PartOf(entry)
+	p := contents.PartOf(entry)
 	p.RLock()
 	size = int(p.Bytes())
 	p.RUnlock()
@@ -51,7 +52,7 @@ func (a Area) copyDigest(entry *catalog.Entry) (ready store.ReadyDigest, size in
 		return ready, size, answer.Reply{}
 	}
 	a.run.Unhold(size)
-	if errors.Is(err, store.ErrRetry) {
+	if errors.Is(err, contents.ErrRetry) {
 		return ready, 0, answer.Fail(answer.TextNotFound)
 	}
 	return ready, 0, answer.Fail(answer.TextOOM)
@@ -66,7 +67,7 @@ func (a Area) compressAll(names [][]byte) answer.Reply {
 		if entry == nil || entry.Kind != catalog.TDigest || a.run.Stopped() {
 			continue
 		}
-		p := store.PartOf(entry)
+		p := contents.PartOf(entry)
 		p.RLock()
 		due := !p.Gone() && !p.TDigest().Compressed()
 		p.RUnlock()

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/bloomery/bloomery/server/internal/answer"
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/routes"
 	"github.com/bloomery/bloomery/server/internal/store"
@@ -46,7 +47,7 @@ func (a Area) Feed(sh *store.Shadow, items [][]byte) (done int, failed answer.Re
 		f.sorted.Sort(f.hashes[:n], uint(sh.Plan().Parts))
 		f.fill(sh, a.admit, a.run.Shared())
 		failed, err := a.run.ApplyAll(f.ops)
-		for try := 1; try < feedTries && failed.Kind == answer.None && errors.Is(err, store.ErrRoom) && f.lacking(); try++ {
+		for try := 1; try < feedTries && failed.Kind == answer.None && errors.Is(err, contents.ErrRoom) && f.lacking(); try++ {
 			failed, err = a.run.ApplyAll(f.ops)
 		}
 		if failed.Kind != answer.None || err != nil {
@@ -67,7 +68,7 @@ func (f *feed) lacking() bool {
 	rest := f.ops[:0]
 	for _, op := range f.ops {
 		switch {
-		case errors.Is(op.Result.Err, store.ErrRoom):
+		case errors.Is(op.Result.Err, contents.ErrRoom):
 			rest = append(rest, op)
 		case op.Result.Err != nil:
 			return false
@@ -86,7 +87,7 @@ func (f *feed) fill(sh *store.Shadow, admit door.Admitter, shared bool) {
 		m := &f.made[i]
 		m.body = store.ShadowFeed{Hashes: f.sorted.Hashes[from:to], Shared: shared, Ended: sh.Ended()}
 		m.op = door.Op{
-			Part: store.PartAt(sh.Entry(), uint32(part)), Admit: admit,
+			Part: contents.PartAt(sh.Entry(), uint32(part)), Admit: admit,
 			Record: store.Record{ID: sh.ID, Index: uint32(part), Body: &m.body},
 		}
 		m.op.Result.Bools = f.sorted.Bools[from:to]

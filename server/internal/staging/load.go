@@ -8,6 +8,7 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
@@ -36,7 +37,7 @@ func (a Area) Load(name []byte, kind catalog.Kind, header []byte, layers [][]byt
 
 // loadLayers fills contents with the layers of a dump.
 func (a Area) loadLayers(entry *catalog.Entry, layers [][]byte) answer.Reply {
-	p, position := store.PartOf(entry), int64(1)
+	p, position := contents.PartOf(entry), int64(1)
 	for _, data := range layers {
 		for len(data) > 0 {
 			if a.run.Stopped() {
@@ -78,7 +79,7 @@ type Staged struct {
 
 // Begin makes a filter, which will have a name, whose parts LoadPart fills; part is the
 // encoding of one of them, and was checked. The reply is what is wrong, None if nothing is.
-func (a Area) Begin(name []byte, plan *store.Plan, part []byte) (*Staged, answer.Reply) {
+func (a Area) Begin(name []byte, plan *contents.Plan, part []byte) (*Staged, answer.Reply) {
 	body, err := a.state.StageLoad(plan, name, part)
 	if err != nil {
 		return nil, answer.Fail("ERR " + answer.OneLine(err))
@@ -88,7 +89,7 @@ func (a Area) Begin(name []byte, plan *store.Plan, part []byte) (*Staged, answer
 
 // Blank makes a filter, which will have a name, whose parts are empty. The reply is what is
 // wrong, None if nothing is.
-func (a Area) Blank(name []byte, plan *store.Plan, outline []byte) (*Staged, answer.Reply) {
+func (a Area) Blank(name []byte, plan *contents.Plan, outline []byte) (*Staged, answer.Reply) {
 	return a.stage(a.state.Place(store.StageFilter(plan, outline), name))
 }
 
@@ -97,7 +98,7 @@ func (a Area) stage(body *store.Stage) (*Staged, answer.Reply) {
 	if failed.Kind != answer.None {
 		return nil, failed
 	}
-	n := store.PartCount(entry)
+	n := contents.PartCount(entry)
 	return &Staged{ID: entry.ID, Entry: entry, Have: make([]bool, n), Left: n}, answer.Reply{}
 }
 
@@ -107,7 +108,7 @@ func (a Area) LoadPart(t *Staged, index int, data []byte) answer.Reply {
 	if err := store.CheckLevel(data, a.run.Level()); err != nil {
 		return answer.Fail("ERR " + answer.OneLine(err))
 	}
-	p := store.PartAt(t.Entry, uint32(index))
+	p := contents.PartAt(t.Entry, uint32(index))
 	release, failed := a.run.ReserveFor(p, 2*uint64(len(data))) // the encoding, and what becomes of it
 	if failed.Kind != answer.None {
 		return failed
@@ -139,7 +140,7 @@ func (a Area) LoadPart(t *Staged, index int, data []byte) answer.Reply {
 // Copy makes a filter, which will have a name, of the parts of another one as read returns them, one by one. They are
 // counted for the reply until they are stored. The reply is what is wrong, None if nothing is.
 func (a Area) Copy(name []byte, entry *catalog.Entry, read func(index uint32) ([]byte, answer.Reply)) (id uint64, failed answer.Reply) {
-	known, n := store.PartOf(entry).Plan(), store.PartCount(entry)
+	known, n := contents.PartOf(entry).Plan(), contents.PartCount(entry)
 	if known == nil {
 		return 0, answer.Fail(answer.TextNotFound)
 	}
@@ -148,7 +149,7 @@ func (a Area) Copy(name []byte, entry *catalog.Entry, read func(index uint32) ([
 	for i := range n {
 		data, failed := read(uint32(i))
 		if failed.Kind == answer.None && t == nil {
-			h, _ := store.HashOf(data)
+			h, _ := contents.HashOf(data)
 			plan.KeyID = a.state.Keys().ID(h)
 			t, failed = a.Begin(name, &plan, data)
 		}
@@ -169,16 +170,16 @@ func (a Area) Copy(name []byte, entry *catalog.Entry, read func(index uint32) ([
 // loadFilter is Load for filters of package codec: header is a plan, and layers
 // are the encodings of parts. The id of a secret key in the plan is not trusted.
 func (a Area) loadFilter(name, header []byte, layers [][]byte) (id uint64, failed answer.Reply) {
-	plan, err := store.ParsePlan(header)
+	plan, err := contents.ParsePlan(header)
 	if err != nil || 1<<plan.Parts != len(layers) {
 		return 0, answer.Fail(textBadData)
 	}
-	if err := store.CheckEncodings(layers, len(layers)); errors.Is(err, bloomery.ErrTooLarge) {
+	if err := contents.CheckEncodings(layers, len(layers)); errors.Is(err, bloomery.ErrTooLarge) {
 		return 0, answer.Fail("ERR " + answer.OneLine(err))
 	} else if err != nil {
 		return 0, answer.Fail(textBadData)
 	}
-	h, _ := store.HashOf(layers[0]) // they are checked
+	h, _ := contents.HashOf(layers[0]) // they are checked
 	plan.KeyID = a.state.Keys().ID(h)
 	if a.run.Level() < store.LevelNews { // no other node could read it
 		plan.News = 0

@@ -7,6 +7,7 @@ import (
 
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
@@ -88,12 +89,12 @@ func (a Area) summed(r *store.Record, m *store.Merging) (*sum, error) {
 	case *store.CountMinMerge:
 		return countMins(m, o.Weights, mergePiece)
 	}
-	return nil, store.ErrType
+	return nil, contents.ErrType
 }
 
 // fill puts the pieces of a sum into a sketch without a name.
 func (a Area) fill(entry *catalog.Entry, m *store.Merging, sum *sum) (again bool, failed answer.Reply, err error) {
-	p := store.PartOf(entry)
+	p := contents.PartOf(entry)
 	for {
 		switch {
 		case m.Changed():

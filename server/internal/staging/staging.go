@@ -10,6 +10,7 @@ package staging
 import (
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
@@ -19,8 +20,8 @@ type Run interface {
 	// ApplyUnseen puts a record in order, outside the gate: nobody can see what it
 	// changes. The reply reports that it was not kept, and is None if it was. ApplyPiece
 	// is the same for what others see: it enters the gate for that alone.
-	ApplyUnseen(p *store.Part, r store.Record) (store.Result, answer.Reply)
-	ApplyPiece(p *store.Part, r store.Record) (store.Result, answer.Reply)
+	ApplyUnseen(p *contents.Part, r store.Record) (store.Result, answer.Reply)
+	ApplyPiece(p *contents.Part, r store.Record) (store.Result, answer.Reply)
 	// ApplyAll is ApplyPiece for ops of several parts. It returns what came of the first
 	// that has failed.
 	ApplyAll(ops []*door.Op) (answer.Reply, error)
@@ -36,7 +37,7 @@ type Run interface {
 	Reserve(n uint64) (release func(), ok bool)
 	// ReserveFor is Reserve at all machines that have a part. The reply is what is wrong,
 	// None if nothing is.
-	ReserveFor(p *store.Part, n uint64) (release func(), failed answer.Reply)
+	ReserveFor(p *contents.Part, n uint64) (release func(), failed answer.Reply)
 	Hold(n int) bool
 	Unhold(n int)
 	// Milliseconds returns the time, since 1970.

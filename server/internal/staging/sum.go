@@ -8,6 +8,7 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/internal/redisbloom"
 	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
@@ -52,7 +53,7 @@ func countMins(m *store.Merging, weights []int64, most int) (*sum, error) {
 }
 
 // cells returns what makes the records of the counters.
-func cells(sources []*store.Part, weights []int64, most int) func() (store.Body, error) {
+func cells(sources []*contents.Part, weights []int64, most int) func() (store.Body, error) {
 	var cells redisbloom.CellSum
 	at, buf := 0, make([]byte, most)
 	return func() (store.Body, error) {
@@ -81,7 +82,7 @@ func cells(sources []*store.Part, weights []int64, most int) func() (store.Body,
 
 // copyCells copies counters from a byte on, and returns how many bytes. It reports false
 // if the sketch is gone.
-func copyCells(p *store.Part, dst []byte, at int) (int, bool) {
+func copyCells(p *contents.Part, dst []byte, at int) (int, bool) {
 	p.RLock()
 	defer p.RUnlock()
 	if p.Gone() {
@@ -97,7 +98,7 @@ func (a Area) tdigests(m *store.Merging, o *store.TDigestMerge) (*sum, error) {
 	sources, target := m.Parts()
 	deciding := sources
 	if target != nil && !o.Override {
-		sources, deciding = append([]*store.Part{target}, sources...), []*store.Part{target}
+		sources, deciding = append([]*contents.Part{target}, sources...), []*contents.Part{target}
 	}
 	compression, err := o.Compression, error(nil)
 	if compression <= 0 {
@@ -131,7 +132,7 @@ func (a Area) tdigests(m *store.Merging, o *store.TDigestMerge) (*sum, error) {
 }
 
 // largestCompression returns the largest compression of digests.
-func largestCompression(parts []*store.Part) (most int64, err error) {
+func largestCompression(parts []*contents.Part) (most int64, err error) {
 	for _, p := range parts {
 		p.RLock()
 		if p.Gone() {
@@ -145,9 +146,9 @@ func largestCompression(parts []*store.Part) (most int64, err error) {
 }
 
 // mergeDigest merges a copy of the digest of a part.
-func (a Area) mergeDigest(digest *redisbloom.TDigest, p *store.Part) error {
+func (a Area) mergeDigest(digest *redisbloom.TDigest, p *contents.Part) error {
 	copied, err := a.compressed(p)
-	if errors.Is(err, store.ErrRetry) {
+	if errors.Is(err, contents.ErrRetry) {
 		return store.ErrMissing
 	}
 	if err != nil {

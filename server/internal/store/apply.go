@@ -5,19 +5,15 @@ package store
 import (
 	"github.com/bloomery/bloomery/internal/redisbloom"
 	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/contents"
 )
 
 // Result is what Apply answers. Bools and Codes may be given with memory to use;
 // Apply makes them as long as the digests of the record.
 type Result struct {
-	// Err is nil if the record was applied, at least in part.
-	Err error
-	// Changed reports whether the state is another one now. A record that
-	// changed nothing need not be kept.
-	Changed bool
-	// Done is how many digests were looked at; fewer than all if Err is that
-	// of the next one.
-	Done int
+	// Outcome is what became of the items of the record; of one without items, Err and Changed say
+	// whether it was applied, at least in part, and whether the state is another one now.
+	contents.Outcome
 	// N is the number of names removed, the new length of a string, or the
 	// new value of a number.
 	N int64
@@ -26,18 +22,6 @@ type Result struct {
 	// Old is the string that a record replaced; Had reports that there was one.
 	Old string
 	Had bool
-	// Bools reports for every digest of OpAdd and OpDelete whether it was new,
-	// or was there.
-	Bools []bool
-	// All means that every digest up to Done has to be kept, whatever Bools
-	// says: inserts, and adds that renew what is there.
-	All bool
-	// Failed reports for every hash of OpFilterAdd whether there was no room for
-	// it; Err then is the error of the first. It is nil if all had room.
-	Failed []bool
-	// torn means that a hash without room has changed the filter all the same: it
-	// is logged, and leaves the same when it is replayed.
-	torn bool
 	// Codes says what became of every hash of CuckooInsert: Refused, Inserted, or 0 if it was
 	// there.
 	Codes []int8
@@ -51,10 +35,9 @@ type Result struct {
 	// It is nil if there is nothing to wait for.
 	Left <-chan struct{}
 
-	made    []*Part  // locked until Release
-	held    []*Part  // the same, of a merge
-	effects []Record // what a merge did
-	marks   []uint8  // which bits of the hashes of OpFilterAdd were new, if that is noted
+	made    []*contents.Part // locked until Release
+	held    []*contents.Part // the same, of a merge
+	effects []Record         // what a merge did
 }
 
 // What became of an item that was inserted, as Codes has it.
@@ -70,8 +53,8 @@ const (
 // A part that Apply has made is locked, and so are those of a merge: the caller
 // calls res.Release when the record is in the log, so that no record of the part
 // can get there before the one that made it.
-func Apply(s *State, r *Record, p *Part, res *Result) {
-	res.Err, res.Changed, res.Done, res.N, res.All, res.Failed, res.torn = nil, false, 0, 0, false, nil, false
+func Apply(s *State, r *Record, p *contents.Part, res *Result) {
+	res.Err, res.Changed, res.Done, res.N, res.All, res.Failed, res.Torn = nil, false, 0, 0, false, nil, false
 	switch body := r.Body.(type) {
 	case changer:
 		s.applyPart(p, body, r, res)
@@ -86,32 +69,34 @@ func Apply(s *State, r *Record, p *Part, res *Result) {
 }
 
 // applyPart applies a record of a part.
-func (s *State) applyPart(p *Part, body changer, r *Record, res *Result) {
+func (s *State) applyPart(p *contents.Part, body changer, r *Record, res *Result) {
 	if p == nil {
 		if p = s.part(r.ID, r.Index); p == nil {
-			res.Err = ErrRetry
+			res.Err = contents.ErrRetry
 			return
 		}
 	}
-	if p.Gone() || p.contents == nil {
-		res.Err = ErrRetry
+	if p.Gone() || p.Void() {
+		res.Err = contents.ErrRetry
 		return
 	}
 	of := operations[body.op()].of
-	if d, ok := p.contents.(*draft); ok && (d.inner != nil || d.sealed != 0) && !of(d) {
-		if res.Err = s.settleDraft(p, d); res.Err != nil {
+	if d, ok := p.Contents().(*contents.Draft); ok && d.Ready() && !of(d) {
+		// The swap is in the log right behind this record. Or another node has lent the part before the
+		// swap, and it follows its lane.
+		if res.Err = s.settle(p); res.Err != nil {
 			return
 		}
 		if s.Roster() != nil {
-			p.version++ // as the swap does
+			p.Raise() // as the swap does
 		}
 	}
-	if !of(p.contents) {
-		res.Err = ErrType
-		if far, ok := p.contents.(*elsewhere); ok {
-			res.Err = ErrElsewhere
+	if !of(p.Contents()) {
+		res.Err = contents.ErrType
+		if p.Elsewhere() {
+			res.Err = contents.ErrElsewhere
 			if o, ok := body.(*FilterSet); ok {
-				o.pass(s, far)
+				s.NoteNews(p, o.News)
 			}
 			s.passed(p)
 		}
@@ -119,34 +104,25 @@ func (s *State) applyPart(p *Part, body changer, r *Record, res *Result) {
 	}
 	ring := s.ring(p)
 	if ring != nil {
-		res.marks = ring.prepare(body)
+		res.Marks = ring.prepare(body)
 	}
 	if grown := body.change(s, p, r, res); grown != 0 {
 		s.bytes.Add(grown)
-		p.measure()
+		p.Measure()
 	}
 	if res.Changed {
-		p.version++
+		p.Raise()
 		if ring != nil {
 			ring.after(s, body, res)
 		}
 	}
-	res.marks = nil
-}
-
-// Fails reports whether the hash at i of a record with an error is one that the
-// error is for.
-func (res *Result) Fails(i int) bool { return i >= res.Done || res.Failed != nil && res.Failed[i] }
-
-// kept reports whether the hash at i, which was looked at, has to be kept.
-func (res *Result) kept(i int) bool {
-	return (res.All || res.Bools[i]) && (res.Failed == nil || !res.Failed[i] || res.torn)
+	res.Marks = nil
 }
 
 // Release unlocks the part that Apply has made, if it has made one.
 func (res *Result) Release() {
 	for _, p := range res.made {
-		p.mu.Unlock()
+		p.Unlock()
 	}
 	res.made = res.made[:0]
 	res.unhold()
@@ -156,15 +132,15 @@ func (res *Result) Release() {
 // unhold unlocks the parts of a merge.
 func (res *Result) unhold() {
 	for _, p := range res.held {
-		p.mu.Unlock()
+		p.Unlock()
 	}
 	res.held = nil
 }
 
-func (s *State) part(id uint64, index uint32) *Part {
+func (s *State) part(id uint64, index uint32) *contents.Part {
 	e := s.Names.ByID(id)
 	if e == nil {
 		return nil
 	}
-	return PartAt(e, index)
+	return contents.PartAt(e, index)
 }

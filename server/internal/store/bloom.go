@@ -1,35 +1,16 @@
 package store
 
-// BF as contents of a part.
+// Records of BFs.
 
 import (
 	"iter"
 	"slices"
 
-	"github.com/bloomery/bloomery/internal/memory"
 	"github.com/bloomery/bloomery/internal/redisbloom"
 	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/effort"
 )
-
-// bloom is a BF as contents. It is one pointer: an interface holds it without
-// an allocation.
-type bloom struct{ *redisbloom.Bloom }
-
-var _ Contents = bloom{}
-
-// Bloom returns the BF of a part, nil if it is of another kind. It belongs to
-// the lock of p.
-func (p *Part) Bloom() *redisbloom.Bloom {
-	b, _ := p.contents.(bloom)
-	return b.Bloom
-}
-
-func (bloom) Kind() catalog.Kind { return catalog.Bloom }
-
-func (b bloom) Growth(n int) (most uint64, sure bool) { return b.GrowBytes(n), true }
-
-func (b bloom) Freeze() (Frozen, error) { return b.Bloom.Freeze() }
 
 // MakeBloom makes a BF from parameters.
 type MakeBloom struct {
@@ -51,11 +32,8 @@ func (o *MakeBloom) fields(c coder, r *Record) coder {
 	return c
 }
 
-func (o *MakeBloom) contents(s *State, _ lying) ([]Contents, error) {
-	p := o.Params
-	p.Memory = s.memory
-	b, err := redisbloom.NewBloom(p)
-	return one(bloom{b}, err)
+func (o *MakeBloom) contents(s *State, _ contents.Here) ([]contents.Contents, error) {
+	return s.Bloom(o.Params)
 }
 
 func (o *MakeBloom) size(_ uint64, a effort.Adding) effort.Size {
@@ -86,9 +64,9 @@ func (o *BloomAdd) Give(room uint64) { o.Room = room }
 // Hold implements Items.
 func (o *BloomAdd) Hold(digests []redisbloom.Digest, _ []uint64) { o.Digests = digests }
 
-func (o *BloomAdd) change(_ *State, p *Part, _ *Record, res *Result) (grown int64) {
-	b := p.contents.(bloom)
-	res.sized(len(o.Digests))
+func (o *BloomAdd) change(_ *State, p *contents.Part, _ *Record, res *Result) (grown int64) {
+	b := p.Bloom()
+	res.Size(len(o.Digests))
 	layers, items := b.Layers(), b.Items()
 	var before uint64
 	if o.Room > 0 {
@@ -122,8 +100,8 @@ func (o *BloomChunk) fields(c coder, r *Record) coder {
 	return c.target(r).bytes(&o.Data).varint(&o.Position)
 }
 
-func (o *BloomChunk) change(_ *State, p *Part, _ *Record, res *Result) int64 {
-	b := p.contents.(bloom)
+func (o *BloomChunk) change(_ *State, p *contents.Part, _ *Record, res *Result) int64 {
+	b := p.Bloom()
 	res.Err = b.LoadChunk(o.Position, o.Data)
 	res.Changed = res.Err == nil && len(o.Data) > 0
 	return 0
@@ -146,41 +124,4 @@ func chunks(position int64, data []byte) iter.Seq2[int64, []byte] {
 			}
 		}
 	}
-}
-
-func bloomDumpBytes(header []byte) (uint64, error) {
-	h, err := redisbloom.ParseBloomHeader(header)
-	if err != nil {
-		return 0, err
-	}
-	return h.Bytes(), nil
-}
-
-func newBloomDump(header []byte, m *memory.Arena) (Contents, error) {
-	h, err := redisbloom.ParseBloomHeader(header)
-	if err != nil {
-		return nil, err
-	}
-	b, err := h.New(m)
-	return bloom{b}, err
-}
-
-func bloomDumpSize(header []byte, _ uint64, a effort.Adding) effort.Size {
-	h, _ := redisbloom.ParseBloomHeader(header)
-	return effort.NewBloom(h.Layers(a.Items), a)
-}
-
-// bloomLoader is a Loader of a BF.
-type bloomLoader struct {
-	*redisbloom.Loader[*redisbloom.Bloom]
-}
-
-func loadBloom(first []byte, size int64, m *memory.Arena) (Loader, error) {
-	l, err := redisbloom.NewBloomLoader(first, size, m)
-	return bloomLoader{l}, err
-}
-
-func (l bloomLoader) Done() (Contents, error) {
-	b, err := l.Loader.Done()
-	return bloom{b}, err
 }

@@ -9,11 +9,12 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/internal/redisbloom"
 	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
-// contents is one filter of every kind, and a record that fills it.
-var contents = []struct {
+// filled is one filter of every kind, and a record that fills it.
+var filled = []struct {
 	name         string
 	kind         catalog.Kind
 	create, fill store.Record
@@ -54,7 +55,7 @@ func apply(t *testing.T, s *store.State, r store.Record) store.Result {
 	t.Helper()
 	var res store.Result
 	if r.Part() {
-		p := store.PartAt(s.Names.ByID(r.ID), r.Index)
+		p := contents.PartAt(s.Names.ByID(r.ID), r.Index)
 		p.Lock()
 		defer p.Unlock()
 		store.Apply(s, &r, p, &res)
@@ -69,7 +70,7 @@ func apply(t *testing.T, s *store.State, r store.Record) store.Result {
 
 // TestContents holds every kind to what Contents promises.
 func TestContents(t *testing.T) {
-	for _, k := range contents {
+	for _, k := range filled {
 		t.Run(k.name, func(t *testing.T) {
 			s := store.New()
 			want, err := store.NewBytes(k.create.Body)
@@ -80,12 +81,12 @@ func TestContents(t *testing.T) {
 			if res.Err != nil {
 				t.Fatal(res.Err)
 			}
-			c := store.PartOf(res.Entry).Contents()
+			c := contents.PartOf(res.Entry).Contents()
 			if got := c.Bytes(); got != want {
 				t.Errorf("%d bytes, NewBytes said %d", got, want)
 			}
-			if c.Kind() != k.kind || !store.Known(k.kind) || store.TypeName(k.kind) != k.name {
-				t.Errorf("kind %d named %q, want %d and %q", c.Kind(), store.TypeName(c.Kind()), k.kind, k.name)
+			if c.Kind() != k.kind || !contents.Known(k.kind) || contents.TypeName(k.kind) != k.name {
+				t.Errorf("kind %d named %q, want %d and %q", c.Kind(), contents.TypeName(c.Kind()), k.kind, k.name)
 			}
 			bound, _ := c.Growth(3000)
 			before := s.Bytes()
@@ -100,8 +101,8 @@ func TestContents(t *testing.T) {
 			if items := c.Stats().Items; items < 2900 || items > 3000 {
 				t.Errorf("%v items, want about 3000", items)
 			}
-			if res := apply(t, s, store.Record{ID: k.fill.ID, Body: k.foreign}); !errors.Is(res.Err, store.ErrType) {
-				t.Errorf("a record of another kind: %v, want %v", res.Err, store.ErrType)
+			if res := apply(t, s, store.Record{ID: k.fill.ID, Body: k.foreign}); !errors.Is(res.Err, contents.ErrType) {
+				t.Errorf("a record of another kind: %v, want %v", res.Err, contents.ErrType)
 			}
 			again := reload(t, s, c)
 			if !bytes.Equal(dump(again), dump(c)) {
@@ -113,11 +114,11 @@ func TestContents(t *testing.T) {
 
 // TestLoaderOfAnotherKind asks that contents are not taken for another kind.
 func TestLoaderOfAnotherKind(t *testing.T) {
-	for i, k := range contents {
+	for i, k := range filled {
 		s := store.New()
-		c := store.PartOf(apply(t, s, k.create).Entry).Contents()
+		c := contents.PartOf(apply(t, s, k.create).Entry).Contents()
 		first, rest, size := freeze(t, c)
-		other := contents[1-i].kind
+		other := filled[1-i].kind
 		l, err := s.NewLoader(other, first, size)
 		if err == nil {
 			for _, p := range rest {
@@ -143,7 +144,7 @@ type piece struct {
 	off  int64
 }
 
-func freeze(t *testing.T, c store.Contents) (first []byte, rest []piece, size int64) {
+func freeze(t *testing.T, c contents.Contents) (first []byte, rest []piece, size int64) {
 	t.Helper()
 	f, err := c.Freeze()
 	if err != nil {
@@ -163,7 +164,7 @@ func freeze(t *testing.T, c store.Contents) (first []byte, rest []piece, size in
 	}
 }
 
-func reload(t *testing.T, s *store.State, c store.Contents) store.Contents {
+func reload(t *testing.T, s *store.State, c contents.Contents) contents.Contents {
 	t.Helper()
 	first, rest, size := freeze(t, c)
 	l, err := s.NewLoader(c.Kind(), first, size)
@@ -182,7 +183,7 @@ func reload(t *testing.T, s *store.State, c store.Contents) store.Contents {
 	return c
 }
 
-func dump(c store.Contents) []byte {
+func dump(c contents.Contents) []byte {
 	b := c.AppendHeader(nil)
 	for iter := int64(1); iter != 0; {
 		var chunk []byte
@@ -208,8 +209,8 @@ func TestBoundHolds(t *testing.T) {
 			t.Errorf("operation %d has %d bytes, the bound is %d", r.Op(), n, r.Bound())
 		}
 	}
-	if store.WholeUnion != -1 {
-		t.Errorf("the position of a whole union is %d, want -1", store.WholeUnion)
+	if contents.WholeUnion != -1 {
+		t.Errorf("the position of a whole union is %d, want -1", contents.WholeUnion)
 	}
 }
 
@@ -217,7 +218,7 @@ func TestBoundHolds(t *testing.T) {
 func TestLookHasTheSize(t *testing.T) {
 	for _, capacity := range []int{10, 1000, 100_000} {
 		s := store.New()
-		p := store.PartOf(apply(t, s, creation(t, capacity, 0)).Entry)
+		p := contents.PartOf(apply(t, s, creation(t, capacity, 0)).Entry)
 		l, ok := p.Look(true)
 		size, sized := p.Size(true)
 		data, err := p.Filter().(encoding.BinaryMarshaler).MarshalBinary()

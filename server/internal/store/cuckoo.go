@@ -1,62 +1,16 @@
 package store
 
-// CF as contents of a part.
+// Records of CFs.
 
 import (
 	"errors"
 	"slices"
 
-	"github.com/bloomery/bloomery/internal/memory"
 	"github.com/bloomery/bloomery/internal/redisbloom"
 	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/effort"
 )
-
-// cuckoo is a CF as contents. It is one pointer: an interface holds it without
-// an allocation.
-type cuckoo struct{ *redisbloom.Cuckoo }
-
-var _ Contents = cuckoo{}
-
-// Cuckoo returns the CF of a part, nil if it is of another kind. It belongs to
-// the lock of p.
-func (p *Part) Cuckoo() *redisbloom.Cuckoo {
-	c, _ := p.contents.(cuckoo)
-	return c.Cuckoo
-}
-
-func (cuckoo) Kind() catalog.Kind { return catalog.Cuckoo }
-
-// Growth returns at most 2^62. Whether an insert makes a cuckoo filter grow is
-// seen only when it is tried.
-func (c cuckoo) Growth(n int) (most uint64, sure bool) {
-	const (
-		limit = 1 << 62
-		extra = 8 << 10 // what a filter of many sub-filters keeps besides
-	)
-	step := c.GrowBytes()
-	if step == 0 {
-		return 0, false
-	}
-	if c.Expansion() == 1 {
-		return min(step*uint64(n)+extra, limit), false
-	}
-	sum := uint64(extra)
-	for range n {
-		if sum += step; sum > limit || step > limit {
-			return limit, false
-		}
-		step *= uint64(c.Expansion())
-	}
-	return sum, false
-}
-
-func (c cuckoo) Freeze() (Frozen, error) { return c.Cuckoo.Freeze() }
-
-func (c cuckoo) ScanDump(iter int64) (next int64, chunk []byte) {
-	next, chunk, _ = c.Cuckoo.ScanDump(iter)
-	return next, chunk
-}
 
 // MakeCuckoo makes a CF from parameters.
 type MakeCuckoo struct {
@@ -78,11 +32,8 @@ func (o *MakeCuckoo) fields(c coder, r *Record) coder {
 	return c.at(r).bytes(&o.Name).uvarint(&p.Capacity).short(&p.BucketSize).short(&p.MaxIterations).short(&p.Expansion)
 }
 
-func (o *MakeCuckoo) contents(s *State, _ lying) ([]Contents, error) {
-	p := o.Params
-	p.Memory = s.memory
-	c, err := redisbloom.NewCuckoo(p)
-	return one(cuckoo{c}, err)
+func (o *MakeCuckoo) contents(s *State, _ contents.Here) ([]contents.Contents, error) {
+	return s.Cuckoo(o.Params)
 }
 
 // CuckooInsert inserts hashes into a CF.
@@ -134,8 +85,8 @@ func (o *CuckooInsert) Give(room uint64) { o.Room = room }
 // Hold implements Items.
 func (o *CuckooInsert) Hold(_ []redisbloom.Digest, hashes []uint64) { o.Hashes = hashes }
 
-func (o *CuckooInsert) change(_ *State, p *Part, _ *Record, res *Result) (grown int64) {
-	c := p.contents.(cuckoo)
+func (o *CuckooInsert) change(_ *State, p *contents.Part, _ *Record, res *Result) (grown int64) {
+	c := p.Cuckoo()
 	if o.Way != Each && o.full(c) {
 		res.Err = ErrExpansions
 		return 0
@@ -158,13 +109,13 @@ func (o *CuckooInsert) change(_ *State, p *Part, _ *Record, res *Result) (grown 
 }
 
 // full reports whether there are as many sub-filters as there may be.
-func (o *CuckooInsert) full(c cuckoo) bool {
+func (o *CuckooInsert) full(c *redisbloom.Cuckoo) bool {
 	return o.MaxFilters > 0 && uint64(c.Filters()) >= o.MaxFilters
 }
 
 // insert inserts n hashes behind those that are done, into a filter that had so many
 // bytes before, and returns how many it has looked at.
-func (o *CuckooInsert) insert(c cuckoo, n int, before uint64, res *Result) (int, error) {
+func (o *CuckooInsert) insert(c *redisbloom.Cuckoo, n int, before uint64, res *Result) (int, error) {
 	codes, hashes, room := res.Codes[res.Done:res.Done+n], o.Hashes[res.Done:res.Done+n], o.Room-(c.Bytes()-before)
 	if o.New {
 		return c.InsertNXDigests(codes, hashes, room)
@@ -172,12 +123,12 @@ func (o *CuckooInsert) insert(c cuckoo, n int, before uint64, res *Result) (int,
 	return c.InsertDigests(codes, hashes, room)
 }
 
-func (o *CuckooInsert) together(c cuckoo, before uint64, res *Result) {
+func (o *CuckooInsert) together(c *redisbloom.Cuckoo, before uint64, res *Result) {
 	for res.Done < len(o.Hashes) {
 		// What has no room does not stop the others, which may find a slot.
 		n, err := o.insert(c, len(o.Hashes)-res.Done, before, res)
 		res.Done += n
-		if o.Way == First && errors.Is(err, ErrRoom) {
+		if o.Way == First && errors.Is(err, contents.ErrRoom) {
 			res.Err = err
 			break
 		}
@@ -192,7 +143,7 @@ func (o *CuckooInsert) together(c cuckoo, before uint64, res *Result) {
 }
 
 // each inserts hashes each of which is a command of its own.
-func (o *CuckooInsert) each(c cuckoo, before uint64, res *Result) {
+func (o *CuckooInsert) each(c *redisbloom.Cuckoo, before uint64, res *Result) {
 	for res.Done < len(o.Hashes) {
 		n := len(o.Hashes) - res.Done
 		if o.full(c) {
@@ -257,9 +208,9 @@ func (o *CuckooDelete) Give(uint64) {}
 // Hold implements Items.
 func (o *CuckooDelete) Hold(_ []redisbloom.Digest, hashes []uint64) { o.Hashes = hashes }
 
-func (o *CuckooDelete) change(_ *State, p *Part, _ *Record, res *Result) (grown int64) {
-	c := p.contents.(cuckoo)
-	res.sized(len(o.Hashes))
+func (o *CuckooDelete) change(_ *State, p *contents.Part, _ *Record, res *Result) (grown int64) {
+	c := p.Cuckoo()
+	res.Size(len(o.Hashes))
 	before, filters := c.Bytes(), c.Filters()
 	if !o.Lazily {
 		c.DeleteDigests(res.Bools, o.Hashes)
@@ -290,8 +241,8 @@ type CuckooCompact struct{}
 func (*CuckooCompact) op() Op                          { return OpCompact }
 func (*CuckooCompact) fields(c coder, r *Record) coder { return c.target(r) }
 
-func (*CuckooCompact) change(_ *State, p *Part, _ *Record, res *Result) (grown int64) {
-	c := p.contents.(cuckoo)
+func (*CuckooCompact) change(_ *State, p *contents.Part, _ *Record, res *Result) (grown int64) {
+	c := p.Cuckoo()
 	before := c.Bytes()
 	c.Compact()
 	res.Changed = true
@@ -312,8 +263,8 @@ func (o *CuckooCompactPiece) fields(c coder, r *Record) coder {
 	return c.target(r).signed(&o.Slot).room(&o.Slots).uvarint(&o.Filter)
 }
 
-func (o *CuckooCompactPiece) change(_ *State, p *Part, _ *Record, res *Result) (grown int64) {
-	c := p.contents.(cuckoo)
+func (o *CuckooCompactPiece) change(_ *State, p *contents.Part, _ *Record, res *Result) (grown int64) {
+	c := p.Cuckoo()
 	before := c.Bytes()
 	next, changed := c.CompactPiece(redisbloom.Place{Filter: o.Filter, Slot: o.Slot}, o.Slots)
 	res.Changed, res.Done, res.N = changed, int(next.Filter), int64(next.Slot)
@@ -332,8 +283,8 @@ func (o *CuckooChunk) fields(c coder, r *Record) coder {
 	return c.target(r).bytes(&o.Data).varint(&o.Position)
 }
 
-func (o *CuckooChunk) change(_ *State, p *Part, _ *Record, res *Result) int64 {
-	c := p.contents.(cuckoo)
+func (o *CuckooChunk) change(_ *State, p *contents.Part, _ *Record, res *Result) int64 {
+	c := p.Cuckoo()
 	res.Err = c.LoadChunk(o.Position, o.Data)
 	res.Changed = res.Err == nil && len(o.Data) > 0
 	return 0
@@ -343,41 +294,4 @@ func (o *CuckooChunk) effect(f *Effect, r *Record, _ *Result) {
 	for end, piece := range chunks(o.Position, o.Data) {
 		f.put(r, &CuckooChunk{end, piece})
 	}
-}
-
-func cuckooDumpBytes(header []byte) (uint64, error) {
-	h, err := redisbloom.ParseCuckooHeader(header)
-	if err != nil {
-		return 0, err
-	}
-	return h.Bytes(), nil
-}
-
-func newCuckooDump(header []byte, m *memory.Arena) (Contents, error) {
-	h, err := redisbloom.ParseCuckooHeader(header)
-	if err != nil {
-		return nil, err
-	}
-	c, err := h.New(m)
-	return cuckoo{c}, err
-}
-
-func cuckooDumpSize(header []byte, _ uint64, a effort.Adding) effort.Size {
-	h, _ := redisbloom.ParseCuckooHeader(header)
-	return effort.Cuckoo(h.Shape(), a)
-}
-
-// cuckooLoader is a Loader of a CF.
-type cuckooLoader struct {
-	*redisbloom.Loader[*redisbloom.Cuckoo]
-}
-
-func loadCuckoo(first []byte, size int64, m *memory.Arena) (Loader, error) {
-	l, err := redisbloom.NewCuckooLoader(first, size, m)
-	return cuckooLoader{l}, err
-}
-
-func (l cuckooLoader) Done() (Contents, error) {
-	c, err := l.Loader.Done()
-	return cuckoo{c}, err
 }

@@ -142,7 +142,7 @@ func (f *Effect) kept(hashes []uint64, res *Result) {
 		f.hashes = appendNew(f.hashes, hashes, res.Bools)
 	default:
 		for i, h := range hashes {
-			if res.kept(i) {
+			if res.Kept(i) {
 				f.hashes = append(f.hashes, h)
 			}
 		}

@@ -10,6 +10,7 @@ import (
 	"unsafe"
 
 	"github.com/bloomery/bloomery/internal/redisbloom"
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
@@ -135,7 +136,7 @@ func TestMadeStrings(t *testing.T) {
 		if res := apply(t, s, late); res.Err != nil || store.Text(res.Entry) != o.Text().Made {
 			t.Errorf("operation %d: %v", op, res.Err)
 		}
-		if res := apply(t, s, late); !errors.Is(res.Err, store.ErrRetry) || res.Changed {
+		if res := apply(t, s, late); !errors.Is(res.Err, contents.ErrRetry) || res.Changed {
 			t.Errorf("operation %d on another string: %v, changed %v, want ErrRetry", op, res.Err, res.Changed)
 		}
 		remove(t, s, "s")

@@ -15,6 +15,7 @@ import (
 	"github.com/bloomery/bloomery/hashing"
 	"github.com/bloomery/bloomery/internal/redisbloom"
 	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/placement"
 	"github.com/bloomery/bloomery/server/internal/roster"
 	"github.com/bloomery/bloomery/server/internal/store"
@@ -99,7 +100,7 @@ func (h *history) templates() {
 	s := store.New()
 	defer s.Discard()
 	made := func(b store.Body) []byte {
-		return store.PartOf(apply(h.t, s, store.Record{Body: b}).Entry).Contents().AppendHeader(nil)
+		return contents.PartOf(apply(h.t, s, store.Record{Body: b}).Entry).Contents().AppendHeader(nil)
 	}
 	h.bases["bf"] = made(&store.MakeBloom{Name: []byte("bf"), Params: redisbloom.BloomParams{Capacity: 100, ErrorRate: 0.01, Expansion: 2}})
 	h.bases["cf"] = made(&store.MakeCuckoo{Name: []byte("cf"), Params: redisbloom.CuckooParams{Capacity: 100, BucketSize: 2, MaxIterations: 20, Expansion: 1}})
@@ -191,9 +192,9 @@ func (h *history) catchUp(node, n int) {
 	s := h.nodes[node]
 	for _, r := range h.late[node][:n] {
 		before := s.Bytes()
-		var p *store.Part
+		var p *contents.Part
 		if e := s.Names.ByID(r.ID); e != nil {
-			p = store.PartAt(e, r.Index)
+			p = contents.PartAt(e, r.Index)
 		}
 		if p == nil {
 			continue
@@ -202,7 +203,7 @@ func (h *history) catchUp(node, n int) {
 		p.Lock()
 		store.Apply(s, &r, p, &res)
 		p.Unlock()
-		if p.Elsewhere() && (!errors.Is(res.Err, store.ErrElsewhere) || res.Changed || s.Bytes() != before) {
+		if p.Elsewhere() && (!errors.Is(res.Err, contents.ErrElsewhere) || res.Changed || s.Bytes() != before) {
 			h.t.Fatalf("%T of a part that others hold: %v, changed %v, %d bytes more", r.Body, res.Err, res.Changed, s.Bytes()-before)
 		}
 	}
@@ -224,10 +225,10 @@ func (h *history) header(kind string) []byte {
 	return b
 }
 
-func (h *history) plan() *store.Plan {
-	p := &store.Plan{Parts: uint8(h.random.IntN(4)), Version: uint64(h.random.IntN(4))}
+func (h *history) plan() *contents.Plan {
+	p := &contents.Plan{Parts: uint8(h.random.IntN(4)), Version: uint64(h.random.IntN(4))}
 	if h.random.IntN(4) == 0 {
-		p.Replicas = store.AllReplicas
+		p.Replicas = contents.AllReplicas
 	}
 	return p
 }
@@ -258,7 +259,7 @@ func (h *history) step() {
 		if h.random.IntN(3) == 0 {
 			kind, p.Generation = "window", 1000
 		}
-		header := store.AppendCreation(nil, p, h.header(kind))
+		header := contents.AppendCreation(nil, p, h.header(kind))
 		if n, err := store.NewBytes(&store.Make{As: store.OpFilter, Header: header}); err == nil && n > 1<<20 {
 			return
 		}
@@ -329,13 +330,13 @@ func (h *history) load() {
 	if h.random.IntN(3) == 0 {
 		p.Generation = 1000
 	}
-	o := &store.Stage{As: store.OpFilterLoad, Header: store.AppendPlan(nil, p)}
+	o := &store.Stage{As: store.OpFilterLoad, Header: contents.AppendPlan(nil, p)}
 	peek, err := codec.Peek(h.sheets[0])
 	if err != nil {
 		h.t.Fatal(err)
 	}
 	if h.nodes[0].Place(o, h.name()).Placed && h.random.IntN(8) > 0 {
-		o.Header = store.AppendLoad(nil, p, &peek.Kind, hashing.Seeded(peek.Check+uint64(h.random.IntN(8)/7)))
+		o.Header = contents.AppendLoad(nil, p, &peek.Kind, hashing.Seeded(peek.Check+uint64(h.random.IntN(8)/7)))
 	}
 	e := h.names(o)
 	if e == nil {
@@ -365,10 +366,10 @@ func (h *history) staged() (ids []uint64) {
 // change changes contents of a random part.
 func (h *history) change() {
 	e := h.nodes[0].Names.Lookup(h.name(), h.at)
-	if e == nil || store.PartCount(e) == 0 {
+	if e == nil || contents.PartCount(e) == 0 {
 		return
 	}
-	r := store.Record{ID: e.ID, Index: uint32(h.random.IntN(store.PartCount(e)))}
+	r := store.Record{ID: e.ID, Index: uint32(h.random.IntN(contents.PartCount(e)))}
 	bodies := []store.Body{
 		&store.FilterAdd{Hashes: hashes(5), Room: store.Unlimited}, &store.FilterGrow{Rate: 0.02}, &store.FilterFold{}, &store.ExpectPart{Version: 1},
 		&store.FilterClear{Outline: h.bases["filter"]}, &store.BloomAdd{Digests: digests(5), Room: store.Unlimited}, &store.CuckooInsert{Hashes: hashes(3), Room: store.Unlimited},
@@ -391,11 +392,11 @@ func TestCatalogueReadsNoContents(t *testing.T) {
 			h.catchUp(i, len(h.late[i]))
 			s.Sweep()
 			for _, e := range s.Names.All() {
-				for _, p := range store.Parts(e) {
+				for _, p := range contents.Parts(e) {
 					if !p.Elsewhere() {
 						here[i]++
 					}
-					if wide := store.Everywhere(e); wide && p.Elsewhere() || i+1 == holdsNone && !wide && !p.Elsewhere() && s.Answers(p) {
+					if wide := contents.Everywhere(e); wide && p.Elsewhere() || i+1 == holdsNone && !wide && !p.Elsewhere() && s.Answers(p) {
 						t.Errorf("seed %d: node %d has what it is not to have, or lacks it: wide %v", seed, i+1, wide)
 					}
 				}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+
+	"github.com/bloomery/bloomery/server/internal/contents"
 )
 
 // Operations lists the operations that have a row in the table.
@@ -24,13 +26,13 @@ func (s *State) AppendCatalogue(b []byte) []byte {
 	b = binary.AppendUvarint(b, s.last)
 	for _, e := range s.Names.All() {
 		b = fmt.Appendf(b, "\n%d kind %d until %d %q", e.ID, e.Kind, e.When(), e.Name())
-		if PartOf(e) == nil {
+		if contents.PartOf(e) == nil {
 			b = fmt.Appendf(b, " = %q", Text(e))
 		}
-		for i, p := range Parts(e) {
-			b = fmt.Appendf(b, "\n  %d in %d, made %d, wide %v: %+v", i, p.shard, p.made, p.wide, *p.asked())
-			if plan := p.about().plan.Load(); plan != nil {
-				b = fmt.Appendf(b, " hash %d %x", plan.hasher.Kind(), plan.hasher.Check())
+		for i, p := range contents.Parts(e) {
+			b = fmt.Appendf(b, "\n  %d in %d, made %d, wide %v: %+v", i, p.Shard(), p.Made(), p.Wide(), *p.Asked())
+			if plan := p.Described(); plan != nil {
+				b = fmt.Appendf(b, " hash %d %x", plan.Hasher.Kind(), plan.Hasher.Check())
 			}
 		}
 	}

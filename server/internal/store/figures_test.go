@@ -10,6 +10,7 @@ import (
 	"github.com/bloomery/bloomery/codec"
 	"github.com/bloomery/bloomery/internal/redisbloom"
 	"github.com/bloomery/bloomery/quotient"
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
@@ -31,7 +32,7 @@ func TestLayersOfBloom(t *testing.T) {
 	for _, capacity := range []uint64{100, 150_000} {
 		s := store.New()
 		e := apply(t, s, store.Record{Body: &store.MakeBloom{Name: []byte("k"), Params: redisbloom.BloomParams{ErrorRate: 0.01, Capacity: capacity, Expansion: 2}}}).Entry
-		p := store.PartOf(e)
+		p := contents.PartOf(e)
 		ds := make([]redisbloom.Digest, capacity*3/2)
 		for i := range ds {
 			ds[i] = redisbloom.BloomDigest([]byte{byte(i), byte(i >> 8), byte(i >> 16)})
@@ -63,9 +64,9 @@ func TestLayersOfBloom(t *testing.T) {
 // TestLayersOfCuckoo holds what is shown of the sub-filters of a CF to its arrays.
 func TestLayersOfCuckoo(t *testing.T) {
 	s := store.New()
-	e := apply(t, s, contents[1].create).Entry
+	e := apply(t, s, filled[1].create).Entry
 	apply(t, s, store.Record{ID: e.ID, Body: &store.CuckooInsert{Room: store.Unlimited, Hashes: hashes(1500)}})
-	p := store.PartOf(e)
+	p := contents.PartOf(e)
 	layers, ok := p.Layers(10)
 	arrays := slices.Collect(p.Cuckoo().Arrays())
 	if !ok || len(layers) != len(arrays) || len(layers) < 2 {
@@ -90,9 +91,9 @@ func TestLayersOfCuckoo(t *testing.T) {
 // length is no multiple of a word.
 func TestDensity(t *testing.T) {
 	s := store.New()
-	e := apply(t, s, contents[0].create).Entry
+	e := apply(t, s, filled[0].create).Entry
 	apply(t, s, store.Record{ID: e.ID, Body: &store.BloomAdd{Room: store.Unlimited, Digests: digests(500)}})
-	p := store.PartOf(e)
+	p := contents.PartOf(e)
 	array := slices.Collect(p.Bloom().Arrays())[0]
 	cells := make([]float64, 7)
 	if ofBits, ok := p.Density(cells, 0, len(cells)); !ok || !ofBits {
@@ -106,7 +107,7 @@ func TestDensity(t *testing.T) {
 	}
 	small := apply(t, s, store.Record{Body: &store.Make{As: store.OpFilter, Name: []byte("small"), Header: creation(t, 100, 0).Body.(*store.Make).Header}}).Entry
 	apply(t, s, store.Record{ID: small.ID, Body: &store.FilterAdd{Room: store.Unlimited, Hashes: hashes(1)}})
-	part := store.PartOf(small)
+	part := contents.PartOf(small)
 	clear(cells)
 	if ofBits, ok := part.Density(cells, 0, len(cells)); !ok || !ofBits || slices.Max(cells) == 0 {
 		t.Errorf("a small filter with one key: %v, %v, %v", cells, ofBits, ok)
@@ -121,13 +122,13 @@ func TestDensityOfGrowing(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := store.New()
-	e := apply(t, s, store.Record{Body: &store.Make{As: store.OpFilter, Name: []byte("g"), Header: store.AppendCreation(nil, &store.Plan{}, outline)}}).Entry
+	e := apply(t, s, store.Record{Body: &store.Make{As: store.OpFilter, Name: []byte("g"), Header: contents.AppendCreation(nil, &contents.Plan{}, outline)}}).Entry
 	hs := hashes(20_000)
 	for i := range hs {
 		hs[i] >>= 1
 	}
 	apply(t, s, store.Record{ID: e.ID, Body: &store.FilterAdd{Room: store.Unlimited, Hashes: hs}})
-	p, cells := store.PartOf(e), make([]float64, 64)
+	p, cells := contents.PartOf(e), make([]float64, 64)
 	if ofBits, ok := p.Density(cells, 0, len(cells)); !ok || ofBits {
 		t.Fatalf("Density() = %v, %v, want bytes", ofBits, ok)
 	}
@@ -152,7 +153,7 @@ func TestProbeCounts(t *testing.T) {
 	hs := hashes(64)
 	apply(t, s, store.Record{ID: e.ID, Body: &store.FilterAdd{Room: store.Unlimited, Hashes: hs[:40]}})
 	dst := make([]bool, 64)
-	if yes, ok := store.PartOf(e).Probe(dst, hs, true); !ok || yes < 40 || yes > 43 {
+	if yes, ok := contents.PartOf(e).Probe(dst, hs, true); !ok || yes < 40 || yes > 43 {
 		t.Errorf("Probe() = %d, %v, want the 40 that were added", yes, ok)
 	}
 }
@@ -191,8 +192,8 @@ func TestIncrementOverflows(t *testing.T) {
 
 // TestFails asks for which items of a batch an error is.
 func TestFails(t *testing.T) {
-	some := store.Result{Done: 3, Failed: []bool{false, true, false}}
-	stopped := store.Result{Done: 2}
+	some := store.Result{Outcome: contents.Outcome{Done: 3, Failed: []bool{false, true, false}}}
+	stopped := store.Result{Outcome: contents.Outcome{Done: 2}}
 	for i, want := range []bool{false, true, false, true} {
 		if got := some.Fails(i); got != want {
 			t.Errorf("Fails(%d) = %v, want %v", i, got, want)
@@ -220,7 +221,7 @@ func TestMergeOverrides(t *testing.T) {
 		if res := apply(t, s, r); res.Err != nil {
 			t.Fatal(res.Err)
 		}
-		if got := store.PartOf(s.Names.Get([]byte("to"))).Contents().Stats().Items; got != want {
+		if got := contents.PartOf(s.Names.Get([]byte("to"))).Contents().Stats().Items; got != want {
 			t.Errorf("override %v: %d values, want %d", override, got, want)
 		}
 	}

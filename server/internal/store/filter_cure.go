@@ -1,11 +1,10 @@
 package store
 
-// Growing and folding a filter in use.
+// Records that change a filter besides its items: its size, what is asked of it, what is said of it.
 
 import (
-	"github.com/bloomery/bloomery"
-	bloomfilter "github.com/bloomery/bloomery/bloom"
-	"github.com/bloomery/bloomery/codec"
+	"github.com/bloomery/bloomery/internal/redisbloom"
+	"github.com/bloomery/bloomery/server/internal/contents"
 )
 
 // FilterGrow turns a bloom filter into a scalable one whose first layer it is. No key is
@@ -24,31 +23,10 @@ func (o *FilterGrow) op() Op {
 
 func (o *FilterGrow) fields(c coder, r *Record) coder { return c.target(r).float(&o.Rate) }
 
-func (o *FilterGrow) change(s *State, p *Part, _ *Record, res *Result) int64 {
-	c := p.contents.(*filter)
-	f, ok := c.f.(*bloomfilter.Filter)
-	if !ok {
-		res.Err = ErrType
-		return 0
-	}
-	data, err := o.grown(f)
-	if err == nil {
-		err = s.replace(c, data)
-	}
-	res.Err, res.Changed = err, err == nil
-	return 0
-}
-
-// grown returns the encoding of a scalable filter whose first layer is f.
-func (o *FilterGrow) grown(f *bloomfilter.Filter) ([]byte, error) {
-	if o.Equal {
-		return EqualLayers(f, o.Rate-f.Stats().Asked, o.Rate)
-	}
-	s, err := f.Scalable(o.Rate)
-	if err != nil {
-		return nil, err
-	}
-	return encoded(s)
+func (o *FilterGrow) change(s *State, p *contents.Part, _ *Record, res *Result) (grown int64) {
+	grown, res.Err = s.Scale(p.Contents().(*contents.Filter), o.Rate, o.Equal)
+	res.Changed = res.Err == nil
+	return grown
 }
 
 // LevelSplitFolds is the level of a cluster from which on a FilterFold can be for a filter of
@@ -61,80 +39,46 @@ type FilterFold struct{}
 func (*FilterFold) op() Op                          { return OpFilterFold }
 func (*FilterFold) fields(c coder, r *Record) coder { return c.target(r) }
 
-func (*FilterFold) change(s *State, p *Part, _ *Record, res *Result) int64 {
-	c := p.contents.(*filter)
-	var data []byte
-	half, err := folded(c.f)
-	if err == nil {
-		data, err = encoded(half)
-	}
-	if err == nil {
-		err = s.replace(c, data)
-	}
-	res.Err, res.Changed = err, err == nil
-	return 0
+func (*FilterFold) change(s *State, p *contents.Part, _ *Record, res *Result) (grown int64) {
+	grown, res.Err = s.Fold(p.Contents().(*contents.Filter))
+	res.Changed = res.Err == nil
+	return grown
 }
 
-// folded returns a filter of half the size with the same keys. The error is ErrType
-// if its kind cannot be folded, and wraps bloomery.ErrIncompatible if its size
-// cannot be.
-func folded(f bloomery.Hashed) (bloomery.Hashed, error) {
-	switch f := f.(type) {
-	case *bloomfilter.Filter:
-		half, err := f.Fold(2)
-		if err != nil {
-			return nil, err
-		}
-		return half, nil
-	case *bloomfilter.Standard:
-		half, err := f.Fold(2)
-		if err != nil {
-			return nil, err
-		}
-		return half, nil
-	case *bloomfilter.Split:
-		half, err := f.Fold(2)
-		if err != nil {
-			return nil, err
-		}
-		return half, nil
-	}
-	return nil, ErrType
+// LevelNews is the level of a cluster from which on plans have a number of changes to keep. No
+// release has that level yet.
+const LevelNews = LevelRebuilds
+
+// FilterSet changes how many changes of a filter are kept for who follows it: see Plan.
+type FilterSet struct{ News uint64 }
+
+func (*FilterSet) op() Op                            { return OpFilterSet }
+func (o *FilterSet) fields(c coder, r *Record) coder { return c.target(r).uvarint(&o.News) }
+
+func (o *FilterSet) change(_ *State, p *contents.Part, _ *Record, res *Result) (grown int64) {
+	grown, res.Changed = p.Contents().(*contents.Filter).SetNews(o.News)
+	return grown
 }
 
-// Folded returns what the part would be at half its size. It belongs to nobody else.
-// Errors are ErrRetry if the filter is gone, ErrType if its kind cannot be folded, and
-// wrap bloomery.ErrIncompatible if its size cannot be.
-func (p *Part) Folded() (bloomery.Hashed, error) {
-	p.RLock()
-	defer p.RUnlock()
-	c, ok := p.contents.(*filter)
-	if !ok || p.Gone() {
-		return nil, ErrRetry
-	}
-	return folded(c.f)
-}
+// LevelGone is the level of a cluster from which on filters keep something aside. No release has
+// that level yet.
+const LevelGone = LevelShards
 
-// replace puts the filter that data encodes in the place of that of c, in memory of
-// the state.
-func (s *State) replace(c *filter, data []byte) error {
-	if c.sourced() {
-		return ErrSourced
-	}
-	header, err := codec.Peek(data)
-	if err != nil {
-		return err
-	}
-	plan, err := s.share(c.plan.Load().Plan, header.Kind, header.Hash, header.Check)
-	if err != nil {
-		return err
-	}
-	fresh, err := s.newContents(plan, func(config codec.Config) (bloomery.Hashed, error) { return config.Open(data) })
-	if err != nil {
-		return err
-	}
-	c.abandon()
-	fresh.news, fresh.aside = c.news, c.aside // the same items
-	s.become(c, fresh)
-	return nil
+// FilterGone counts the hashes that a filter has, of items that were deleted elsewhere.
+type FilterGone struct{ Hashes []uint64 }
+
+func (*FilterGone) op() Op                            { return OpFilterGone }
+func (o *FilterGone) fields(c coder, r *Record) coder { return c.target(r).hashes(&o.Hashes) }
+
+// Len implements Items.
+func (o *FilterGone) Len() int { return len(o.Hashes) }
+
+// Give implements Items.
+func (*FilterGone) Give(uint64) {}
+
+// Hold implements Items.
+func (o *FilterGone) Hold(_ []redisbloom.Digest, hashes []uint64) { o.Hashes = hashes }
+
+func (o *FilterGone) change(_ *State, p *contents.Part, _ *Record, res *Result) (grown int64) {
+	return p.Contents().(*contents.Filter).Gone(o.Hashes, &res.Outcome)
 }

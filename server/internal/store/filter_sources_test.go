@@ -11,6 +11,7 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/bloom"
 	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/roster"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
@@ -30,7 +31,7 @@ func sourceFile(tb testing.TB, capacity int, hashes ...uint64) []byte {
 }
 
 // copied returns the copy of a part, and the part that comes of it.
-func copied(tb testing.TB, s *store.State, p *store.Part) ([]byte, *store.Part) {
+func copied(tb testing.TB, s *store.State, p *contents.Part) ([]byte, *contents.Part) {
 	tb.Helper()
 	frozen, err := p.Freeze()
 	if err != nil {
@@ -48,7 +49,7 @@ func copied(tb testing.TB, s *store.State, p *store.Part) ([]byte, *store.Part) 
 	if err != nil {
 		tb.Fatal(err)
 	}
-	q, err := store.FinishLoad(l)
+	q, err := contents.FinishLoad(l)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -61,14 +62,12 @@ func TestSourcePieces(t *testing.T) {
 	const capacity = 5000
 	s := store.New()
 	e := apply(t, s, creation(t, capacity, 0)).Entry
-	p := store.PartOf(e)
+	p := contents.PartOf(e)
 	put := func(version uint64, from, to int, data []byte) error {
-		res := apply(t, s, store.Record{ID: e.ID, Body: &store.FilterSource{
-			Source: []byte("s"), Version: version, At: 5, Offset: int64(from), Of: uint64(len(data)), Data: data[from:to],
-		}})
+		res := apply(t, s, store.Record{ID: e.ID, Body: &store.FilterSource{SourcePiece: contents.SourcePiece{Source: []byte("s"), Version: version, At: 5, Offset: int64(from), Of: uint64(len(data)), Data: data[from:to]}}})
 		return res.Err
 	}
-	has := func(p *store.Part, want ...bool) {
+	has := func(p *contents.Part, want ...bool) {
 		t.Helper()
 		for i, want := range want {
 			if p.Filter().ContainsHash(uint64(i+1)<<40) != want {
@@ -85,7 +84,7 @@ func TestSourcePieces(t *testing.T) {
 	if err := errors.Join(put(2, 0, half, two), put(3, 0, half, three)); err != nil { // another load begins
 		t.Fatal(err)
 	}
-	if err := put(2, half, len(two), two); !errors.Is(err, store.ErrOtherLoad) {
+	if err := put(2, half, len(two), two); !errors.Is(err, contents.ErrOtherLoad) {
 		t.Errorf("the rest of a load that another has ended: %v", err)
 	}
 	if err := put(2, 0, half, two); err != nil { // an earlier one, which comes late
@@ -101,7 +100,7 @@ func TestSourcePieces(t *testing.T) {
 		t.Fatal(err)
 	}
 	has(p, false, false, true)
-	if list := p.Sources(); len(list) != 1 || list[0] != (store.Source{Name: "s", Version: 3, At: 5}) {
+	if list := p.Sources(); len(list) != 1 || list[0] != (contents.Source{Name: "s", Version: 3, At: 5}) {
 		t.Errorf("sources %v", list)
 	}
 }
@@ -112,13 +111,11 @@ func TestSourceRefused(t *testing.T) {
 	const capacity = 5000
 	s := store.New()
 	e := apply(t, s, creation(t, capacity, 0)).Entry
-	p := store.PartOf(e)
+	p := contents.PartOf(e)
 	file, other := sourceFile(t, capacity, 1<<40), sourceFile(t, capacity, 2<<40)
 	half := len(file) / 2
 	put := func(source string, version uint64, from int, data []byte) (effects []byte, err error) {
-		r := store.Record{ID: e.ID, Body: &store.FilterSource{
-			Source: []byte(source), Version: version, Offset: int64(from), Of: uint64(len(file)), Data: data,
-		}}
+		r := store.Record{ID: e.ID, Body: &store.FilterSource{SourcePiece: contents.SourcePiece{Source: []byte(source), Version: version, Offset: int64(from), Of: uint64(len(file)), Data: data}}}
 		res := apply(t, s, r)
 		var f store.Effect
 		f.Add(&r, &res)
@@ -133,7 +130,7 @@ func TestSourceRefused(t *testing.T) {
 		}
 		before, _ := copied(t, s, p)
 		bytesBefore := s.Bytes()
-		for i := range store.MaxSources + 1 {
+		for i := range contents.MaxSources + 1 {
 			source := fmt.Sprint("source", i)
 			if _, err := put(source, 1, 0, file[:half]); err != nil {
 				t.Fatal(err)
@@ -142,10 +139,10 @@ func TestSourceRefused(t *testing.T) {
 				t.Fatalf("half of a load takes %d bytes, want %d", grown, half)
 			}
 		}
-		if _, err := put("source0", 1, half, file[half:]); !errors.Is(err, store.ErrOtherLoad) {
+		if _, err := put("source0", 1, half, file[half:]); !errors.Is(err, contents.ErrOtherLoad) {
 			t.Errorf("the rest of a load that one of another source has ended: %v", err)
 		}
-		effects, err := put(fmt.Sprint("source", store.MaxSources), 1, half, other[half:])
+		effects, err := put(fmt.Sprint("source", contents.MaxSources), 1, half, other[half:])
 		if !errors.Is(err, bloomery.ErrCorrupt) {
 			t.Errorf("halves of two files: %v", err)
 		}
@@ -184,7 +181,7 @@ func TestSourcesAndOtherForms(t *testing.T) {
 	for round := range 60 {
 		s := store.New()
 		e := apply(t, s, creation(t, capacity, 0)).Entry
-		p := store.PartOf(e)
+		p := contents.PartOf(e)
 		var added []uint64
 		for step := range 12 {
 			var body store.Body
@@ -196,7 +193,7 @@ func TestSourcesAndOtherForms(t *testing.T) {
 			case 2:
 				body = &store.FilterGone{Hashes: added}
 			case 3:
-				body = &store.FilterUnion{Offset: store.WholeUnion, Data: good}
+				body = &store.FilterUnion{Offset: contents.WholeUnion, Data: good}
 			case 4:
 				added = append(added, rng.Uint64())
 				body = &store.FilterAdd{Hashes: added[len(added)-1:], Room: store.Unlimited}
@@ -205,7 +202,7 @@ func TestSourcesAndOtherForms(t *testing.T) {
 				if rng.IntN(2) == 0 {
 					file = bad
 				}
-				o := &store.FilterSource{Source: []byte{'a' + byte(rng.IntN(3))}, Version: uint64(step + 1), Of: uint64(len(file)), Data: file}
+				o := &store.FilterSource{SourcePiece: contents.SourcePiece{Source: []byte{'a' + byte(rng.IntN(3))}, Version: uint64(step + 1), Of: uint64(len(file)), Data: file}}
 				if rng.IntN(4) > 0 {
 					half := len(file) / 2
 					o.Data = file[:half]
@@ -248,9 +245,9 @@ func TestSourcesAndOtherForms(t *testing.T) {
 func TestPiecesThatNoFilterTakes(t *testing.T) {
 	s := store.New()
 	e := apply(t, s, creation(t, 100, 0)).Entry
-	p := store.PartOf(e)
+	p := contents.PartOf(e)
 	file := sourceFile(t, 100, 7)
-	apply(t, s, store.Record{ID: e.ID, Body: &store.FilterSource{Source: []byte("s"), Version: 1, Of: uint64(len(file)), Data: file[:10]}})
+	apply(t, s, store.Record{ID: e.ID, Body: &store.FilterSource{SourcePiece: contents.SourcePiece{Source: []byte("s"), Version: 1, Of: uint64(len(file)), Data: file[:10]}}})
 	pending, _ := copied(t, s, p)
 	const mark = 16
 	at := len(pending) - mark - 8
@@ -262,7 +259,7 @@ func TestPiecesThatNoFilterTakes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	q, err := store.FinishLoad(l)
+	q, err := contents.FinishLoad(l)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -280,7 +277,7 @@ func TestSourceOfANodeThatKnowsNoRebuild(t *testing.T) {
 	apply(t, s, store.Record{ID: e.ID, Body: &store.FilterMark{Number: 9}})
 	file := sourceFile(t, 100, 7)
 	for known, want := range map[uint64]error{0: store.ErrRebuilding, 9: nil} {
-		body := &store.FilterSource{Source: []byte("s"), Version: 1, Of: uint64(len(file)), Data: file, Known: known}
+		body := &store.FilterSource{SourcePiece: contents.SourcePiece{Source: []byte("s"), Version: 1, Of: uint64(len(file)), Data: file}, Known: known}
 		if res := apply(t, s, store.Record{ID: e.ID, Body: body}); !errors.Is(res.Err, want) {
 			t.Errorf("the node knew rebuild %d: %v, want %v", known, res.Err, want)
 		}
@@ -295,11 +292,11 @@ func FuzzSources(f *testing.F) {
 	file := sourceFile(f, 100, 7)
 	for i, source := range []string{"a", "b"} {
 		for to := len(file) - i; to <= len(file); to += 100 {
-			apply(&t, s, store.Record{ID: e.ID, Body: &store.FilterSource{Source: []byte(source), Version: 4, Of: uint64(len(file)), Data: file[:to]}})
+			apply(&t, s, store.Record{ID: e.ID, Body: &store.FilterSource{SourcePiece: contents.SourcePiece{Source: []byte(source), Version: 4, Of: uint64(len(file)), Data: file[:to]}}})
 		}
 	}
 	apply(&t, s, store.Record{ID: e.ID, Body: &store.FilterGone{Hashes: []uint64{7}}})
-	data, _ := copied(f, s, store.PartOf(e))
+	data, _ := copied(f, s, contents.PartOf(e))
 	f.Add(data)
 	f.Add(data[:len(data)-1])
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -308,7 +305,7 @@ func FuzzSources(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p, err := store.FinishLoad(l)
+		p, err := contents.FinishLoad(l)
 		if err != nil {
 			l.Release()
 			return

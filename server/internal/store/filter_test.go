@@ -15,6 +15,7 @@ import (
 	"github.com/bloomery/bloomery/hashing"
 	"github.com/bloomery/bloomery/internal/redisbloom"
 	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
@@ -25,7 +26,7 @@ func creation(t *testing.T, capacity int, parts uint8) store.Record {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return store.Record{Body: &store.Make{As: store.OpFilter, Name: []byte("k"), Header: store.AppendCreation(nil, &store.Plan{Parts: parts}, outline)}}
+	return store.Record{Body: &store.Make{As: store.OpFilter, Name: []byte("k"), Header: contents.AppendCreation(nil, &contents.Plan{Parts: parts}, outline)}}
 }
 
 // staged is creation of a filter without a name.
@@ -47,7 +48,7 @@ func TestFilterAccounts(t *testing.T) {
 			}
 			e := apply(t, s, r).Entry
 			sum, parts := uint64(0), 0
-			for _, p := range store.Parts(e) {
+			for _, p := range contents.Parts(e) {
 				look, ok := p.Look(true)
 				size, ok2 := p.Size(true)
 				if !ok || !ok2 || look.Bytes != p.Contents().Bytes() || size != look.Bytes {
@@ -73,7 +74,7 @@ func TestFilterContents(t *testing.T) {
 	for _, capacity := range []int{100, 20_000} {
 		s := store.New()
 		e := apply(t, s, creation(t, capacity, 0)).Entry
-		p := store.PartOf(e)
+		p := contents.PartOf(e)
 		hs := hashes(64)
 		dst := make([]bool, len(hs))
 		if yes, ok := p.Probe(dst, hs, true); yes != 0 || !ok {
@@ -137,7 +138,7 @@ func TestFilterLoaderRefuses(t *testing.T) {
 		}
 		return err
 	}
-	plan := store.AppendPlan(nil, &store.Plan{})
+	plan := contents.AppendPlan(nil, &contents.Plan{})
 	loading := func(size uint64, data string) []byte {
 		b := append(slices.Clone(plan), 0, 1) // made long ago, on its way
 		return append(binary.AppendUvarint(b, size), data...)
@@ -155,9 +156,9 @@ func TestFilterLoaderRefuses(t *testing.T) {
 			t.Errorf("%s: %v, want %v", name, err, bloomery.ErrCorrupt)
 		}
 	}
-	body := store.AppendPlan(nil, &store.Plan{Parts: 1, SLA: 300, KeyID: "id"})[1:]
+	body := contents.AppendPlan(nil, &contents.Plan{Parts: 1, SLA: 300, KeyID: "id"})[1:]
 	for n := range body { // of the right length, and without its end
-		if _, err := store.ParsePlan(append([]byte{byte(n)}, body[:n]...)); !errors.Is(err, bloomery.ErrCorrupt) {
+		if _, err := contents.ParsePlan(append([]byte{byte(n)}, body[:n]...)); !errors.Is(err, bloomery.ErrCorrupt) {
 			t.Errorf("a plan of %d bytes instead of %d: %v, want %v", n, len(body), err, bloomery.ErrCorrupt)
 		}
 	}
@@ -187,7 +188,7 @@ func TestFilterPieces(t *testing.T) {
 	}
 	for _, bad := range []bool{false, true} {
 		s := store.New()
-		stage := store.Record{Body: &store.Stage{As: store.OpFilterLoad, Header: store.AppendPlan(nil, &store.Plan{})}}
+		stage := store.Record{Body: &store.Stage{As: store.OpFilterLoad, Header: contents.AppendPlan(nil, &contents.Plan{})}}
 		e := apply(t, s, stage).Entry
 		piece := func(at, n int) store.Result {
 			return apply(t, s, store.Record{ID: e.ID, Body: &store.FilterPiece{Offset: int64(at), Of: uint64(len(data)), Data: data[at : at+n]}})
@@ -209,7 +210,7 @@ func TestFilterPieces(t *testing.T) {
 		if bad != errors.Is(res.Err, bloomery.ErrCorrupt) || res.Changed == bad {
 			t.Errorf("the last piece: %v, changed %v, bad %v", res.Err, res.Changed, bad)
 		}
-		if !bad && uint64(s.Bytes()) < store.PartOf(e).Contents().Bytes() {
+		if !bad && uint64(s.Bytes()) < contents.PartOf(e).Contents().Bytes() {
 			t.Errorf("the state counts %d bytes", s.Bytes())
 		}
 		before := s.Mapped()
@@ -224,7 +225,7 @@ func TestFilterPieces(t *testing.T) {
 func TestRevealRefuses(t *testing.T) {
 	s := store.New()
 	named := apply(t, s, creation(t, 100, 0)).Entry.ID
-	open := apply(t, s, store.Record{Body: &store.Stage{As: store.OpFilterLoad, Header: store.AppendPlan(nil, &store.Plan{})}}).Entry.ID
+	open := apply(t, s, store.Record{Body: &store.Stage{As: store.OpFilterLoad, Header: contents.AppendPlan(nil, &contents.Plan{})}}).Entry.ID
 	for name, id := range map[string]uint64{"none": 99, "one that has a name": named, "one that is on its way": open} {
 		if res := apply(t, s, store.Record{Body: &store.Reveal{ID: id, Name: []byte("new")}}); !errors.Is(res.Err, store.ErrMissing) || res.Changed {
 			t.Errorf("%s: %v, want %v", name, res.Err, store.ErrMissing)
@@ -287,8 +288,8 @@ func TestEncodingsOfOneFilter(t *testing.T) {
 		parts [][]byte
 		want  error
 	}{
-		{"a quorum of many parts", slices.Repeat([][]byte{quorum(1)}, store.MaxParts), nil},
-		{"a quorum of too many layers", slices.Repeat([][]byte{quorum(6)}, store.MaxParts), bloomery.ErrTooLarge},
+		{"a quorum of many parts", slices.Repeat([][]byte{quorum(1)}, contents.MaxParts), nil},
+		{"a quorum of too many layers", slices.Repeat([][]byte{quorum(6)}, contents.MaxParts), bloomery.ErrTooLarge},
 		{"one", [][]byte{plain}, nil},
 		{"two alike", [][]byte{plain, plain}, nil},
 		{"two hashes", [][]byte{plain, secret}, bloomery.ErrIncompatible},
@@ -298,7 +299,7 @@ func TestEncodingsOfOneFilter(t *testing.T) {
 		{"a window cut short", [][]byte{window(false)[:40]}, bloomery.ErrCorrupt},
 		{"none", [][]byte{[]byte("x")}, bloomery.ErrCorrupt},
 	} {
-		if err := store.CheckEncodings(c.parts, len(c.parts)); !errors.Is(err, c.want) || c.want == nil && err != nil {
+		if err := contents.CheckEncodings(c.parts, len(c.parts)); !errors.Is(err, c.want) || c.want == nil && err != nil {
 			t.Errorf("%s: %v, want %v", c.name, err, c.want)
 		}
 	}
@@ -311,7 +312,7 @@ func TestCuckooAccounts(t *testing.T) {
 		insert := store.CuckooInsert{New: i%2 != 0, Way: store.Way(i / 2)}
 		op, s := (&store.Record{Body: &insert}).Op(), store.New()
 		e := apply(t, s, store.Record{Body: &store.MakeCuckoo{Name: []byte("c"), Params: redisbloom.CuckooParams{Capacity: 64, BucketSize: 2, MaxIterations: 20, Expansion: 1}}}).Entry
-		c := store.PartOf(e).Contents()
+		c := contents.PartOf(e).Contents()
 		beside := s.Bytes() - int64(c.Bytes())
 		insert.Hashes = hashes(200)
 		full := apply(t, s, store.Record{ID: e.ID, Body: &insert})

@@ -14,6 +14,7 @@ import (
 	"github.com/bloomery/bloomery/codec"
 	"github.com/bloomery/bloomery/quotient"
 	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
@@ -25,13 +26,13 @@ func TestFreezeOfGrowing(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := store.New()
-	e := apply(t, s, store.Record{Body: &store.Make{As: store.OpFilter, Name: []byte("g"), Header: store.AppendCreation(nil, &store.Plan{}, outline)}}).Entry
+	e := apply(t, s, store.Record{Body: &store.Make{As: store.OpFilter, Name: []byte("g"), Header: contents.AppendCreation(nil, &contents.Plan{}, outline)}}).Entry
 	hs := hashes(200_000)
 	add := func(hs []uint64) {
 		apply(t, s, store.Record{ID: e.ID, Body: &store.FilterAdd{Room: store.Unlimited, Hashes: hs}})
 	}
 	add(hs[:100_000])
-	p := store.PartOf(e)
+	p := contents.PartOf(e)
 	want, err := p.Filter().(*quotient.Growing).MarshalBinary()
 	if err != nil {
 		t.Fatal(err)
@@ -49,7 +50,7 @@ func TestFreezeOfGrowing(t *testing.T) {
 	if n := after.TotalAlloc - before.TotalAlloc; n > uint64(len(want))/8 {
 		t.Errorf("with the lock held %d bytes of %d are copied", n, len(want))
 	}
-	if _, ok := z.(store.Apart); !ok {
+	if _, ok := z.(contents.Apart); !ok {
 		t.Error("the copy needs the lock to be read")
 	}
 	var got []byte
@@ -113,12 +114,12 @@ func TestFreezeOfBits(t *testing.T) {
 					t.Fatal(err)
 				}
 				s := store.New()
-				e := apply(t, s, store.Record{Body: &store.Make{As: store.OpFilter, Name: []byte("f"), Header: store.AppendCreation(nil, &store.Plan{}, outline)}}).Entry
+				e := apply(t, s, store.Record{Body: &store.Make{As: store.OpFilter, Name: []byte("f"), Header: contents.AppendCreation(nil, &contents.Plan{}, outline)}}).Entry
 				add := func(hs []uint64) {
 					apply(t, s, store.Record{ID: e.ID, Body: &store.FilterAdd{Room: store.Unlimited, Hashes: hs}})
 				}
 				add(hs[:200_000])
-				p := store.PartOf(e)
+				p := contents.PartOf(e)
 				want, err := p.Filter().(encoding.BinaryMarshaler).MarshalBinary()
 				if err != nil {
 					t.Fatal(err)
@@ -172,7 +173,7 @@ func TestWriteLargeAtOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := store.New()
-	e := apply(t, s, store.Record{Body: &store.Make{As: store.OpFilter, Name: []byte("f"), Header: store.AppendCreation(nil, &store.Plan{}, outline)}}).Entry
+	e := apply(t, s, store.Record{Body: &store.Make{As: store.OpFilter, Name: []byte("f"), Header: contents.AppendCreation(nil, &contents.Plan{}, outline)}}).Entry
 	rng := rand.New(rand.NewPCG(3, 4))
 	batch := func() []uint64 {
 		hs := make([]uint64, 1000)
@@ -183,7 +184,7 @@ func TestWriteLargeAtOnce(t *testing.T) {
 	}
 	first := batch()
 	apply(t, s, store.Record{ID: e.ID, Body: &store.FilterAdd{Room: store.Unlimited, Hashes: first}})
-	p := store.PartOf(e)
+	p := contents.PartOf(e)
 	var wg sync.WaitGroup
 	for range 2 {
 		wg.Go(func() {

@@ -2,6 +2,8 @@ package store
 
 // Groups, of which all or none of the records take effect, and their conditions.
 
+import "github.com/bloomery/bloomery/server/internal/contents"
+
 // Expect is a condition: a name stands for what it stood for. If it does not hold,
 // nothing of the group is applied.
 type Expect struct {
@@ -32,8 +34,8 @@ type ExpectPart struct{ Version uint64 }
 func (*ExpectPart) op() Op                            { return OpExpectPart }
 func (o *ExpectPart) fields(c coder, r *Record) coder { return c.target(r).uvarint(&o.Version) }
 
-func (o *ExpectPart) change(_ *State, p *Part, _ *Record, res *Result) int64 {
-	if p.version != o.Version {
+func (o *ExpectPart) change(_ *State, p *contents.Part, _ *Record, res *Result) int64 {
+	if p.Changes() != o.Version {
 		res.Err = ErrCondition
 	}
 	return 0

@@ -8,7 +8,7 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/server/internal/catalog"
-	"github.com/bloomery/bloomery/server/internal/order"
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/placement"
 	"github.com/bloomery/bloomery/server/internal/roster"
 )
@@ -47,8 +47,8 @@ func (s *State) resume(number uint32, held []roster.Held) error {
 	}
 	h := roster.NewHoldings(number, held)
 	for _, e := range s.Names.Unsorted() {
-		for i, p := range Parts(e) { // nobody else has them yet
-			if p.Elsewhere() && (p.wide || h.Whole(p.Shard())) {
+		for i, p := range contents.Parts(e) { // nobody else has them yet
+			if p.Elsewhere() && (p.Wide() || h.Whole(p.Shard())) {
 				return fmt.Errorf("%w: the contents of part %d of id %d are not there", bloomery.ErrCorrupt, i, e.ID)
 			}
 		}
@@ -73,11 +73,11 @@ func (s *State) Divided() bool { return s.holdings.Load() != nil && s.Roster() =
 // Part returns p, which was read for a state that is divided, or what stands in its place if
 // the node is not to have it. What is to take the place of a filter stays: it is gone soon, or
 // has the name.
-func (s *State) Part(p *Part, shard int) *Part {
-	if p.wide || s.keeps(shard) || is[*draft](p.contents) {
+func (s *State) Part(p *contents.Part, shard int) *contents.Part {
+	if p.Wide() || s.keeps(shard) || is[*contents.Draft](p.Contents()) {
 		return p
 	}
-	q := p.away()
+	q := p.StandIn()
 	p.Discard()
 	return q
 }
@@ -110,18 +110,18 @@ func (s *State) keeps(shard int) bool {
 
 // Answers reports whether this node answers for a part: it has the contents, and is to be
 // asked for them. It needs no lock.
-func (s *State) Answers(p *Part) bool {
+func (s *State) Answers(p *contents.Part) bool {
 	h := s.holdings.Load()
-	return h == nil || p.wide || h.Answers(int(p.shard))
+	return h == nil || p.Wide() || h.Answers(p.Shard())
 }
 
 // PlaceOf returns which nodes have something of a part, nil if all have it. It needs no lock.
-func (s *State) PlaceOf(p *Part) *roster.Place {
+func (s *State) PlaceOf(p *contents.Part) *roster.Place {
 	r := s.Roster()
-	if p.wide || !r.Spread() {
+	if p.Wide() || !r.Spread() {
 		return nil
 	}
-	return &r.Shards.Places[p.shard]
+	return &r.Shards.Places[p.Shard()]
 }
 
 // Yield says that this node has retired from a shard, as the table says, and nothing of its
@@ -154,7 +154,7 @@ func (s *State) Sweep() {
 		s.Names.Lock()
 		h := s.holdings.Load()
 		for _, e := range some {
-			if e = s.Names.ByID(e.ID); e != nil && PartOf(e) != nil {
+			if e = s.Names.ByID(e.ID); e != nil && contents.PartOf(e) != nil {
 				s.yield(e, h)
 			}
 		}
@@ -164,11 +164,11 @@ func (s *State) Sweep() {
 
 // yield lets go of the parts of an entry that this node is not to have.
 func (s *State) yield(e *catalog.Entry, h *roster.Holdings) {
-	s.replaceParts(e, func(p *Part) *Part {
-		if p.wide || p.Void() || p.Elsewhere() || h.Keeps(p.Shard()) {
+	s.replaceParts(e, func(p *contents.Part) *contents.Part {
+		if p.Wide() || p.Void() || p.Elsewhere() || h.Keeps(p.Shard()) {
 			return p
 		}
-		return p.away()
+		return p.StandIn()
 	})
 }
 
@@ -205,8 +205,8 @@ func (s *State) ToLearn() (list []Learning) {
 	all := s.Names.Unsorted()
 	s.Names.Unlock()
 	for _, e := range all {
-		for i, p := range Parts(e) {
-			if k, ok := at[p.Shard()]; ok && p.lacks() {
+		for i, p := range contents.Parts(e) {
+			if k, ok := at[p.Shard()]; ok && lacks(p) {
 				list[k].Parts = append(list[k].Parts, PartID{e.ID, uint32(i)})
 			}
 		}
@@ -221,10 +221,10 @@ func (s *State) ShardBytes() []uint64 {
 	all := s.Names.Unsorted()
 	s.Names.Unlock()
 	for _, e := range all {
-		for _, p := range Parts(e) {
+		for _, p := range contents.Parts(e) {
 			p.RLock()
-			if !p.wide && !p.Gone() && !p.Elsewhere() {
-				sizes[p.shard] += p.Bytes()
+			if !p.Wide() && !p.Gone() && !p.Elsewhere() {
+				sizes[p.Shard()] += p.Bytes()
 			}
 			p.RUnlock()
 		}
@@ -233,7 +233,7 @@ func (s *State) ShardBytes() []uint64 {
 }
 
 // lacks reports whether other nodes hold the contents of a part, which may have no name yet.
-func (p *Part) lacks() bool {
+func lacks(p *contents.Part) bool {
 	p.RLock()
 	defer p.RUnlock()
 	return p.Elsewhere()
@@ -262,23 +262,23 @@ func (s *State) Learned(v roster.Held) bool {
 // held. It is of the copy v, and has all records up to where its lane is, which does not go
 // on meanwhile. It reports false if the part is not to be learned, or there already: then p
 // is the caller's as before. The state has counted the bytes of p since Count.
-func (s *State) Install(id uint64, index uint32, p *Part, v roster.Held) bool {
+func (s *State) Install(id uint64, index uint32, p *contents.Part, v roster.Held) bool {
 	s.Names.Lock()
 	defer s.Names.Unlock()
 	e := s.Names.ByID(id)
 	if e == nil {
 		return false
 	}
-	old, h := PartAt(e, index), s.holdings.Load()
+	old, h := contents.PartAt(e, index), s.holdings.Load()
 	if old == nil || !old.Elsewhere() || old.Shard() != v.Shard || h == nil || v.Since == 0 || h.Learns(v.Shard) != v.Since {
 		return false
 	}
-	if s.ShadowByID(id) == nil && s.settlePart(p) != nil { // it was lent before a swap
+	if s.ShadowByID(id) == nil && s.settleLent(p) != nil { // it was lent before a swap
 		return false
 	}
-	p.shard, p.wide = old.shard, old.wide
+	p.Stand(old)
 	s.bytes.Add(-int64(p.Bytes())) // replaceParts counts it
-	s.replaceParts(e, func(q *Part) *Part {
+	s.replaceParts(e, func(q *contents.Part) *contents.Part {
 		if q == old {
 			return p
 		}
@@ -289,10 +289,10 @@ func (s *State) Install(id uint64, index uint32, p *Part, v roster.Held) bool {
 
 // Count counts the bytes of a part that is being learned, and Uncount those of one that was
 // given up.
-func (s *State) Count(p *Part) { s.bytes.Add(int64(p.Bytes())) }
+func (s *State) Count(p *contents.Part) { s.bytes.Add(int64(p.Bytes())) }
 
 // Uncount undoes Count, and gives the memory back.
-func (s *State) Uncount(p *Part) {
+func (s *State) Uncount(p *contents.Part) {
 	s.bytes.Add(-int64(p.Bytes()))
 	p.Discard()
 }
@@ -300,23 +300,23 @@ func (s *State) Uncount(p *Part) {
 // replaceParts puts parts in the place of others: by returns them, under a lock of the old
 // one. The entry is another one then: whoever has the old one finds that its parts are gone,
 // and looks again. The caller holds the catalogue's lock.
-func (s *State) replaceParts(e *catalog.Entry, by func(*Part) *Part) {
-	var parts, gone []*Part
-	for i, p := range Parts(e) {
+func (s *State) replaceParts(e *catalog.Entry, by func(*contents.Part) *contents.Part) {
+	var parts, gone []*contents.Part
+	for i, p := range contents.Parts(e) {
 		p.RLock()
 		q := by(p)
 		p.RUnlock()
 		parts = append(parts, q)
 		if q != p {
 			gone = append(gone, p)
-			order.Number(&q.mu, e.ID+uint64(i))
+			q.Number(e.ID + uint64(i))
 			s.bytes.Add(int64(q.Bytes()))
 		}
 	}
 	if len(gone) == 0 {
 		return
 	}
-	fresh := s.Names.Revalue(e, valueOf(parts))
+	fresh := s.Names.Revalue(e, contents.Value(parts))
 	if sh := s.ShadowByID(e.ID); sh != nil {
 		sh.entry.Store(fresh)
 		s.passTime(fresh, sh.Plan())
@@ -324,6 +324,6 @@ func (s *State) replaceParts(e *catalog.Entry, by func(*Part) *Part) {
 		s.noteWindow(fresh)
 	}
 	for _, p := range gone {
-		s.bytes.Add(-int64(p.leave(moved)))
+		s.bytes.Add(-int64(p.Leave(true)))
 	}
 }

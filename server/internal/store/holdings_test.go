@@ -12,6 +12,7 @@ import (
 	"github.com/bloomery/bloomery/compose"
 	"github.com/bloomery/bloomery/hashing"
 	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/placement"
 	"github.com/bloomery/bloomery/server/internal/roster"
 	"github.com/bloomery/bloomery/server/internal/store"
@@ -35,8 +36,8 @@ func holder(t *testing.T) (*store.State, uint64) {
 }
 
 // partOf returns a part of the filter with an id.
-func partOf(s *store.State, id uint64, index uint32) *store.Part {
-	return store.PartAt(s.Names.ByID(id), index)
+func partOf(s *store.State, id uint64, index uint32) *contents.Part {
+	return contents.PartAt(s.Names.ByID(id), index)
 }
 
 // copyAt returns what node 1 has of a shard, as the table says.
@@ -51,7 +52,7 @@ func TestHoldingsFollow(t *testing.T) {
 	s, id := holder(t)
 	base := placement.Base("k")
 	first, bytes := s.Names.ByID(id), s.Bytes()
-	for i, p := range store.Parts(first) {
+	for i, p := range contents.Parts(first) {
 		if p.Shard() != placement.Shard(base, uint32(i)) || p.Elsewhere() || !s.Answers(p) {
 			t.Fatalf("part %d is in shard %d, elsewhere %v", i, p.Shard(), p.Elsewhere())
 		}
@@ -73,11 +74,11 @@ func TestHoldingsFollow(t *testing.T) {
 	}
 	step(t, s, &store.ShardFree{Node: 1, Shard: uint64(shard), Since: held.Since})
 	now := s.Names.ByID(id)
-	far := store.PartAt(now, 5)
+	far := contents.PartAt(now, 5)
 	old.RLock()
 	gone := old.Gone() && old.Moved()
 	old.RUnlock()
-	if now == first || !gone || store.PartAt(now, 4) != store.PartAt(first, 4) || s.Names.Lookup([]byte("k"), 0) != now {
+	if now == first || !gone || contents.PartAt(now, 4) != contents.PartAt(first, 4) || s.Names.Lookup([]byte("k"), 0) != now {
 		t.Error("an entry of before is not replaced, or parts are that are still here")
 	}
 	h, ok := far.Hasher()
@@ -86,10 +87,10 @@ func TestHoldingsFollow(t *testing.T) {
 		t.Errorf("of a part that others hold the catalogue says %+v", far.Plan())
 	}
 	size, _ := old.Size(true)
-	if _, err := far.Freeze(); !errors.Is(err, store.ErrElsewhere) || s.Bytes() >= bytes || size > 0 {
+	if _, err := far.Freeze(); !errors.Is(err, contents.ErrElsewhere) || s.Bytes() >= bytes || size > 0 {
 		t.Errorf("%v; %d bytes of %d", err, s.Bytes(), bytes)
 	}
-	if res := apply(t, s, store.Record{ID: id, Index: 5, Body: &store.FilterAdd{Hashes: hashes(3), Room: store.Unlimited}}); !errors.Is(res.Err, store.ErrElsewhere) || res.Changed {
+	if res := apply(t, s, store.Record{ID: id, Index: 5, Body: &store.FilterAdd{Hashes: hashes(3), Room: store.Unlimited}}); !errors.Is(res.Err, contents.ErrElsewhere) || res.Changed {
 		t.Errorf("adding to a part that others hold: %v", res.Err)
 	}
 	if e := apply(t, s, store.Record{Body: &store.Rename{From: []byte("k"), To: []byte("{other}")}}); e.Err != nil || partOf(s, id, 5) != far {
@@ -129,12 +130,12 @@ func TestHoldingsFollow(t *testing.T) {
 }
 
 // learnedPart returns a part of a filter as holder has it, with so many items, and counts it.
-func learnedPart(t *testing.T, s *store.State, items int) *store.Part {
+func learnedPart(t *testing.T, s *store.State, items int) *contents.Part {
 	t.Helper()
 	from := store.New()
-	p := store.PartOf(apply(t, from, creation(t, 1000, 0)).Entry)
+	p := contents.PartOf(apply(t, from, creation(t, 1000, 0)).Entry)
 	apply(t, from, store.Record{ID: 1, Body: &store.FilterAdd{Hashes: hashes(items), Room: store.Unlimited}})
-	copied := store.NewPart(reload(t, s, p.Contents()))
+	copied := contents.NewPart(reload(t, s, p.Contents()))
 	s.Count(copied)
 	t.Cleanup(from.Discard)
 	return copied
@@ -148,7 +149,7 @@ func TestGivenUpHoldsNothing(t *testing.T) {
 	} {
 		s, id := holder(t)
 		wide := creation(t, 1000, 1).Body.(*store.Make)
-		plan, err := store.ParsePlan(store.AppendPlan(nil, &store.Plan{Parts: 1, Replicas: store.AllReplicas}))
+		plan, err := contents.ParsePlan(contents.AppendPlan(nil, &contents.Plan{Parts: 1, Replicas: contents.AllReplicas}))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -156,7 +157,7 @@ func TestGivenUpHoldsNothing(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		wide.Name, wide.Header = []byte("wide"), store.AppendCreation(nil, &plan, outline)
+		wide.Name, wide.Header = []byte("wide"), contents.AppendCreation(nil, &plan, outline)
 		everywhere := apply(t, s, store.Record{Body: wide}).Entry
 		if !step(t, s, b) {
 			t.Fatalf("%T does nothing", b)
@@ -165,18 +166,18 @@ func TestGivenUpHoldsNothing(t *testing.T) {
 			t.Errorf("%T: contents go where the table changes, or are answered from", b)
 		}
 		s.Sweep()
-		for i, p := range store.Parts(s.Names.ByID(id)) {
+		for i, p := range contents.Parts(s.Names.ByID(id)) {
 			if !p.Elsewhere() || s.Answers(p) {
 				t.Errorf("%T: part %d is here", b, i)
 			}
 		}
-		for i, p := range store.Parts(s.Names.ByID(everywhere.ID)) {
+		for i, p := range contents.Parts(s.Names.ByID(everywhere.ID)) {
 			if p.Elsewhere() || !s.Answers(p) {
 				t.Errorf("%T: part %d of what every node has is gone", b, i)
 			}
 		}
 		fresh := apply(t, s, store.Record{Body: &store.Make{As: store.OpFilter, Name: []byte("fresh"), Header: creation(t, 1000, 2).Body.(*store.Make).Header}}).Entry
-		for i, p := range store.Parts(fresh) {
+		for i, p := range contents.Parts(fresh) {
 			if !p.Elsewhere() {
 				t.Errorf("%T: part %d is made", b, i)
 			}
@@ -202,7 +203,7 @@ func TestElsewhereIsRead(t *testing.T) {
 			t.Errorf("cut at %d: %v", i, err)
 		}
 	}
-	unknown := store.AppendLoad([]byte{0}, &store.Plan{}, &codec.Kind{Number: 65535}, hashing.Seeded(1))
+	unknown := contents.AppendLoad([]byte{0}, &contents.Plan{}, &codec.Kind{Number: 65535}, hashing.Seeded(1))
 	if _, err := s.Away(catalog.Filter, unknown); !errors.Is(err, bloomery.ErrVersion) {
 		t.Errorf("of an unknown kind: %v", err)
 	}
@@ -216,7 +217,7 @@ func TestElsewhereIsRead(t *testing.T) {
 // FuzzElsewhere reads anything as what a snapshot keeps of a part that others hold.
 func FuzzElsewhere(f *testing.F) {
 	row := codec.Kinds()[0]
-	f.Add(uint8(catalog.Filter), store.AppendLoad([]byte{5}, &store.Plan{Parts: 3, KeyID: "k"}, &row, hashing.Seeded(9)))
+	f.Add(uint8(catalog.Filter), contents.AppendLoad([]byte{5}, &contents.Plan{Parts: 3, KeyID: "k"}, &row, hashing.Seeded(9)))
 	f.Add(uint8(catalog.Bloom), []byte{5})
 	f.Fuzz(func(t *testing.T, kind uint8, about []byte) {
 		s := store.New()
@@ -242,7 +243,7 @@ func TestStagedBefore(t *testing.T) {
 		apply(t, s, store.Record{Body: &store.Join{Nonce: 600 + i, Level: 3}})
 	}
 	apply(t, s, store.Record{Body: &store.Level{Level: store.LevelShards}})
-	old := apply(t, s, store.Record{Body: store.StageDump(catalog.Filter, store.AppendPlan(nil, &store.Plan{}))}).Entry
+	old := apply(t, s, store.Record{Body: store.StageDump(catalog.Filter, contents.AppendPlan(nil, &contents.Plan{}))}).Entry
 	if old == nil {
 		t.Fatal("nothing is staged")
 	}
@@ -253,10 +254,10 @@ func TestStagedBefore(t *testing.T) {
 	if s.Names.ByID(old.ID) != nil || len(s.Names.Unnamed()) != 0 {
 		t.Error("it is still there")
 	}
-	if res := apply(t, s, store.Record{Body: store.StageDump(catalog.Filter, store.AppendPlan(nil, &store.Plan{}))}); !errors.Is(res.Err, store.ErrRetry) {
+	if res := apply(t, s, store.Record{Body: store.StageDump(catalog.Filter, contents.AppendPlan(nil, &contents.Plan{}))}); !errors.Is(res.Err, contents.ErrRetry) {
 		t.Errorf("staged as before: %v", res.Err)
 	}
-	if res := apply(t, s, store.Record{Body: &store.Stage{As: store.OpFilterLoad, Header: store.AppendPlan(nil, &store.Plan{}), Placed: true}}); !errors.Is(res.Err, bloomery.ErrCorrupt) {
+	if res := apply(t, s, store.Record{Body: &store.Stage{As: store.OpFilterLoad, Header: contents.AppendPlan(nil, &contents.Plan{}), Placed: true}}); !errors.Is(res.Err, bloomery.ErrCorrupt) {
 		t.Errorf("staged without a hash: %v", res.Err)
 	}
 	if res := apply(t, s, store.Record{Body: &store.Stage{As: store.OpBloomDump, Placed: true, Base: placement.Shards}}); !errors.Is(res.Err, store.ErrCondition) {
@@ -286,13 +287,13 @@ func TestLoadsWhatWasSaid(t *testing.T) {
 		hash hashing.Hasher
 		fits bool
 	}{{&head.Kind, hashing.Seeded(head.Check), true}, {&head.Kind, hashing.Seeded(head.Check + 1), false}, {&head.Kind, hashing.Keyless(head.Check), false}, {&other, hashing.Seeded(head.Check), false}} {
-		o := &store.Stage{As: store.OpFilterLoad, Header: store.AppendLoad(nil, &store.Plan{}, c.kind, c.hash), Placed: true}
+		o := &store.Stage{As: store.OpFilterLoad, Header: contents.AppendLoad(nil, &contents.Plan{}, c.kind, c.hash), Placed: true}
 		e := apply(t, s, store.Record{Body: o}).Entry
 		piece := func(at, n int) store.Result {
 			return apply(t, s, store.Record{ID: e.ID, Body: &store.FilterPiece{Of: uint64(len(sheet)), Offset: int64(at), Data: sheet[at:n]}})
 		}
 		piece(0, 30)
-		p := store.PartOf(e)
+		p := contents.PartOf(e)
 		p.Lock()
 		frozen, err := p.Freeze()
 		p.Unlock()
@@ -304,7 +305,7 @@ func TestLoadsWhatWasSaid(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if again, err := store.FinishLoad(l); err != nil || string(again.AppendAbout(nil)) != string(p.AppendAbout(nil)) {
+		if again, err := contents.FinishLoad(l); err != nil || string(again.AppendAbout(nil)) != string(p.AppendAbout(nil)) {
 			t.Errorf("half a filter does not come back: %v", err)
 		}
 		if res := piece(30, len(sheet)); (res.Err == nil) != c.fits || !c.fits && !errors.Is(res.Err, bloomery.ErrIncompatible) {
@@ -333,8 +334,8 @@ func TestHoldsWithoutContents(t *testing.T) {
 func TestWhatStandsElsewhere(t *testing.T) {
 	s, _ := holder(t)
 	header := creation(t, 100, 0).Body.(*store.Make).Header
-	plan, outline := &store.Plan{Generation: 1000}, header[len(store.AppendPlan(nil, &store.Plan{})):]
-	named := apply(t, s, store.Record{At: 5000, Body: &store.Make{As: store.OpFilter, Name: []byte("w"), Header: store.AppendCreation(nil, plan, outline)}}).Entry
+	plan, outline := &contents.Plan{Generation: 1000}, header[len(contents.AppendPlan(nil, &contents.Plan{})):]
+	named := apply(t, s, store.Record{At: 5000, Body: &store.Make{As: store.OpFilter, Name: []byte("w"), Header: contents.AppendCreation(nil, plan, outline)}}).Entry
 	unnamed := apply(t, s, store.Record{At: 5000, Body: s.Place(store.StageFilter(plan, outline), []byte("v"))}).Entry
 	step(t, s, &store.Session{Node: 1, Last: 1, Nonce: 77, Empty: true})
 	s.Sweep()
@@ -366,7 +367,7 @@ func TestRefusedElsewhere(t *testing.T) {
 	for i := range outline {
 		for bit := range 8 {
 			outline[i] ^= 1 << bit
-			body := &store.Make{As: store.OpFilter, Name: fmt.Appendf(nil, "%d.%d", i, bit), Header: store.AppendCreation(nil, &store.Plan{Parts: 1}, outline)}
+			body := &store.Make{As: store.OpFilter, Name: fmt.Appendf(nil, "%d.%d", i, bit), Header: contents.AppendCreation(nil, &contents.Plan{Parts: 1}, outline)}
 			if n, err := store.NewBytes(body); err == nil && n < 1<<20 {
 				a, b := apply(t, holds, store.Record{Body: body}), apply(t, lacks, store.Record{Body: body})
 				if fmt.Sprint(a.Err) != fmt.Sprint(b.Err) {

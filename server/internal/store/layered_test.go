@@ -7,21 +7,22 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
 // TestHostileLayers makes layers from headers that nobody writes.
 func TestHostileLayers(t *testing.T) {
-	names := make([]string, store.MaxLayers+1)
+	names := make([]string, contents.MaxLayers+1)
 	for i := range names {
 		names[i] = string(rune('a' + i))
 	}
-	good := store.AppendLayers(nil, names[:2])
+	good := contents.AppendLayers(nil, names[:2])
 	for name, header := range map[string][]byte{
-		"nothing": nil, "none": store.AppendLayers(nil, nil), "too many": store.AppendLayers(nil, names),
-		"twice": store.AppendLayers(nil, []string{"a", "b", "a"}), "a byte more": append(bytes.Clone(good), 0),
+		"nothing": nil, "none": contents.AppendLayers(nil, nil), "too many": contents.AppendLayers(nil, names),
+		"twice": contents.AppendLayers(nil, []string{"a", "b", "a"}), "a byte more": append(bytes.Clone(good), 0),
 		"a byte less": good[:len(good)-1], "very many": {1, 255, 255, 255, 255, 255, 255, 255, 255, 127, 1},
-		"a long name": store.AppendLayers(nil, []string{string(make([]byte, store.MaxLayerNames+1000))}),
+		"a long name": contents.AppendLayers(nil, []string{string(make([]byte, contents.MaxLayerNames+1000))}),
 	} {
 		res := apply(t, store.New(), store.Record{Body: &store.Make{As: store.OpLayers, Name: []byte("l"), Header: header}})
 		if !errors.Is(res.Err, bloomery.ErrCorrupt) {

@@ -10,6 +10,7 @@ import (
 	"github.com/bloomery/bloomery/bloom"
 	"github.com/bloomery/bloomery/codec"
 	"github.com/bloomery/bloomery/ribbon"
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
@@ -34,7 +35,7 @@ func TestRecordsOfBeforeGiveTheSameBytes(t *testing.T) {
 			t.Fatal(res.Err)
 		}
 		apply(t, s, store.Record{ID: e.ID, Body: &store.FilterAdd{Room: store.Unlimited, Hashes: hs[c.before:]}})
-		if got := fmt.Sprintf("%x", sha256.Sum256(dump(store.PartOf(e).Contents()))); got != c.sum {
+		if got := fmt.Sprintf("%x", sha256.Sum256(dump(contents.PartOf(e).Contents()))); got != c.sum {
 			t.Errorf("%d keys, grown, %d keys: sum %s, want %s", c.before, c.after, got, c.sum)
 		}
 	}
@@ -46,13 +47,13 @@ func TestScaleRefusesWhatIsOverItsRate(t *testing.T) {
 	s := store.New()
 	e := apply(t, s, creation(t, 1000, 0)).Entry
 	apply(t, s, store.Record{ID: e.ID, Body: &store.FilterAdd{Room: store.Unlimited, Hashes: hashes(3000)}})
-	before := string(dump(store.PartOf(e).Contents()))
+	before := string(dump(contents.PartOf(e).Contents()))
 	scale := store.Record{ID: e.ID, Body: &store.FilterGrow{Rate: 0.02}}
-	if res := apply(t, s, scale); !errors.Is(res.Err, bloomery.ErrParameter) || res.Changed || string(dump(store.PartOf(e).Contents())) != before {
+	if res := apply(t, s, scale); !errors.Is(res.Err, bloomery.ErrParameter) || res.Changed || string(dump(contents.PartOf(e).Contents())) != before {
 		t.Errorf("a filter over its rate: %v, changed %v", res.Err, res.Changed)
 	}
 	scale.Body = &store.FilterGrow{Rate: 0.9}
-	if res := apply(t, s, scale); res.Err != nil || store.PartOf(e).Row().Name != "scalable" {
+	if res := apply(t, s, scale); res.Err != nil || contents.PartOf(e).Row().Name != "scalable" {
 		t.Errorf("with a rate that can be kept: %v", res.Err)
 	}
 }
@@ -60,7 +61,7 @@ func TestScaleRefusesWhatIsOverItsRate(t *testing.T) {
 // TestCheckLevel asks that only filters which older nodes cannot read wait for a level.
 func TestCheckLevel(t *testing.T) {
 	flat, _ := bloom.NewScalable(100, 0.01).MarshalBinary()
-	equal, err := store.EqualLayers(bloom.New(100, 0.00025), 0.01, 0.01)
+	equal, err := contents.EqualLayers(bloom.New(100, 0.00025), 0.01, 0.01)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +97,7 @@ func TestCheckLevel(t *testing.T) {
 
 // TestClearKeepsTheRate empties a filter that has grown by the rule of clusters of before.
 func TestClearKeepsTheRate(t *testing.T) {
-	data, err := store.EqualLayers(bloom.New(2000, 0.01), 0.49, 0.5)
+	data, err := contents.EqualLayers(bloom.New(2000, 0.01), 0.49, 0.5)
 	if err != nil {
 		t.Fatal(err)
 	}

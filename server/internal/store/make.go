@@ -6,10 +6,9 @@ import (
 	"fmt"
 
 	"github.com/bloomery/bloomery"
-	"github.com/bloomery/bloomery/internal/memory"
 	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/effort"
-	"github.com/bloomery/bloomery/server/internal/order"
 	"github.com/bloomery/bloomery/server/internal/placement"
 )
 
@@ -23,18 +22,25 @@ type Make struct {
 
 // FromDump returns what makes contents of a kind from the header of a dump.
 func FromDump(k catalog.Kind, name, header []byte) *Make {
-	return &Make{As: kinds[k].dump, Name: name, Header: header}
+	return &Make{As: dumps[k].make, Name: name, Header: header}
 }
 
 // StageDump is FromDump for contents without a name. The header of a filter is its plan,
 // or what AppendLoad wrote.
 func StageDump(k catalog.Kind, header []byte) *Stage {
-	return &Stage{As: kinds[k].dump, Header: header}
+	return &Stage{As: dumps[k].make, Header: header}
 }
 
 // StageFilter returns what makes a filter of empty parts without a name.
-func StageFilter(p *Plan, outline []byte) *Stage {
-	return &Stage{As: OpFilter, Header: AppendCreation(nil, p, outline)}
+func StageFilter(p *contents.Plan, outline []byte) *Stage {
+	return &Stage{As: OpFilter, Header: contents.AppendCreation(nil, p, outline)}
+}
+
+// headers says what the headers of operations are of.
+var headers = map[Op]contents.Header{
+	OpBloomDump: contents.BloomDump, OpCuckooDump: contents.CuckooDump,
+	OpCountMin: contents.CountMinHeader, OpTopK: contents.TopKHeader, OpTDigest: contents.TDigestHeader,
+	OpFilter: contents.Creation, OpFilterLoad: contents.Loaded, OpLayers: contents.LayersHeader,
 }
 
 // maker is a body that makes contents.
@@ -45,82 +51,46 @@ type maker interface {
 	// bytes returns the memory of the contents, or why they cannot be.
 	bytes() (uint64, error)
 	// contents makes them, one for each part that is held here.
-	contents(s *State, l lying) ([]Contents, error)
+	contents(s *State, here contents.Here) ([]contents.Contents, error)
 	// size returns the size of contents of so many bytes when something was added.
 	size(bytes uint64, a effort.Adding) effort.Size
-}
-
-// source is how contents are made from a header.
-type source struct {
-	kind  catalog.Kind
-	bytes func(header []byte) (uint64, error)
-	make  func(header []byte, m *memory.Arena) (Contents, error)
-	// many takes the place of make for filters that may have several parts.
-	many func(s *State, header []byte, l lying) ([]Contents, error)
-	size func(header []byte, bytes uint64, a effort.Adding) effort.Size
-}
-
-// sources is the table of what headers are of.
-var sources = map[Op]source{
-	OpBloomDump:  {kind: catalog.Bloom, bytes: bloomDumpBytes, make: newBloomDump, size: bloomDumpSize},
-	OpCuckooDump: {kind: catalog.Cuckoo, bytes: cuckooDumpBytes, make: newCuckooDump, size: cuckooDumpSize},
-	OpCountMin:   {kind: catalog.CountMin, bytes: countMinBytes, make: newCountMin, size: newCountMinSize},
-	OpTopK:       {kind: catalog.TopK, bytes: topKBytes, make: newTopK, size: newTopKSize},
-	OpTDigest:    {kind: catalog.TDigest, bytes: tdigestBytes, make: newTDigest, size: newTDigestSize},
-	OpFilter:     {kind: catalog.Filter, bytes: filterBytes, many: newFilter, size: newFilterSize},
-	OpFilterLoad: {kind: catalog.Filter, bytes: loadBytes, many: newLoading},
-	OpLayers:     {kind: catalog.Layers, bytes: layeredBytes, make: newLayered, size: newLayeredSize},
 }
 
 func (o *Make) op() Op                          { return o.As }
 func (o *Make) fields(c coder, r *Record) coder { return c.at(r).bytes(&o.Name).bytes(&o.Header) }
 func (o *Make) newName() []byte                 { return o.Name }
 func (o *Make) weight() int                     { return len(o.Header) >> 10 }
-func (o *Make) kind() catalog.Kind              { return sources[o.As].kind }
+func (o *Make) kind() catalog.Kind              { return headers[o.As].Kind() }
 
 func (o *Make) apply(s *State, r *Record, res *Result) {
 	if o.As == OpFilterLoad { // it would be there before its contents
-		res.Err = ErrType
+		res.Err = contents.ErrType
 		return
 	}
 	s.create(o, o.Name, r, res)
 }
 
 func (o *Make) bytes() (uint64, error) {
-	from, ok := sources[o.As]
-	switch {
-	case !ok:
-		return 0, ErrType
-	case len(o.Header) > maxText:
-		return 0, fmt.Errorf("store: create: %w: header of %d bytes", bloomery.ErrTooLarge, len(o.Header))
+	if err := fits(o.Header); err != nil {
+		return 0, err
 	}
-	return from.bytes(o.Header)
+	return headers[o.As].Bytes(o.Header)
 }
 
-func (o *Make) contents(s *State, l lying) ([]Contents, error) {
-	from, ok := sources[o.As]
-	switch {
-	case !ok:
-		return nil, ErrType
-	case from.many != nil:
-		return from.many(s, o.Header, l)
+// fits returns an error if a header is too long for a record.
+func fits(header []byte) error {
+	if len(header) > maxText {
+		return fmt.Errorf("store: create: %w: header of %d bytes", bloomery.ErrTooLarge, len(header))
 	}
-	return one(from.make(o.Header, s.memory))
+	return nil
 }
 
-// one is contents of one part.
-func one(c Contents, err error) ([]Contents, error) {
-	if err != nil {
-		return nil, err
-	}
-	return []Contents{c}, nil
+func (o *Make) contents(s *State, here contents.Here) ([]contents.Contents, error) {
+	return s.Make(headers[o.As], o.Header, here)
 }
 
 func (o *Make) size(bytes uint64, a effort.Adding) (s effort.Size) {
-	if size := sources[o.As].size; size != nil {
-		s = size(o.Header, bytes, a)
-	}
-	return s
+	return headers[o.As].Size(o.Header, bytes, a)
 }
 
 // Stage makes contents that nobody can see yet, as Make would: Reveal gives them a
@@ -157,11 +127,11 @@ func (o *Stage) apply(s *State, r *Record, res *Result) {
 	case o.Placed:
 		base = int(o.Base)
 	case s.Roster().Spread(): // it was prepared before that, and nodes could not agree on it
-		res.Err = ErrRetry
+		res.Err = contents.ErrRetry
 	}
 	if o.As == OpFilterLoad && res.Err == nil {
-		_, described, err := s.describedLoad(o.Header)
-		if res.Err = err; err == nil && (described != nil) != o.Placed {
+		described, err := s.DescribesLoad(o.Header)
+		if res.Err = err; err == nil && described != o.Placed {
 			res.Err = corrupt("what is said of a filter that is loaded")
 		}
 	}
@@ -188,7 +158,7 @@ func makerOf(b Body) maker {
 func NewBytes(b Body) (uint64, error) {
 	m := makerOf(b)
 	if m == nil {
-		return 0, ErrType
+		return 0, contents.ErrType
 	}
 	return m.bytes()
 }
@@ -246,12 +216,12 @@ func (s *State) create(m maker, name []byte, r *Record, res *Result) {
 
 // take gives ids and shards to new parts, one each, and returns the first id: that of
 // their filter.
-func (s *State) take(made []*Part, base int) uint64 {
+func (s *State) take(made []*contents.Part, base int) uint64 {
 	id := s.last + 1
 	for i, p := range made {
 		s.last++
-		order.Number(&p.mu, s.last)
-		p.shard = uint16(placement.Shard(base, uint32(i)))
+		p.Number(s.last)
+		p.SetShard(placement.Shard(base, uint32(i)))
 	}
 	return id
 }
@@ -259,23 +229,23 @@ func (s *State) take(made []*Part, base int) uint64 {
 // newValue makes the parts that a record asks for, locked, and counts their bytes. The
 // first of them is in the shard base. It returns the value of an entry, nil if that cannot be.
 func (s *State) newValue(m maker, name []byte, base int, r *Record, res *Result) (catalog.Kind, any) {
-	contents, err := s.contents(m, base)
+	parts, err := s.contents(m, base)
 	if err != nil { // the system may have no memory: then nothing has changed
 		res.Err = err
 		return 0, nil
 	}
 	sum := NewCost(name, 0)
 	res.made = res.made[:0]
-	for _, c := range contents {
-		p := NewPart(c)
-		p.made = uint32(r.At / 1000)
+	for _, c := range parts {
+		p := contents.NewPart(c)
+		p.SetMade(r.At / 1000)
 		sum += int64(p.Bytes())
-		p.mu.TryLock() // nobody else has it: whatever is locked, this waits for nothing
+		p.TryLock() // nobody else has it: whatever is locked, this waits for nothing
 		res.made = append(res.made, p)
 	}
 	s.bytes.Add(sum)
 	res.Changed = true
-	return m.kind(), valueOf(res.made)
+	return m.kind(), contents.Value(res.made)
 }
 
 // Reveal gives a name to contents that have none, replacing what has it.
@@ -317,7 +287,7 @@ func (o *Reveal) apply(s *State, r *Record, res *Result) {
 	}
 	old := s.live(o.Name, r.At, res)
 	switch {
-	case !o.Whole && (s.Roster().Spread() || !loadedWhole(e)):
+	case !o.Whole && (s.Roster().Spread() || !contents.Whole(e)):
 		res.Err = ErrMissing
 		return
 	case old != nil && o.If&IfAbsent != 0:
@@ -327,7 +297,7 @@ func (o *Reveal) apply(s *State, r *Record, res *Result) {
 		res.Err = ErrRebuilding
 		return
 	case old != nil && o.If&IfFilter != 0 && old.Kind != catalog.Filter:
-		res.Err = ErrType
+		res.Err = contents.ErrType
 		return
 	case old != nil && o.If&IfNewer != 0 && versionOf(old) >= versionOf(e):
 		res.Err = ErrCondition

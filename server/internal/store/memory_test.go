@@ -7,12 +7,13 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery/internal/redisbloom"
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
 // largeBloom makes a BF whose first layer has about so many MiB, and fills a
 // few items in.
-func largeBloom(t *testing.T, s *store.State, name string, mib uint64) *store.Part {
+func largeBloom(t *testing.T, s *store.State, name string, mib uint64) *contents.Part {
 	t.Helper()
 	params := redisbloom.BloomParams{ErrorRate: 0.01, Capacity: mib << 20 * 8 / 11, Expansion: 2}
 	res := apply(t, s, store.Record{Body: &store.MakeBloom{Name: []byte(name), Params: params}})
@@ -20,7 +21,7 @@ func largeBloom(t *testing.T, s *store.State, name string, mib uint64) *store.Pa
 		t.Fatal(res.Err)
 	}
 	apply(t, s, store.Record{ID: res.Entry.ID, Body: &store.BloomAdd{Room: store.Unlimited, Digests: digests(1000)}})
-	return store.PartOf(res.Entry)
+	return contents.PartOf(res.Entry)
 }
 
 func remove(t *testing.T, s *store.State, name string) {
@@ -159,7 +160,7 @@ func TestReadDuringRemoval(t *testing.T) {
 				if e == nil {
 					continue
 				}
-				p := store.PartOf(e)
+				p := contents.PartOf(e)
 				_ = p.Bloom().Narrow() // without a lock
 				p.RLock()
 				if i == 0 && !p.Gone() {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/bloomery/bloomery/internal/redisbloom"
 	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/wire"
 )
 
@@ -20,7 +21,7 @@ import (
 // merged is an entry that a merge has to do with.
 type merged struct {
 	entry *catalog.Entry
-	part  *Part
+	part  *contents.Part
 }
 
 // lockAll finds the parts of a kind that have these names, and locks them. The
@@ -32,10 +33,10 @@ func (s *State) lockAll(names [][]byte, kind catalog.Kind, at int64, res *Result
 		if e == nil || e.Expired(at) {
 			return nil, ErrMissing
 		}
-		if e.Kind != kind || PartOf(e).Void() {
-			return nil, ErrType
+		if e.Kind != kind || contents.PartOf(e).Void() {
+			return nil, contents.ErrType
 		}
-		all[i] = merged{e, PartOf(e)}
+		all[i] = merged{e, contents.PartOf(e)}
 	}
 	hold(all, res)
 	return all, nil
@@ -111,7 +112,7 @@ func (o *CountMinMerge) apply(s *State, r *Record, res *Result) {
 		return
 	}
 	res.Changed = true
-	target.version++
+	target.Raise()
 	position := int64(1)
 	for cells := range slices.Chunk(c.Dump().Cells, maxPiece) {
 		position += int64(len(cells))
@@ -167,7 +168,7 @@ func (o *TDigestMerge) apply(s *State, r *Record, res *Result) {
 	for _, m := range sources {
 		if t := m.part.TDigest(); !t.Compressed() {
 			t.Compress()
-			m.part.version++
+			m.part.Raise()
 			res.also(r, m.entry.ID, &TDigestCompress{})
 			res.Changed = true
 		}
@@ -180,9 +181,9 @@ func (o *TDigestMerge) apply(s *State, r *Record, res *Result) {
 	res.Changed = true
 	header := digest.AppendHeader(nil)
 	if target == nil {
-		p := NewPart(tdigest{digest})
+		p := contents.NewPart(contents.TDigest{TDigest: digest})
 		s.bytes.Add(NewCost(o.Name, p.Bytes()))
-		p.mu.TryLock() // nobody else has it
+		p.TryLock() // nobody else has it
 		target = s.insertPart(o.Name, catalog.TDigest, p)
 		res.made, res.Entry = append(res.made[:0], p), target
 		res.effects = append(res.effects, Record{At: r.At, Origin: r.Origin, Body: &Make{As: OpTDigest, Name: o.Name, Header: header}})
@@ -192,8 +193,8 @@ func (o *TDigestMerge) apply(s *State, r *Record, res *Result) {
 		s.bytes.Add(int64(digest.Bytes()) - int64(old.Bytes()))
 		old.Release()
 		*old = *digest
-		p.measure()
-		p.version++
+		p.Measure()
+		p.Raise()
 		res.also(r, target.ID, &TDigestBegin{header})
 	}
 	for _, nodes := range NodesOf(digest) {

@@ -3,9 +3,8 @@ package store
 // What a merge of sketches would change, as records.
 
 import (
-	"github.com/bloomery/bloomery/internal/memory"
-	"github.com/bloomery/bloomery/internal/redisbloom"
 	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/contents"
 )
 
 // Merged is what a merge would do: records of one part, which had a version when
@@ -67,64 +66,21 @@ func (s *State) fillScratch(m *Merged, r *Record) error {
 		if e == nil || m.scratch.Names.Get(name) != nil {
 			continue // Apply says what is missing
 		}
-		p := PartOf(e)
+		p := contents.PartOf(e)
 		if p == nil {
-			return ErrType
+			return contents.ErrType
 		}
-		c, version, err := copySketch(p, m.scratch.memory)
-		if err != nil {
+		c, version, err := m.scratch.CopySketch(p)
+		switch {
+		case err != nil:
 			return err
+		case c == nil:
+			return ErrMissing
 		}
 		if i == 0 {
 			m.Entry, m.Version = e, version
 		}
-		m.scratch.insertPart(name, e.Kind, NewPart(c))
+		m.scratch.insertPart(name, e.Kind, contents.NewPart(c))
 	}
 	return nil
-}
-
-// copySketch returns a copy of a sketch that can be merged, and its version.
-func copySketch(p *Part, m *memory.Arena) (c Contents, version uint64, err error) {
-	p.RLock()
-	defer p.RUnlock()
-	if p.Gone() {
-		return nil, 0, ErrMissing
-	}
-	switch v := p.contents.(type) {
-	case countMin:
-		sketch, err := v.Dump().New(m)
-		if err != nil {
-			return nil, 0, err
-		}
-		return countMin{sketch, v.Depth()}, p.version, nil
-	case tdigest:
-		sketch, err := copyDigest(v, m)
-		if err != nil {
-			return nil, 0, err
-		}
-		return tdigest{sketch}, p.version, nil
-	}
-	return nil, 0, ErrType
-}
-
-// copyDigest returns a copy of a digest with all of its nodes, compressed or not.
-func copyDigest(t tdigest, m *memory.Arena) (*redisbloom.TDigest, error) {
-	header := t.TDigest.AppendHeader(nil)
-	params, err := redisbloom.ParseTDigestHeader(header)
-	if err != nil {
-		return nil, err
-	}
-	params.Memory = m
-	sketch, err := redisbloom.NewTDigest(params)
-	if err != nil {
-		return nil, err
-	}
-	merged, waiting := t.Nodes()
-	for _, err := range []error{sketch.Begin(header), sketch.LoadNodes(merged, false), sketch.LoadNodes(waiting, true)} {
-		if err != nil {
-			sketch.Release()
-			return nil, err
-		}
-	}
-	return sketch, nil
 }

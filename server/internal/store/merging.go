@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/contents"
 )
 
 // Merging is a merge of large sketches under way. It is computed in pieces while others
@@ -34,9 +35,9 @@ func (s *State) BeginMerge(r *Record) (*Merging, error) {
 	case m.target == nil && kind == catalog.CountMin:
 		return nil, ErrMissing
 	case m.target != nil && m.target.Kind != kind:
-		return nil, ErrType
+		return nil, contents.ErrType
 	case m.target != nil:
-		m.version = PartOf(m.target).Version()
+		m.version = contents.PartOf(m.target).Version()
 	}
 	for _, name := range sources {
 		e := s.Names.Lookup(name, r.At)
@@ -44,29 +45,29 @@ func (s *State) BeginMerge(r *Record) (*Merging, error) {
 		case e == nil:
 			return nil, ErrMissing
 		case e.Kind != kind:
-			return nil, ErrType
+			return nil, contents.ErrType
 		}
-		m.sources = append(m.sources, merged{e, PartOf(e)})
-		m.seen = append(m.seen, PartOf(e).Version())
+		m.sources = append(m.sources, merged{e, contents.PartOf(e)})
+		m.seen = append(m.seen, contents.PartOf(e).Version())
 		m.within = m.within || e == m.target
 	}
 	return m, nil
 }
 
 // Parts returns the sources, and the destination, nil if there is none yet.
-func (m *Merging) Parts() (sources []*Part, target *Part) {
+func (m *Merging) Parts() (sources []*contents.Part, target *contents.Part) {
 	for _, s := range m.sources {
 		sources = append(sources, s.part)
 	}
 	if m.target != nil {
-		target = PartOf(m.target)
+		target = contents.PartOf(m.target)
 	}
 	return sources, target
 }
 
 // Changed reports whether the merge has to begin again. It needs no lock.
 func (m *Merging) Changed() bool {
-	if m.target != nil && (m.within || !m.Relaxed) && PartOf(m.target).Version() != m.version {
+	if m.target != nil && (m.within || !m.Relaxed) && contents.PartOf(m.target).Version() != m.version {
 		return true
 	}
 	for i := range m.sources {
@@ -86,24 +87,24 @@ func (m *Merging) settle(e, old *catalog.Entry, res *Result) bool {
 	}
 	all := slices.Clone(m.sources)
 	if old != nil {
-		all = append(all, merged{old, PartOf(old)})
+		all = append(all, merged{old, contents.PartOf(old)})
 	}
 	hold(all, res)
 	fits := true
 	for i, s := range m.sources {
-		fits = fits && (m.Relaxed || !s.part.Gone() && s.part.version == m.seen[i])
+		fits = fits && (m.Relaxed || !s.part.Gone() && s.part.Changes() == m.seen[i])
 	}
 	if old == nil {
 		return fits
 	}
-	target := PartOf(old)
-	if fits = fits && (m.Relaxed && !m.within || target.version == m.version); !fits {
+	target := contents.PartOf(old)
+	if fits = fits && (m.Relaxed && !m.within || target.Changes() == m.version); !fits {
 		return false
 	}
-	target.gone = removed
-	target.mu.Unlock() // whoever has waited for it sees that it is gone
-	res.held = slices.DeleteFunc(res.held, func(p *Part) bool { return p == target })
-	PartOf(e).made = target.made
+	target.Remove()
+	target.Unlock() // whoever has waited for it sees that it is gone
+	res.held = slices.DeleteFunc(res.held, func(p *contents.Part) bool { return p == target })
+	contents.PartOf(e).SetMade(target.Made())
 	return true
 }
 
@@ -113,10 +114,10 @@ func (s *State) MergeBytes(r *Record) (sum uint64) {
 	name, sources := r.Body.(Merge).Parts()
 	for _, name := range append([][]byte{name}, sources...) {
 		e := s.Names.Lookup(name, r.At)
-		if e == nil || PartOf(e) == nil {
+		if e == nil || contents.PartOf(e) == nil {
 			continue
 		}
-		p := PartOf(e)
+		p := contents.PartOf(e)
 		p.RLock()
 		sum += p.Bytes()
 		p.RUnlock()

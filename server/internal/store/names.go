@@ -4,6 +4,7 @@ package store
 
 import (
 	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/contents"
 )
 
 // Entries past their deadline at the time of a record count as absent and are removed
@@ -188,11 +189,11 @@ func (s *State) drop(e *catalog.Entry) {
 // leave marks the parts of an entry as gone and returns what the entry took.
 func (s *State) leave(e *catalog.Entry) int64 {
 	n := int64(entryBytes + len(e.Name()) + len(Text(e)))
-	if PartOf(e) == nil {
+	if contents.PartOf(e) == nil {
 		s.retain(e)
 	}
-	for _, p := range Parts(e) {
-		n += int64(p.leave(removed))
+	for _, p := range contents.Parts(e) {
+		n += int64(p.Leave(false))
 	}
 	return n
 }
@@ -243,6 +244,14 @@ func (s *State) putString(old *catalog.Entry, name []byte, deadline int64, text 
 
 // insertPart adds the entry of a part under the next id. The caller has counted
 // its bytes.
-func (s *State) insertPart(name []byte, kind catalog.Kind, p *Part) *catalog.Entry {
-	return s.Names.Insert(string(name), s.take([]*Part{p}, s.base(name)), kind, 0, p)
+func (s *State) insertPart(name []byte, kind catalog.Kind, p *contents.Part) *catalog.Entry {
+	return s.Names.Insert(string(name), s.take([]*contents.Part{p}, s.base(name)), kind, 0, p)
+}
+
+// NewLayers returns the names of the layers that a record makes, none if it makes others.
+func NewLayers(b Body) []string {
+	if m, _ := makerOf(b).(*Make); m != nil && m.As == OpLayers {
+		return contents.LayerNames(m.Header)
+	}
+	return nil
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/bloomery/bloomery/internal/redisbloom"
 	"github.com/bloomery/bloomery/quotient"
 	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/contents"
 )
 
 // News is what happened last to a filter that is followed: a ring of changes for each of its
@@ -40,7 +41,7 @@ type News struct {
 // ring is the last changes of a part, under its lock.
 type ring struct {
 	of     *News // changes under the lock of followed, too
-	part   *Part
+	part   *contents.Part
 	bytes  int64       // that the state counts for it
 	values []uint64    // of each change as many as words says
 	steps  []news.Step // nil for a filter of bits
@@ -67,7 +68,7 @@ type followed struct {
 func (s *State) OnNews(f func(*News)) { s.onNews.Store(&f) }
 
 // ring returns the ring of a part, nil if it is not followed.
-func (s *State) ring(p *Part) *ring {
+func (s *State) ring(p *contents.Part) *ring {
 	if s.followed.some.Load() == 0 {
 		return nil
 	}
@@ -78,26 +79,23 @@ func (s *State) ring(p *Part) *ring {
 
 // News returns what happened to the filter of an entry, nil if it is not followed.
 func (s *State) News(e *catalog.Entry) *News {
-	r := s.ring(PartOf(e))
-	if r == nil || len(r.of.rings) != PartCount(e) {
+	r := s.ring(contents.PartOf(e))
+	if r == nil || len(r.of.rings) != contents.PartCount(e) {
 		return nil
 	}
-	for i, p := range Parts(e) {
-		if r.of.rings[i].part != p || p.asked().News != r.of.asked { // it came from elsewhere, or FILTER.SET has changed it
+	for i, p := range contents.Parts(e) {
+		if r.of.rings[i].part != p || p.Asked().News != r.of.asked { // it came from elsewhere, or FILTER.SET has changed it
 			return nil
 		}
 	}
 	return r.of
 }
 
-// plainBits are the kinds that are one array of bits, to which keys only add some.
-var plainBits = []string{"bloom", "standard", "partitioned", "split"}
-
 // OfBits reports whether news of a filter say which bits were set. Those of all others have
 // the hashes of its items.
 func OfBits(e *catalog.Entry) bool {
-	row := PartOf(e).Row()
-	return e.Kind == catalog.Bloom || row != nil && slices.Contains(plainBits, row.Name)
+	row := contents.PartOf(e).Row()
+	return e.Kind == catalog.Bloom || row != nil && contents.PlainBits(row.Name)
 }
 
 // MayBeFollowed reports whether contents of a kind have news.
@@ -110,7 +108,7 @@ func MayBeFollowed(k catalog.Kind) bool {
 const newsShare = 4
 
 // newsWords is how many values a change has: the digest of an item of a BF is two.
-func (p *Part) newsWords() int {
+func newsWords(p *contents.Part) int {
 	if p.Bloom() != nil {
 		return 2
 	}
@@ -118,43 +116,31 @@ func (p *Part) newsWords() int {
 }
 
 // changeBytes is what a change takes: its values, and a step or a mark.
-func (p *Part) changeBytes() uint64 { return 8*uint64(p.newsWords()) + 1 }
+func changeBytes(p *contents.Part) uint64 { return 8*uint64(newsWords(p)) + 1 }
 
 // NewsBytes returns what News of a filter would take that is not counted yet.
 func NewsBytes(e *catalog.Entry) (n uint64) {
-	if PartOf(e).asked().News > 0 {
+	if contents.PartOf(e).Asked().News > 0 {
 		return 0 // they count with the filter
 	}
-	for _, p := range Parts(e) {
+	for _, p := range contents.Parts(e) {
 		p.RLock()
-		n += p.newsRoom() * p.changeBytes()
+		n += newsRoom(p) * changeBytes(p)
 		p.RUnlock()
 	}
 	return n
 }
 
 // newsRoom returns how many changes of a part are kept here. The caller holds a lock.
-func (p *Part) newsRoom() uint64 {
-	switch plan := p.asked(); {
+func newsRoom(p *contents.Part) uint64 {
+	switch plan := p.Asked(); {
 	case p.Elsewhere():
 		return 0
 	case plan.News > 0:
-		return plan.newsRoom()
+		return plan.NewsRoom()
 	}
-	return max(1, p.Bytes()/newsShare/p.changeBytes())
+	return max(1, p.Bytes()/newsShare/changeBytes(p))
 }
-
-// newsRoom returns how many changes of a part a user has asked for.
-func (p *Plan) newsRoom() uint64 {
-	if p.News == 0 {
-		return 0
-	}
-	return (p.News-1)>>p.Parts + 1
-}
-
-// newsBytes is what changes take that a user has asked for, of each part. They count with the filter, from the
-// beginning: those of a share count when somebody asks for them.
-func (p *Plan) newsBytes() uint64 { return 9 * p.newsRoom() }
 
 // Follow begins to note what happens to the filter of an entry. The caller has set NewsBytes
 // aside. Numbers of changes begin at first. What was noted of parts that are still there stays, and who has
@@ -165,19 +151,19 @@ func (s *State) Follow(e *catalog.Entry, epoch uint64, first func() uint64) *New
 	if n := s.News(e); n != nil {
 		return n // another one was first
 	}
-	n := &News{Epoch: epoch, asked: PartOf(e).asked().News}
+	n := &News{Epoch: epoch, asked: contents.PartOf(e).Asked().News}
 	var old *News
-	for _, p := range Parts(e) {
+	for _, p := range contents.Parts(e) {
 		r := s.ring(p)
 		if r != nil {
 			old = r.of
 		}
 		p.Lock()
 		if r == nil || old.asked != n.asked || old.Epoch != n.Epoch {
-			room := p.newsRoom()
-			r = &ring{part: p, seen: p.version, next: first(), values: make([]uint64, room*uint64(p.newsWords()))}
+			room := newsRoom(p)
+			r = &ring{part: p, seen: p.Changes(), next: first(), values: make([]uint64, room*uint64(newsWords(p)))}
 			if r.forget(); n.asked == 0 {
-				r.bytes = int64(room * p.changeBytes())
+				r.bytes = int64(room * changeBytes(p))
 			}
 		}
 		r.of = n
@@ -268,7 +254,7 @@ func (n *News) Stale() bool {
 	return slices.ContainsFunc(n.rings, func(r *ring) bool {
 		r.part.RLock()
 		defer r.part.RUnlock()
-		return r.part.Gone() || r.seen != r.part.version
+		return r.part.Gone() || r.seen != r.part.Changes()
 	})
 }
 
@@ -282,13 +268,7 @@ func (n *News) Knows(part int, number uint64) bool {
 
 // knows is Knows under the lock of the part.
 func (r *ring) knows(number uint64) bool {
-	return !r.part.Gone() && r.seen == r.part.version && number >= r.first && number <= r.next
-}
-
-// ofBits is a filter that says which bits an add has set.
-type ofBits interface {
-	Mark(marks []uint8, hs []uint64)
-	MarkedBits(dst, hs []uint64, marks []uint8) []uint64
+	return !r.part.Gone() && r.seen == r.part.Changes() && number >= r.first && number <= r.next
 }
 
 // prepare remembers the state of the part that is compared with the one after the record, before
@@ -317,7 +297,7 @@ func (r *ring) room(n int) []uint8 {
 }
 
 // size is how many changes the ring has room for.
-func (r *ring) size() uint64 { return uint64(len(r.values) / r.part.newsWords()) }
+func (r *ring) size() uint64 { return uint64(len(r.values) / newsWords(r.part)) }
 
 // turn forgets what was overwritten.
 func (r *ring) turn() {
@@ -398,7 +378,7 @@ func (r *ring) deleted(hashes []uint64, there []bool) {
 func (r *ring) forget() {
 	r.next++
 	r.first = r.next
-	_, bits := r.part.Filter().(ofBits) // it may be of another kind than before
+	_, bits := r.part.Filter().(contents.Marker) // it may be of another kind than before
 	if bits || r.part.Bloom() != nil {
 		r.steps, r.marks = nil, make([]uint8, r.size())
 	} else {
@@ -408,7 +388,7 @@ func (r *ring) forget() {
 
 // after notes what a record has changed. The version of the part is that behind it.
 func (r *ring) after(s *State, body Body, res *Result) {
-	if r.seen+1 != r.part.version { // something has got past the ring before
+	if r.seen+1 != r.part.Changes() { // something has got past the ring before
 		body = nil
 	}
 	switch o := body.(type) {
@@ -418,7 +398,7 @@ func (r *ring) after(s *State, body Body, res *Result) {
 			break
 		}
 		for i, h := range o.Hashes[:res.Done] {
-			if res.kept(i) {
+			if res.Kept(i) {
 				r.put(news.Add, h)
 			}
 		}
@@ -449,7 +429,7 @@ func (r *ring) after(s *State, body Body, res *Result) {
 		r.forget()
 	}
 	r.turn()
-	r.seen = r.part.version
+	r.seen = r.part.Changes()
 	r.of.changes.Add(1)
 	if f := s.onNews.Load(); f != nil && r.of.Awaited() {
 		(*f)(r.of)
@@ -457,7 +437,7 @@ func (r *ring) after(s *State, body Body, res *Result) {
 }
 
 // passed notes that other nodes have changed a part that they hold. The caller holds its lock.
-func (s *State) passed(p *Part) {
+func (s *State) passed(p *contents.Part) {
 	if r := s.ring(p); r != nil {
 		r.of.changes.Add(1)
 		if f := s.onNews.Load(); f != nil && r.of.Awaited() {
@@ -479,9 +459,9 @@ func (s *State) renamed(e *catalog.Entry) {
 // current forgets everything if something has got past the ring. The caller holds the lock of
 // the part.
 func (r *ring) current() {
-	if r.seen != r.part.version {
+	if r.seen != r.part.Changes() {
 		r.forget()
-		r.seen = r.part.version
+		r.seen = r.part.Changes()
 	}
 }
 
@@ -507,14 +487,14 @@ func (e *Encoding) Bytes() ([]byte, error) {
 
 // encoding returns the filter of a part. It reports false if there is none. The caller holds a
 // lock of the part for as long as the encoding is used.
-func (p *Part) encoding() (e Encoding, ok bool) {
-	switch c := p.contents.(type) {
-	case bloom:
+func encoding(p *contents.Part) (e Encoding, ok bool) {
+	switch c := p.Contents().(type) {
+	case contents.Bloom:
 		return Encoding{c.Bytes(), true, c.Bloom}, true
-	case cuckoo:
+	case contents.Cuckoo:
 		return Encoding{c.Bytes(), true, c.Cuckoo}, true
-	case *filter:
-		return Encoding{c.f.Stats().Bytes, false, c.f}, true
+	case *contents.Filter:
+		return Encoding{p.Filter().Stats().Bytes, false, p.Filter()}, true
 	}
 	return e, false
 }
@@ -534,9 +514,9 @@ func (n *News) Whole(part int, do func(Encoding) error) (number uint64, err erro
 	p.Unlock()
 	p.RLock()
 	defer p.RUnlock()
-	e, ok := p.encoding()
-	if p.Gone() || !ok || r.seen != p.version {
-		return 0, ErrRetry
+	e, ok := encoding(p)
+	if p.Gone() || !ok || r.seen != p.Changes() {
+		return 0, contents.ErrRetry
 	}
 	return r.next, do(e)
 }
@@ -559,7 +539,7 @@ func (n *News) Since(part int, number uint64, most int) (c Changes, ok bool) {
 	if !r.knows(number) {
 		return c, false
 	}
-	f, _ := r.part.Filter().(ofBits)
+	f, _ := r.part.Filter().(contents.Marker)
 	b := r.part.Bloom()
 	if f != nil && r.steps == nil {
 		number = r.behindOld(number)

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/contents"
 )
 
 // Follower is who has asked for news of a filter, as it says of itself.
@@ -62,7 +63,7 @@ func (n *News) Followers() []Follower {
 func (s *State) Followers(e *catalog.Entry) []Follower {
 	s.followed.mu.Lock()
 	defer s.followed.mu.Unlock()
-	for _, p := range Parts(e) {
+	for _, p := range contents.Parts(e) {
 		if r := s.ring(p); r != nil {
 			return r.of.Followers()
 		}

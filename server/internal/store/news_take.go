@@ -5,6 +5,7 @@ package store
 import (
 	"github.com/bloomery/bloomery/codec"
 	"github.com/bloomery/bloomery/internal/news"
+	"github.com/bloomery/bloomery/server/internal/contents"
 )
 
 // Lack is a part of which a copy has the changes before a number, news.Unknown for nothing.
@@ -43,7 +44,7 @@ func (n *News) Take(lack Lack, most int, room Room) (t Taken, err error) {
 	switch {
 	case len(c.Values) == 0:
 	case !room.Hold(9 * len(c.Values)):
-		return t, ErrMemory
+		return t, contents.ErrMemory
 	case c.Added > 0:
 		t.Form, t.Data = news.Added, news.AppendAdded(nil, c.Added, c.Values)
 	case c.Steps == nil:
@@ -83,7 +84,7 @@ func (n *News) Encoded(part, times int, room Room) (data []byte, dumped bool, ne
 	next, err = n.Whole(part, func(e Encoding) (err error) {
 		size := int(e.Size)
 		if !room.Hold(times*size + size>>3 + 8192) {
-			return ErrMemory
+			return contents.ErrMemory
 		}
 		data, err = e.Bytes()
 		dumped = e.Dumped

@@ -2,6 +2,8 @@ package store
 
 // The table of operations.
 
+import "github.com/bloomery/bloomery/server/internal/contents"
+
 // Op is the number of an operation. Numbers are part of the log format: none is ever
 // given to something else.
 type Op uint8
@@ -87,7 +89,7 @@ const (
 	OpCompress      Op = 78 // compress a TDIGEST
 	OpTDigestMerge  Op = 71 // replace a TDIGEST by the union of others
 
-	// In filter.go, filter_copy.go, filter_union.go, filter_cure.go, filter_gone.go, filter_set.go, filter_sources.go.
+	// In filter.go, filter_load.go, filter_cure.go.
 
 	OpFilterAdd     Op = 88  // add or insert hashes
 	OpFilterDelete  Op = 89  // delete hashes
@@ -158,15 +160,21 @@ type operation struct {
 	level uint64 // of a cluster, from which on it may be sent
 	sent  sending
 	takes need
-	body  func() Body         // how it is read and applied
-	of    func(Contents) bool // whether contents are what it changes; nil if it is not of a part
+	body  func() Body                  // how it is read and applied
+	of    func(contents.Contents) bool // whether contents are what it changes; nil if it is not of a part
 }
 
+// LevelLayers is the level of a cluster from which on there can be layers: nodes of earlier
+// levels do not know them. No release has that level yet.
+const LevelLayers = LevelShards
+
 // is reports whether contents are of a type.
-func is[C Contents](c Contents) bool {
+func is[C contents.Contents](c contents.Contents) bool {
 	_, ok := c.(C)
 	return ok
 }
+
+func isWindow(c contents.Contents) bool { return contents.Window(c) != nil }
 
 // scope is what an operation changes, which decides who orders it.
 type scope uint8
@@ -202,21 +210,21 @@ const (
 // operations is the table.
 var operations = [256]operation{
 	OpBloom:      {"bloom", ofNames, firstLevel, always, newContents, func() Body { return new(MakeBloom) }, nil},
-	OpAdd:        {"add", ofPart, firstLevel, always, growth, func() Body { return new(BloomAdd) }, is[bloom]},
-	OpBloomChunk: {"bloom chunk", ofPart, firstLevel, always, nothing, func() Body { return new(BloomChunk) }, is[bloom]},
+	OpAdd:        {"add", ofPart, firstLevel, always, growth, func() Body { return new(BloomAdd) }, is[contents.Bloom]},
+	OpBloomChunk: {"bloom chunk", ofPart, firstLevel, always, nothing, func() Body { return new(BloomChunk) }, is[contents.Bloom]},
 
 	OpCuckoo:         {"cuckoo", ofNames, firstLevel, always, newContents, func() Body { return new(MakeCuckoo) }, nil},
-	OpInsert:         {"insert", ofPart, firstLevel, always, growth, func() Body { return &CuckooInsert{} }, is[cuckoo]},
-	OpInsertNew:      {"insert new", ofPart, firstLevel, always, growth, func() Body { return &CuckooInsert{New: true} }, is[cuckoo]},
-	OpInsertEach:     {"insert each", ofPart, firstLevel, always, growth, func() Body { return &CuckooInsert{Way: Each} }, is[cuckoo]},
-	OpInsertNewEach:  {"insert new each", ofPart, firstLevel, always, growth, func() Body { return &CuckooInsert{Way: Each, New: true} }, is[cuckoo]},
-	OpInsertFirst:    {"insert first", ofPart, firstLevel, always, growth, func() Body { return &CuckooInsert{Way: First} }, is[cuckoo]},
-	OpInsertNewFirst: {"insert new first", ofPart, firstLevel, always, growth, func() Body { return &CuckooInsert{Way: First, New: true} }, is[cuckoo]},
-	OpDelete:         {"delete", ofPart, firstLevel, always, nothing, func() Body { return new(CuckooDelete) }, is[cuckoo]},
-	OpDeleteLazily:   {"delete lazily", ofPart, firstLevel, always, nothing, func() Body { return &CuckooDelete{Lazily: true} }, is[cuckoo]},
-	OpCompact:        {"compact", ofPart, firstLevel, always, nothing, func() Body { return new(CuckooCompact) }, is[cuckoo]},
-	OpCompactPiece:   {"compact piece", ofPart, firstLevel, always, nothing, func() Body { return new(CuckooCompactPiece) }, is[cuckoo]},
-	OpCuckooChunk:    {"cuckoo chunk", ofPart, firstLevel, always, nothing, func() Body { return new(CuckooChunk) }, is[cuckoo]},
+	OpInsert:         {"insert", ofPart, firstLevel, always, growth, func() Body { return &CuckooInsert{} }, is[contents.Cuckoo]},
+	OpInsertNew:      {"insert new", ofPart, firstLevel, always, growth, func() Body { return &CuckooInsert{New: true} }, is[contents.Cuckoo]},
+	OpInsertEach:     {"insert each", ofPart, firstLevel, always, growth, func() Body { return &CuckooInsert{Way: Each} }, is[contents.Cuckoo]},
+	OpInsertNewEach:  {"insert new each", ofPart, firstLevel, always, growth, func() Body { return &CuckooInsert{Way: Each, New: true} }, is[contents.Cuckoo]},
+	OpInsertFirst:    {"insert first", ofPart, firstLevel, always, growth, func() Body { return &CuckooInsert{Way: First} }, is[contents.Cuckoo]},
+	OpInsertNewFirst: {"insert new first", ofPart, firstLevel, always, growth, func() Body { return &CuckooInsert{Way: First, New: true} }, is[contents.Cuckoo]},
+	OpDelete:         {"delete", ofPart, firstLevel, always, nothing, func() Body { return new(CuckooDelete) }, is[contents.Cuckoo]},
+	OpDeleteLazily:   {"delete lazily", ofPart, firstLevel, always, nothing, func() Body { return &CuckooDelete{Lazily: true} }, is[contents.Cuckoo]},
+	OpCompact:        {"compact", ofPart, firstLevel, always, nothing, func() Body { return new(CuckooCompact) }, is[contents.Cuckoo]},
+	OpCompactPiece:   {"compact piece", ofPart, firstLevel, always, nothing, func() Body { return new(CuckooCompactPiece) }, is[contents.Cuckoo]},
+	OpCuckooChunk:    {"cuckoo chunk", ofPart, firstLevel, always, nothing, func() Body { return new(CuckooChunk) }, is[contents.Cuckoo]},
 
 	OpBloomDump:  {"bloom dump", ofNames, firstLevel, always, newContents, func() Body { return &Make{As: OpBloomDump} }, nil},
 	OpCuckooDump: {"cuckoo dump", ofNames, firstLevel, always, newContents, func() Body { return &Make{As: OpCuckooDump} }, nil},
@@ -241,7 +249,7 @@ var operations = [256]operation{
 	OpSeed:    {"seed", ofNames, firstLevel, never, nothing, func() Body { return new(Seed) }, nil},
 
 	OpExpect:     {"expect", ofNames, firstLevel, always, nothing, func() Body { return new(Expect) }, nil},
-	OpExpectPart: {"expect part", ofPart, firstLevel, always, nothing, func() Body { return new(ExpectPart) }, isHere},
+	OpExpectPart: {"expect part", ofPart, firstLevel, always, nothing, func() Body { return new(ExpectPart) }, contents.IsHere},
 	OpBegin:      {"begin", ofNames, firstLevel, asMark, nothing, func() Body { return new(Begin) }, nil},
 	OpCommit:     {"commit", ofNames, firstLevel, asMark, nothing, func() Body { return new(Commit) }, nil},
 	OpRollback:   {"rollback", ofNames, firstLevel, asMark, nothing, func() Body { return new(Rollback) }, nil},
@@ -255,41 +263,41 @@ var operations = [256]operation{
 	OpTake:      {"take", ofNames, firstLevel, always, nothing, func() Body { return new(Take) }, nil},
 	OpTouch:     {"touch", ofNames, firstLevel, always, nothing, func() Body { return new(Touch) }, nil},
 
-	OpCountMinIncr:  {"count min incr", ofPart, firstLevel, always, nothing, func() Body { return new(CountMinIncr) }, is[countMin]},
-	OpCountMinChunk: {"count min chunk", ofPart, firstLevel, always, nothing, func() Body { return new(CountMinChunk) }, is[countMin]},
+	OpCountMinIncr:  {"count min incr", ofPart, firstLevel, always, nothing, func() Body { return new(CountMinIncr) }, is[contents.CountMin]},
+	OpCountMinChunk: {"count min chunk", ofPart, firstLevel, always, nothing, func() Body { return new(CountMinChunk) }, is[contents.CountMin]},
 	OpCountMinMerge: {"count min merge", ofNames, firstLevel, never, nothing, func() Body { return new(CountMinMerge) }, nil},
-	OpTopKIncr:      {"topk incr", ofPart, firstLevel, always, growth, func() Body { return new(TopKIncr) }, is[topK]},
-	OpTopKChunk:     {"topk chunk", ofPart, firstLevel, always, nothing, func() Body { return new(TopKChunk) }, is[topK]},
-	OpTDigestAdd:    {"tdigest add", ofPart, firstLevel, always, nothing, func() Body { return new(TDigestAdd) }, is[tdigest]},
-	OpTDigestChunk:  {"tdigest chunk", ofPart, firstLevel, always, nothing, func() Body { return new(TDigestChunk) }, is[tdigest]},
-	OpTDigestBegin:  {"tdigest begin", ofPart, firstLevel, always, nothing, func() Body { return new(TDigestBegin) }, is[tdigest]},
-	OpCompress:      {"compress", ofPart, firstLevel, always, nothing, func() Body { return new(TDigestCompress) }, is[tdigest]},
+	OpTopKIncr:      {"topk incr", ofPart, firstLevel, always, growth, func() Body { return new(TopKIncr) }, is[contents.TopK]},
+	OpTopKChunk:     {"topk chunk", ofPart, firstLevel, always, nothing, func() Body { return new(TopKChunk) }, is[contents.TopK]},
+	OpTDigestAdd:    {"tdigest add", ofPart, firstLevel, always, nothing, func() Body { return new(TDigestAdd) }, is[contents.TDigest]},
+	OpTDigestChunk:  {"tdigest chunk", ofPart, firstLevel, always, nothing, func() Body { return new(TDigestChunk) }, is[contents.TDigest]},
+	OpTDigestBegin:  {"tdigest begin", ofPart, firstLevel, always, nothing, func() Body { return new(TDigestBegin) }, is[contents.TDigest]},
+	OpCompress:      {"compress", ofPart, firstLevel, always, nothing, func() Body { return new(TDigestCompress) }, is[contents.TDigest]},
 	OpTDigestMerge:  {"tdigest merge", ofNames, firstLevel, never, nothing, func() Body { return new(TDigestMerge) }, nil},
 
-	OpFilterAdd:     {"filter add", ofPart, firstLevel, always, growth, func() Body { return new(FilterAdd) }, is[*filter]},
-	OpFilterDelete:  {"filter delete", ofPart, firstLevel, always, nothing, func() Body { return new(FilterDelete) }, is[*filter]},
+	OpFilterAdd:     {"filter add", ofPart, firstLevel, always, growth, func() Body { return new(FilterAdd) }, is[*contents.Filter]},
+	OpFilterDelete:  {"filter delete", ofPart, firstLevel, always, nothing, func() Body { return new(FilterDelete) }, is[*contents.Filter]},
 	OpFilterAdvance: {"filter advance", ofPart, firstLevel, always, nothing, func() Body { return new(FilterAdvance) }, isWindow},
-	OpFilterClear:   {"filter clear", ofPart, firstLevel, always, nothing, func() Body { return new(FilterClear) }, is[*filter]},
-	OpFilterPiece:   {"filter piece", ofPart, firstLevel, always, nothing, func() Body { return new(FilterPiece) }, is[*loading]},
-	OpFilterUnion:   {"filter union", ofPart, firstLevel, always, nothing, func() Body { return new(FilterUnion) }, is[*filter]},
-	OpFilterGrow:    {"filter grow", ofPart, firstLevel, always, nothing, func() Body { return &FilterGrow{Equal: true} }, is[*filter]},
-	OpFilterFold:    {"filter fold", ofPart, firstLevel, always, nothing, func() Body { return new(FilterFold) }, is[*filter]},
-	OpFilterScale:   {"filter scale", ofPart, LevelShares, always, nothing, func() Body { return new(FilterGrow) }, is[*filter]},
-	OpFilterSource:  {"filter source", ofPart, LevelSources, always, nothing, func() Body { return new(FilterSource) }, is[*filter]},
-	OpFilterGone:    {"filter gone", ofPart, LevelGone, always, nothing, func() Body { return new(FilterGone) }, is[*filter]},
-	OpFilterSet:     {"filter set", ofPart, LevelNews, always, nothing, func() Body { return new(FilterSet) }, is[*filter]},
+	OpFilterClear:   {"filter clear", ofPart, firstLevel, always, nothing, func() Body { return new(FilterClear) }, is[*contents.Filter]},
+	OpFilterPiece:   {"filter piece", ofPart, firstLevel, always, nothing, func() Body { return new(FilterPiece) }, is[*contents.Loading]},
+	OpFilterUnion:   {"filter union", ofPart, firstLevel, always, nothing, func() Body { return new(FilterUnion) }, is[*contents.Filter]},
+	OpFilterGrow:    {"filter grow", ofPart, firstLevel, always, nothing, func() Body { return &FilterGrow{Equal: true} }, is[*contents.Filter]},
+	OpFilterFold:    {"filter fold", ofPart, firstLevel, always, nothing, func() Body { return new(FilterFold) }, is[*contents.Filter]},
+	OpFilterScale:   {"filter scale", ofPart, LevelShares, always, nothing, func() Body { return new(FilterGrow) }, is[*contents.Filter]},
+	OpFilterSource:  {"filter source", ofPart, LevelSources, always, nothing, func() Body { return new(FilterSource) }, is[*contents.Filter]},
+	OpFilterGone:    {"filter gone", ofPart, LevelGone, always, nothing, func() Body { return new(FilterGone) }, is[*contents.Filter]},
+	OpFilterSet:     {"filter set", ofPart, LevelNews, always, nothing, func() Body { return new(FilterSet) }, is[*contents.Filter]},
 
 	OpShadow:       {"shadow", ofNames, firstLevel, never, newContents, func() Body { return new(ShadowOpen) }, nil},
 	OpShadowSeal:   {"shadow seal", ofNames, firstLevel, never, nothing, func() Body { return new(ShadowSeal) }, nil},
 	OpShadowSwap:   {"shadow swap", ofNames, firstLevel, never, nothing, func() Body { return new(ShadowSwap) }, nil},
-	OpShadowFeed:   {"shadow feed", ofPart, firstLevel, never, growth, func() Body { return new(ShadowFeed) }, is[*draft]},
-	OpShadowAdd:    {"shadow add", ofPart, firstLevel, never, growth, func() Body { return new(ShadowAdd) }, is[*draft]},
-	OpShadowBreak:  {"shadow break", ofPart, firstLevel, never, nothing, func() Body { return new(ShadowBreak) }, is[*draft]},
+	OpShadowFeed:   {"shadow feed", ofPart, firstLevel, never, growth, func() Body { return new(ShadowFeed) }, is[*contents.Draft]},
+	OpShadowAdd:    {"shadow add", ofPart, firstLevel, never, growth, func() Body { return new(ShadowAdd) }, is[*contents.Draft]},
+	OpShadowBreak:  {"shadow break", ofPart, firstLevel, never, nothing, func() Body { return new(ShadowBreak) }, is[*contents.Draft]},
 	OpShadowMissed: {"shadow missed", ofPart, LevelRebuilds, always, nothing, func() Body { return new(ShadowMissed) }, isShadow},
 
-	OpFilterAddKnown:   {"filter add known", ofPart, LevelRebuilds, always, growth, func() Body { return &FilterAdd{Known: unread} }, is[*filter]},
-	OpFilterUnionKnown: {"filter union known", ofPart, LevelRebuilds, always, nothing, func() Body { return &FilterUnion{Known: unread} }, is[*filter]},
-	OpFilterMark:       {"filter mark", ofPart, LevelRebuilds, always, nothing, func() Body { return new(FilterMark) }, is[*filter]},
+	OpFilterAddKnown:   {"filter add known", ofPart, LevelRebuilds, always, growth, func() Body { return &FilterAdd{Known: unread} }, is[*contents.Filter]},
+	OpFilterUnionKnown: {"filter union known", ofPart, LevelRebuilds, always, nothing, func() Body { return &FilterUnion{Known: unread} }, is[*contents.Filter]},
+	OpFilterMark:       {"filter mark", ofPart, LevelRebuilds, always, nothing, func() Body { return new(FilterMark) }, is[*contents.Filter]},
 	OpRebuildFeed:      {"rebuild feed", ofPart, LevelRebuilds, always, growth, func() Body { return &ShadowFeed{Shared: true} }, isShadow},
 	OpRebuildAdd:       {"rebuild add", ofPart, LevelRebuilds, always, growth, func() Body { return &ShadowAdd{Shared: true} }, isShadow},
 	OpRebuildOpen:      {"rebuild open", ofNames, LevelRebuilds, always, newContents, func() Body { return &ShadowOpen{Shared: true} }, nil},

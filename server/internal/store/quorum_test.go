@@ -8,6 +8,7 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/compose"
 	"github.com/bloomery/bloomery/cuckoo"
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
@@ -25,7 +26,7 @@ func TestFullMembersInTheLog(t *testing.T) {
 	}
 	load := func() (*store.State, uint64) {
 		s := store.New()
-		id := apply(t, s, store.Record{Body: &store.Stage{As: store.OpFilterLoad, Header: store.AppendPlan(nil, &store.Plan{})}}).Entry.ID
+		id := apply(t, s, store.Record{Body: &store.Stage{As: store.OpFilterLoad, Header: contents.AppendPlan(nil, &contents.Plan{})}}).Entry.ID
 		piece := store.Record{ID: id, Body: &store.FilterPiece{Of: uint64(len(data)), Data: data}}
 		if res := apply(t, s, piece); res.Err != nil {
 			t.Fatal(res.Err)
@@ -52,7 +53,7 @@ func TestFullMembersInTheLog(t *testing.T) {
 			rest = rest[n:]
 		}
 	}
-	want, got := store.PartOf(s.Names.ByID(id)), store.PartOf(again.Names.ByID(id))
+	want, got := contents.PartOf(s.Names.ByID(id)), contents.PartOf(again.Names.ByID(id))
 	if !bytes.Equal(dump(got.Contents()), dump(want.Contents())) {
 		t.Error("the log replays to another quorum")
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/bloomery/bloomery/codec"
 	"github.com/bloomery/bloomery/compose"
 	"github.com/bloomery/bloomery/internal/redisbloom"
+	"github.com/bloomery/bloomery/server/internal/contents"
 )
 
 // reach says of each operation on a filter what it means to the shadow of the filter, and to its followers.
@@ -16,7 +17,7 @@ var reach = map[Op]struct {
 	rebuilt error // what it meets while the filter is rebuilt
 	whole   bool  // followers fetch the filter again
 }{
-	OpFilterAdd: {ErrRetry, false}, OpFilterAddKnown: {ErrRetry, false}, // it has to have hashes for the shadow, too
+	OpFilterAdd: {contents.ErrRetry, false}, OpFilterAddKnown: {contents.ErrRetry, false}, // it has to have hashes for the shadow, too
 	OpFilterDelete:  {nil, false},                                                       // the shadow counts what it misses
 	OpFilterAdvance: {nil, false},                                                       // the shadow has a time of its own
 	OpFilterGone:    {nil, false},                                                       // items that the shadow was never fed
@@ -46,7 +47,7 @@ func TestReach(t *testing.T) {
 			continue
 		}
 		for _, p := range parts {
-			if !o.of(p.contents) {
+			if !o.of(p.Contents()) {
 				continue
 			}
 			want, ok := reach[op]
@@ -61,10 +62,10 @@ func TestReach(t *testing.T) {
 			if got := s.Leaves(&Record{ID: 1, Body: body}); errors.Is(got, ErrRebuilding) != errors.Is(want.rebuilt, ErrRebuilding) {
 				t.Errorf("%s meets %v in a rebuild of a cluster, want %v", op, got, want.rebuilt)
 			}
-			r := &ring{of: &News{}, part: p, values: make([]uint64, 8), seen: p.version}
+			r := &ring{of: &News{}, part: p, values: make([]uint64, 8), seen: p.Changes()}
 			r.forget()
 			r.prepare(body)
-			p.version++
+			p.Raise()
 			before := r.first
 			if r.after(s, body, &Result{}); (r.first != before) != want.whole {
 				t.Errorf("%s: followers fetch the filter again: %v, want %v", op, r.first != before, want.whole)
@@ -74,7 +75,7 @@ func TestReach(t *testing.T) {
 }
 
 // followable returns parts of all contents that can be followed.
-func followable(t *testing.T, s *State) (parts []*Part) {
+func followable(t *testing.T, s *State) (parts []*contents.Part) {
 	t.Helper()
 	bodies := []Body{
 		&MakeBloom{Name: []byte("bf"), Params: redisbloom.BloomParams{ErrorRate: 0.01, Capacity: 1000, Expansion: 2}},
@@ -85,7 +86,7 @@ func followable(t *testing.T, s *State) (parts []*Part) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		bodies = append(bodies, &Make{As: OpFilter, Name: []byte(name), Header: AppendCreation(nil, &Plan{Generation: 1000}, outline)})
+		bodies = append(bodies, &Make{As: OpFilter, Name: []byte(name), Header: contents.AppendCreation(nil, &contents.Plan{Generation: 1000}, outline)})
 	}
 	for _, b := range bodies {
 		var res Result
@@ -93,7 +94,7 @@ func followable(t *testing.T, s *State) (parts []*Part) {
 			t.Fatal(res.Err)
 		}
 		res.Release()
-		parts = append(parts, PartOf(res.Entry))
+		parts = append(parts, contents.PartOf(res.Entry))
 	}
 	return parts
 }

@@ -5,8 +5,10 @@ package store
 import (
 	"errors"
 	"slices"
+	"time"
 
 	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/roster"
 )
 
@@ -69,19 +71,19 @@ func (s *State) relink(r *roster.Roster) {
 // are.
 func (s *State) linkShared(v *roster.Rebuild) {
 	if e := s.Names.ByID(v.ID); e != nil {
-		s.publish(s.newShadow(e, v.Main, v.Name, PartOf(e).about().plan.Load()), true)
+		s.publish(s.newShadow(e, v.Main, v.Name, contents.PartOf(e).Described()), true)
 	}
 }
 
 // openShared opens a shadow in a cluster.
 func (o *ShadowOpen) openShared(s *State, old *catalog.Entry, r *Record, res *Result) {
 	if !s.CanRebuild() || s.Roster() == nil {
-		res.Err = ErrRetry
+		res.Err = contents.ErrRetry
 		return
 	}
 	base := s.base(o.Name)
 	if old != nil {
-		base = PartOf(old).Shard()
+		base = contents.PartOf(old).Shard()
 	}
 	kind, value := s.newValue(o, nil, base, r, res)
 	if value == nil {
@@ -99,14 +101,11 @@ func (o *ShadowOpen) openShared(s *State, old *catalog.Entry, r *Record, res *Re
 // Known returns the number of the last rebuild of a filter that a record of p may say it
 // knew, where sh is the shadow that it was hashed for, nil for none. The mark is read first:
 // if there is no shadow after that, the rebuild of that mark is over.
-func (s *State) Known(id uint64, p *Part, sh *Shadow) uint64 {
+func (s *State) Known(id uint64, p *contents.Part, sh *Shadow) uint64 {
 	if sh != nil {
 		return sh.ID
 	}
-	mark := uint64(0)
-	if v := p.sharedPlan(); v != nil {
-		mark = v.mark
-	}
+	mark := p.Mark()
 	switch now := s.ShadowOf(id); {
 	case now == nil:
 		return mark
@@ -127,8 +126,8 @@ func (s *State) Leaves(r *Record) error {
 
 // late reports whether a record was prepared without knowing of a rebuild that there is a
 // mark of.
-func (s *State) late(c *filter, known uint64) bool {
-	return known < c.plan.Load().mark && s.Roster() != nil
+func (s *State) late(c *contents.Filter, known uint64) bool {
+	return known < c.Mark() && s.Roster() != nil
 }
 
 // FilterMark marks a part of a filter that is rebuilt: adds that were prepared before are
@@ -141,20 +140,12 @@ func (o *FilterMark) fields(c coder, r *Record) coder { return c.target(r).uvari
 // effect is none without other nodes.
 func (*FilterMark) effect(*Effect, *Record, *Result) {}
 
-func (o *FilterMark) change(_ *State, p *Part, _ *Record, res *Result) int64 {
-	c := p.contents.(*filter)
-	if o.Number > c.plan.Load().mark {
-		c.mark(o.Number)
+func (o *FilterMark) change(_ *State, p *contents.Part, _ *Record, res *Result) int64 {
+	if c := p.Contents().(*contents.Filter); o.Number > c.Mark() {
+		c.SetMark(o.Number)
 		res.Changed = true
 	}
 	return 0
-}
-
-// mark notes the number of a rebuild. Plans are shared, so the filter gets its own.
-func (c *filter) mark(number uint64) {
-	own := *c.plan.Load()
-	own.mark = number
-	c.plan.Store(&own)
 }
 
 // What RebuildStep does.
@@ -271,13 +262,13 @@ func (s *State) BrokenShadow(part uint64) bool {
 	}
 	return slices.ContainsFunc(r.Rebuilds, func(v roster.Rebuild) bool {
 		e := s.Names.ByID(v.ID)
-		return v.Broken && e != nil && part >= v.ID && part < v.ID+uint64(PartCount(e))
+		return v.Broken && e != nil && part >= v.ID && part < v.ID+uint64(contents.PartCount(e))
 	})
 }
 
 // isShadow reports whether contents are those of a shadow, or of one that was swapped in:
 // lanes have records for it behind that.
-func isShadow(c Contents) bool { return is[*draft](c) || is[*filter](c) }
+func isShadow(c contents.Contents) bool { return is[*contents.Draft](c) || is[*contents.Filter](c) }
 
 // RebuildSwap gives a shadow of a cluster the name of its filter, which goes. It looks at
 // no contents.
@@ -297,7 +288,7 @@ func (o *RebuildSwap) apply(s *State, r *Record, res *Result) {
 	v, e := s.Roster().Rebuild(o.ID), s.Names.ByID(o.ID)
 	switch {
 	case v == nil || e == nil:
-		res.Err = ErrRetry
+		res.Err = contents.ErrRetry
 		return
 	case !v.Ready:
 		res.Err = ErrNotReady
@@ -316,12 +307,12 @@ func (o *RebuildSwap) apply(s *State, r *Record, res *Result) {
 // effect is that of a shadow of a single server, which builds static kinds again.
 func (o *RebuildSwap) effect(f *Effect, r *Record, _ *Result) { f.put(r, o.does) }
 
-// settle makes filters of the drafts of a shadow that is swapped in. Whoever has sent the
+// settleAll makes filters of the drafts of a shadow that is swapped in. Whoever has sent the
 // swap has built the same: an error means that this node is damaged, or has no memory.
-func (s *State) settle(e *catalog.Entry) error {
-	for _, p := range Parts(e) {
+func (s *State) settleAll(e *catalog.Entry) error {
+	for _, p := range contents.Parts(e) {
 		p.Lock()
-		err := s.settlePart(p)
+		err := s.settleLent(p)
 		p.Unlock()
 		if err != nil {
 			return err
@@ -330,15 +321,20 @@ func (s *State) settle(e *catalog.Entry) error {
 	return nil
 }
 
-// settlePart makes a filter of a draft. The caller holds the lock of the part, or has it alone.
-func (s *State) settlePart(p *Part) error {
-	d, ok := p.contents.(*draft)
-	if !ok || p.Gone() {
+// settleLent makes a filter of a draft, if the part has one, and counts that as a change. The caller
+// holds the lock of the part, or has it alone.
+func (s *State) settleLent(p *contents.Part) error {
+	if !is[*contents.Draft](p.Contents()) || p.Gone() {
 		return nil
 	}
-	err := s.settleDraft(p, d)
-	p.version++
-	p.measure()
+	p.Raise()
+	return s.settle(p)
+}
+
+// settle makes the filter of a draft.
+func (s *State) settle(p *contents.Part) error {
+	grown, err := s.Settle(p)
+	s.bytes.Add(grown)
 	return err
 }
 
@@ -354,4 +350,48 @@ func (r *Record) OfRebuild() bool {
 		return o.Shared
 	}
 	return false
+}
+
+// RebuildSeal keeps records out of a part of a shadow of a static kind, and begins to build
+// it. The records that come through are of nodes which know that the attempt has ended.
+type RebuildSeal struct{ Attempt uint64 }
+
+func (*RebuildSeal) op() Op                            { return OpRebuildSeal }
+func (o *RebuildSeal) fields(c coder, r *Record) coder { return c.target(r).uvarint(&o.Attempt) }
+
+// effect is that a start gives up every commit.
+func (*RebuildSeal) effect(*Effect, *Record, *Result) {}
+
+func (o *RebuildSeal) change(s *State, p *contents.Part, _ *Record, res *Result) int64 {
+	if d, ok := p.Contents().(*contents.Draft); ok {
+		d.Seal(&s.Supply, o.Attempt)
+	}
+	res.Changed = true // also behind the swap, which is another place of the lane at every node
+	return 0
+}
+
+// BuiltPart is a part of a shadow that is built at this node.
+type BuiltPart struct {
+	Index uint32
+	Items uint64
+}
+
+// BuiltParts waits until the parts of a shadow that an attempt has sealed are built here, those that this node
+// answers for, until the time is over: then it reports false.
+func (s *State) BuiltParts(id, attempt uint64, over <-chan time.Time) (list []BuiltPart, done bool, err error) {
+	e := s.Names.ByID(id)
+	if e == nil {
+		return nil, true, contents.ErrRetry
+	}
+	for i, p := range contents.Parts(e) {
+		if !s.Answers(p) {
+			continue
+		}
+		items, done, err := s.AwaitBuilt(p, attempt, over)
+		if err != nil || !done {
+			return nil, done, err
+		}
+		list = append(list, BuiltPart{uint32(i), items})
+	}
+	return list, true, nil
 }

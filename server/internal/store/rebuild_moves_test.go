@@ -7,6 +7,7 @@ import (
 	"github.com/bloomery/bloomery/bloom"
 	"github.com/bloomery/bloomery/codec"
 	"github.com/bloomery/bloomery/hashing"
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/roster"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
@@ -21,8 +22,8 @@ func TestLearnedAcrossASwap(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, header := range map[string][]byte{
-		"static": store.AppendStatic(nil, &store.Plan{}, &fuse8, hashing.Seeded(0), 100, 0.01),
-		"bloom":  store.AppendShadow(nil, &store.Plan{}, outline),
+		"static": contents.AppendStatic(nil, &contents.Plan{}, &fuse8, hashing.Seeded(0), 100, 0.01),
+		"bloom":  contents.AppendShadow(nil, &contents.Plan{}, outline),
 	} {
 		for _, marked := range []bool{false, true} {
 			s, id := holder(t)
@@ -36,14 +37,14 @@ func TestLearnedAcrossASwap(t *testing.T) {
 				apply(t, s, store.Record{ID: shadow, Body: &store.RebuildSeal{Attempt: attempt}})
 			}
 			shard := partOf(s, shadow, 0).Shard()
-			lent := store.NewPart(reload(t, s, partOf(s, shadow, 0).Contents()))
+			lent := contents.NewPart(reload(t, s, partOf(s, shadow, 0).Contents()))
 			s.Count(lent)
 			place, held := copyAt(s, shard)
 			step(t, s, &store.ShardRetire{Node: 1, Shard: uint64(shard), Version: place.Version})
 			s.Yield(shard)
 			s.Sweep()
 			step(t, s, &store.ShardFree{Node: 1, Shard: uint64(shard), Since: held.Since})
-			if e := s.ShadowByID(shadow).Entry(); e != s.Names.ByID(shadow) || !store.PartOf(e).Elsewhere() {
+			if e := s.ShadowByID(shadow).Entry(); e != s.Names.ByID(shadow) || !contents.PartOf(e).Elsewhere() {
 				t.Errorf("%s: the shadow has parts that are not its own", name)
 			}
 			if res := apply(t, s, store.Record{Body: &store.RebuildSwap{ID: shadow, Attempt: attempt}}); res.Err != nil {

@@ -2,7 +2,10 @@ package store
 
 // Record: one change of the state.
 
-import "github.com/bloomery/bloomery/internal/redisbloom"
+import (
+	"github.com/bloomery/bloomery/internal/redisbloom"
+	"github.com/bloomery/bloomery/server/internal/contents"
+)
 
 // Record is one write, with everything decided that does not depend on the state it
 // meets: digests, absolute deadlines, integer sizes, limits. Items are not in it, but
@@ -40,7 +43,7 @@ type changer interface {
 	Body
 	// change changes the contents of p under its lock and returns by how many bytes
 	// they have grown. Contents of another kind are ErrType.
-	change(s *State, p *Part, r *Record, res *Result) (grown int64)
+	change(s *State, p *contents.Part, r *Record, res *Result) (grown int64)
 }
 
 // effector is a body of which the log keeps something else than the record itself.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/internal/redisbloom"
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
@@ -78,7 +79,7 @@ var records = []store.Record{
 	{At: 5, Body: &store.Make{As: store.OpFilterLoad, Name: []byte("k"), Header: []byte("plan")}},
 	{ID: 7, Index: 3, Body: &store.FilterAdd{Room: 9, Hashes: []uint64{1, 2}}},
 	{ID: 7, Index: 3, Body: &store.FilterDelete{Hashes: []uint64{1, 2}}},
-	{ID: 7, Index: 3, Body: &store.FilterSource{Source: []byte("s"), Version: 3, At: 1 << 41, Offset: 1 << 20, Of: 1 << 21, Data: []byte("piece"), Known: 9}},
+	{ID: 7, Index: 3, Body: &store.FilterSource{SourcePiece: contents.SourcePiece{Source: []byte("s"), Version: 3, At: 1 << 41, Offset: 1 << 20, Of: 1 << 21, Data: []byte("piece")}, Known: 9}},
 	{ID: 7, Index: 3, Body: &store.FilterGone{Hashes: []uint64{1, 2}}},
 	{ID: 7, Index: 3, Body: &store.FilterSet{News: 1 << 20}},
 	{ID: 7, Index: 3, Body: &store.FilterAdvance{Generation: 1 << 50}},
@@ -186,15 +187,15 @@ func TestGone(t *testing.T) {
 		t.Fatal(res.Err)
 	}
 	res.Release()
-	part, id := store.PartOf(res.Entry), res.Entry.ID
+	part, id := contents.PartOf(res.Entry), res.Entry.ID
 	store.Apply(s, &store.Record{Body: &store.Remove{Names: [][]byte{[]byte("k")}}}, nil, &res)
 	if res.N != 1 || s.Bytes() != 0 {
 		t.Errorf("removed %d, %d bytes left, want 1 and 0", res.N, s.Bytes())
 	}
 	add := store.Record{ID: id, Body: &store.BloomAdd{Room: store.Unlimited, Digests: []redisbloom.Digest{{A: 1, B: 2}}}}
-	for _, p := range []*store.Part{part, nil} {
-		if store.Apply(s, &add, p, &res); !errors.Is(res.Err, store.ErrRetry) {
-			t.Errorf("a record for a filter that is gone: %v, want %v", res.Err, store.ErrRetry)
+	for _, p := range []*contents.Part{part, nil} {
+		if store.Apply(s, &add, p, &res); !errors.Is(res.Err, contents.ErrRetry) {
+			t.Errorf("a record for a filter that is gone: %v, want %v", res.Err, contents.ErrRetry)
 		}
 	}
 }
@@ -236,7 +237,7 @@ func TestExpectations(t *testing.T) {
 		{expect(50, "none", 7, 0), store.ErrCondition},
 		{part(0), nil},
 		{part(1), store.ErrCondition},
-		{store.Record{ID: 99, Body: &store.ExpectPart{}}, store.ErrRetry},
+		{store.Record{ID: 99, Body: &store.ExpectPart{}}, contents.ErrRetry},
 	} {
 		if res := apply(tt.r); !errors.Is(res.Err, tt.want) || res.Changed {
 			t.Errorf("%+v = %v, changed: %v, want %v", tt.r, res.Err, res.Changed, tt.want)
@@ -258,10 +259,10 @@ func TestExpectations(t *testing.T) {
 func TestEffectsAreCut(t *testing.T) {
 	var f store.Effect
 	chunk := store.Record{ID: 1, Body: &store.BloomChunk{Position: 5<<20 + 1, Data: make([]byte, 5<<20)}}
-	f.Add(&chunk, &store.Result{Changed: true})
+	f.Add(&chunk, &store.Result{Outcome: contents.Outcome{Changed: true}})
 	const n = 200_000
 	add := store.Record{ID: 1, Body: &store.BloomAdd{Digests: make([]redisbloom.Digest, n)}}
-	res := store.Result{Changed: true, Done: n, Bools: make([]bool, n)}
+	res := store.Result{Outcome: contents.Outcome{Changed: true, Done: n, Bools: make([]bool, n)}}
 	for i := range res.Bools {
 		res.Bools[i] = i%2 == 0
 	}

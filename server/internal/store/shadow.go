@@ -4,16 +4,15 @@ package store
 
 import (
 	"errors"
-	"fmt"
-	"hash/crc32"
 	"maps"
 	"slices"
 	"sync/atomic"
 
-	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/codec"
 	"github.com/bloomery/bloomery/hashing"
 	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/contents"
+	"github.com/bloomery/bloomery/server/internal/effort"
 	"github.com/bloomery/bloomery/server/internal/placement"
 )
 
@@ -46,7 +45,7 @@ type Shadow struct {
 	ID   uint64 // of the shadow
 	Main uint64 // the filter whose place it takes, 0 if there is none
 	Name string // the name that it will have if Main is 0
-	plan *shared
+	plan *contents.Shared
 	same bool // its hash is that of the filter
 
 	entry atomic.Pointer[catalog.Entry]
@@ -58,12 +57,12 @@ type Shadow struct {
 }
 
 // newShadow returns a shadow whose parts are those of an entry.
-func (s *State) newShadow(e *catalog.Entry, of uint64, name string, plan *shared) *Shadow {
+func (s *State) newShadow(e *catalog.Entry, of uint64, name string, plan *contents.Shared) *Shadow {
 	sh := &Shadow{ID: e.ID, Main: of, Name: name, plan: plan}
 	sh.entry.Store(e)
-	if main := s.Names.ByID(of); main != nil && PartOf(main) != nil {
-		h, _ := PartOf(main).Hasher()
-		sh.same = h.Kind() == plan.hasher.Kind() && h.Check() == plan.hasher.Check()
+	if main := s.Names.ByID(of); main != nil && contents.PartOf(main) != nil {
+		h, _ := contents.PartOf(main).Hasher()
+		sh.same = h.Kind() == plan.Hasher.Kind() && h.Check() == plan.Hasher.Check()
 	}
 	return sh
 }
@@ -75,17 +74,17 @@ func (sh *Shadow) Entry() *catalog.Entry { return sh.entry.Load() }
 // Hasher returns how the shadow hashes keys. It reports false if its secret key is not
 // there.
 func (sh *Shadow) Hasher() (hashing.Hasher, bool) {
-	return sh.plan.hasher, !sh.plan.hasher.IsKeyless()
+	return sh.plan.Hasher, !sh.plan.Hasher.IsKeyless()
 }
 
 // Same reports whether the shadow hashes keys as its filter does.
 func (sh *Shadow) Same() bool { return sh.same }
 
 // Row returns the kind that the shadow will have.
-func (sh *Shadow) Row() *codec.Kind { return sh.plan.kind }
+func (sh *Shadow) Row() *codec.Kind { return sh.plan.Kind }
 
 // Plan returns the plan of the shadow.
-func (sh *Shadow) Plan() *Plan { return &sh.plan.Plan }
+func (sh *Shadow) Plan() *contents.Plan { return &sh.plan.Plan }
 
 // Broken reports whether the shadow lacks items: it cannot take the place of its
 // filter.
@@ -133,7 +132,7 @@ func (s *State) Forgets(e *catalog.Entry) string {
 	if sh := s.ShadowOf(e.ID); sh != nil && sh.Row().Features.Forget {
 		return sh.Row().Name
 	}
-	if p := PartOf(e); p != nil && p.Row() != nil && p.Row().Features.Forget {
+	if p := contents.PartOf(e); p != nil && p.Row() != nil && p.Row().Features.Forget {
 		return p.Row().Name
 	}
 	return ""
@@ -187,7 +186,7 @@ func (s *State) Meets(r *Record) error {
 		if sh == nil {
 			o.Shadow = 0
 		} else if o.Shadow != sh.ID || len(o.Second) != len(o.Hashes) || sh.Closed() {
-			return ErrRetry
+			return contents.ErrRetry
 		}
 	case *FilterDelete:
 		if o.Shadow = 0; sh != nil {
@@ -269,11 +268,11 @@ func (o *ShadowOpen) apply(s *State, r *Record, res *Result) {
 	if o.Of != 0 {
 		old = s.Names.ByID(o.Of)
 		if old == nil || old.Kind != catalog.Filter || old.Staged() || old.Expired(r.At) {
-			res.Err = ErrRetry
+			res.Err = contents.ErrRetry
 			return
 		}
 	} else if e := s.Names.Get(o.Name); e != nil && !e.Expired(r.At) {
-		res.Err = ErrRetry
+		res.Err = contents.ErrRetry
 		return
 	}
 	if s.ShadowOf(o.Of) != nil || o.Of == 0 && s.ShadowNamed(o.Name) != nil {
@@ -295,10 +294,11 @@ func (o *ShadowOpen) apply(s *State, r *Record, res *Result) {
 func (s *State) link(e *catalog.Entry) {
 	var sh *Shadow
 	broken := false
-	for _, p := range Parts(e) {
-		if d, ok := p.contents.(*draft); ok {
-			sh = s.newShadow(e, d.main, d.name, d.plan)
-			broken = broken || d.broken
+	for _, p := range contents.Parts(e) {
+		if d, ok := p.Contents().(*contents.Draft); ok {
+			main, name := d.For()
+			sh = s.newShadow(e, main, name, d.Shared())
+			broken = broken || d.Broken()
 		}
 	}
 	if sh != nil {
@@ -363,7 +363,7 @@ func (s *State) close(sh *Shadow) (commit uint64, ok bool) {
 	sh.sealed.Store(s.commits)
 	for _, id := range []uint64{sh.Main, sh.ID} {
 		if e := s.Names.ByID(id); e != nil {
-			for _, p := range Parts(e) {
+			for _, p := range contents.Parts(e) {
 				p.Lock()
 				p.Unlock() //nolint:staticcheck // waiting is all
 			}
@@ -383,7 +383,7 @@ func (o *ShadowSeal) fields(c coder, r *Record) coder { return c.id(&o.ID).at(r)
 func (o *ShadowSeal) apply(s *State, _ *Record, res *Result) {
 	sh := s.ShadowByID(o.ID)
 	if sh == nil {
-		res.Err = ErrRetry
+		res.Err = contents.ErrRetry
 		return
 	}
 	commit, ok := s.close(sh)
@@ -403,7 +403,7 @@ type ShadowSwap struct {
 
 	// Built is what takes the place of a static kind's hashes. The log gets its
 	// checksums, so it is not encoded.
-	Built *Built
+	Built *contents.Built
 }
 
 func (*ShadowSwap) op() Op            { return OpShadowSwap }
@@ -425,7 +425,7 @@ func (o *ShadowSwap) fields(c coder, r *Record) coder {
 func (o *ShadowSwap) apply(s *State, r *Record, res *Result) {
 	e := s.Names.ByID(o.ID)
 	if e == nil || !e.Staged() {
-		res.Err = ErrRetry
+		res.Err = contents.ErrRetry
 		return
 	}
 	o.swap(s, e, r, res)
@@ -437,7 +437,7 @@ func (o *ShadowSwap) swap(s *State, e *catalog.Entry, r *Record, res *Result) {
 	var old *catalog.Entry
 	if o.Of != 0 {
 		if old = s.Names.ByID(o.Of); old == nil || old.Expired(r.At) {
-			res.Err = ErrRetry
+			res.Err = contents.ErrRetry
 			return
 		}
 		name, deadline = old.Name(), old.When()
@@ -447,13 +447,15 @@ func (o *ShadowSwap) swap(s *State, e *catalog.Entry, r *Record, res *Result) {
 	}
 	sh := s.ShadowByID(o.ID)
 	if s.Roster() != nil {
-		res.Err = s.settle(e)
+		res.Err = s.settleAll(e)
 	} else {
 		if sh != nil {
 			res.Err = s.prepareSwap(sh, o)
 		}
 		if res.Err == nil {
-			res.Err = s.finish(e, o)
+			var grown int64
+			grown, res.Err = s.Finish(e, o.Built, o.Sums)
+			s.bytes.Add(grown)
 		}
 	}
 	if res.Err != nil {
@@ -478,8 +480,8 @@ func (o *ShadowSwap) swap(s *State, e *catalog.Entry, r *Record, res *Result) {
 // and a replay, which builds by itself, asks nothing.
 func (s *State) prepareSwap(sh *Shadow, o *ShadowSwap) error {
 	if o.Built != nil {
-		if sh.sealed.Load() != o.Built.commit {
-			return ErrRetry
+		if sh.sealed.Load() != o.Built.Commit() {
+			return contents.ErrRetry
 		}
 		if sh.Broken() {
 			return ErrBroken
@@ -496,113 +498,38 @@ func (s *State) prepareSwap(sh *Shadow, o *ShadowSwap) error {
 	return nil
 }
 
-// settleDraft makes a part of a shadow the filter that it is: a record of a filter comes,
-// and the swap is in the log right behind it. Or another node has lent the part before
-// the swap, and it follows its lane.
-func (s *State) settleDraft(p *Part, d *draft) error {
-	c, err := s.finished(d)
-	if err != nil {
-		return errors.Join(ErrMemory, err)
+// kind and the others implement maker: ShadowOpen makes the parts of a shadow.
+func (*ShadowOpen) kind() catalog.Kind { return catalog.Filter }
+
+func (*ShadowOpen) size(uint64, effort.Adding) effort.Size { return effort.Size{} }
+
+func (o *ShadowOpen) bytes() (uint64, error) {
+	if err := fits(o.Header); err != nil {
+		return 0, err
 	}
-	s.bytes.Add(int64(c.Bytes()) - int64(d.Bytes()))
-	p.contents = c
-	return nil
+	return contents.ShadowBytes(o.Header, o.Name)
 }
 
-// finish turns drafts into filters.
-func (s *State) finish(e *catalog.Entry, o *ShadowSwap) error {
-	for i, p := range Parts(e) {
-		p.Lock()
-		d, ok := p.contents.(*draft)
-		var c *filter
-		switch {
-		case !ok: // a snapshot has it
-			p.Unlock()
-			continue
-		case d.inner != nil:
-			c = d.inner
-		case o.Built != nil:
-			c = o.Built.parts[i]
-		default:
-			var sum uint32
-			var err error
-			if c, sum, err = s.build(d); err == nil && i < len(o.Sums) && uint64(sum) != o.Sums[i] {
-				err = fmt.Errorf("store: build: %w: part %d has checksum %08x, want %08x", bloomery.ErrCorrupt, i, sum, o.Sums[i])
-			}
-			if err != nil {
-				p.Unlock()
-				return err
-			}
+func (o *ShadowOpen) contents(s *State, here contents.Here) ([]contents.Contents, error) {
+	name := ""
+	if o.Of == 0 {
+		name = string(o.Name)
+	}
+	return s.Drafts(o.Header, o.Of, name, here)
+}
+
+// Progress returns how far the shadow has come. It reports false if it is gone, or not here.
+func (sh *Shadow) Progress() (sum contents.Progress, ok bool) {
+	for i, p := range contents.Parts(sh.Entry()) {
+		v, ok := p.Progress()
+		if !ok || !v.Open {
+			return sum, false
 		}
-		s.bytes.Add(int64(c.Bytes()) - int64(d.Bytes()))
-		p.contents = c
-		p.version++
-		p.Unlock()
-	}
-	return nil
-}
-
-// Built is the parts of a static filter that were built from the items of a shadow.
-type Built struct {
-	commit uint64 // that has sealed the shadow
-	parts  []*filter
-	sums   []uint64
-	Items  uint64
-}
-
-// Sums returns the checksums of the parts.
-func (b *Built) Sums() []uint64 { return b.sums }
-
-// Release gives the memory back of what was not used.
-func (b *Built) Release() {
-	for _, c := range b.parts {
-		c.Release()
-	}
-}
-
-// Build builds the filters of a shadow of a static kind that a commit has sealed: nobody
-// changes it. It takes long and needs no lock.
-func (s *State) Build(sh *Shadow, commit uint64) (*Built, error) {
-	b := &Built{commit: commit}
-	for _, p := range Parts(sh.Entry()) {
-		c, sum, err := s.buildPart(p)
-		if err != nil {
-			b.Release()
-			return nil, err
+		if i == 0 {
+			sum = v
+		} else {
+			sum.Add(&v)
 		}
-		b.parts, b.sums = append(b.parts, c), append(b.sums, uint64(sum))
-		b.Items += c.Stats().Items
 	}
-	return b, nil
-}
-
-// buildPart builds the filter of a part, which it holds meanwhile: ABORT would release
-// the hashes that it reads.
-func (s *State) buildPart(p *Part) (*filter, uint32, error) {
-	p.RLock()
-	d, ok := p.contents.(*draft)
-	if !ok || p.Gone() {
-		p.RUnlock()
-		return nil, 0, ErrRetry
-	}
-	p.Hold()
-	p.RUnlock()
-	defer p.Unhold()
-	return s.build(d)
-}
-
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
-
-// build builds a filter of the keys of a draft.
-func (s *State) build(d *draft) (*filter, uint32, error) {
-	f, err := d.plan.kind.Build(d.all(), d.rate, d.plan.hasher)
-	if err != nil {
-		return nil, 0, err
-	}
-	data, err := encoded(f)
-	if err != nil {
-		return nil, 0, err
-	}
-	c, err := s.openContents(d.plan.Plan, data)
-	return c, crc32.Checksum(data, castagnoli), err
+	return sum, true
 }

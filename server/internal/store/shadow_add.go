@@ -7,6 +7,7 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/internal/redisbloom"
+	"github.com/bloomery/bloomery/server/internal/contents"
 )
 
 // portion is what one part of a shadow gets of a record.
@@ -46,10 +47,10 @@ func (s *State) ShadowGrowth(r *Record) uint64 {
 	}
 	sum := uint64(0)
 	for _, v := range sh.portions(o.Second) {
-		p := PartAt(sh.Entry(), v.index)
+		p := contents.PartAt(sh.Entry(), v.index)
 		p.RLock()
-		if !p.Gone() && p.contents != nil {
-			most, _ := p.contents.Growth(len(v.hashes))
+		if !p.Gone() && !p.Void() {
+			most, _ := p.Contents().Growth(len(v.hashes))
 			sum += most
 		}
 		p.RUnlock()
@@ -97,77 +98,46 @@ func (s *State) missed(o *FilterDelete, r *Record, res *Result) {
 	}
 }
 
-// Added returns those of hashes, one for each of a record's, whose items were added. Those
-// that were there before are among them.
-func (res *Result) Added(hashes []uint64) []uint64 {
-	if hashes = hashes[:res.Done]; res.Failed == nil {
-		return hashes
-	}
-	return withRoom(hashes, res.Failed)
-}
-
-// withRoom returns the hashes that did not fail.
-func withRoom(hashes []uint64, failed []bool) []uint64 {
-	var list []uint64
-	for i, h := range hashes {
-		if !failed[i] {
-			list = append(list, h)
-		}
-	}
-	return list
-}
-
 // toShadow applies a record to a part of a shadow, and notes it for the log.
 func (s *State) toShadow(sh *Shadow, index uint32, body drafted, res *Result) (grown int64, err error) {
-	p := PartAt(sh.Entry(), index)
+	p := contents.PartAt(sh.Entry(), index)
 	if !slices.Contains(res.held, p) {
 		p.Lock()
 		res.held = append(res.held, p)
 	}
-	d, ok := p.contents.(*draft)
+	d, ok := p.Contents().(*contents.Draft)
 	if !ok || p.Gone() {
 		return 0, nil // it was given up
 	}
 	var own Result
 	grown = body.draw(d, &own)
 	s.bytes.Add(grown)
-	if d.broken {
+	if d.Broken() {
 		sh.broken.Store(true)
 	}
 	if !own.Changed {
 		return grown, own.Err
 	}
-	p.version++
+	p.Raise()
 	if o, ok := body.(*ShadowAdd); ok {
-		o.Hashes, o.Room = own.took(o.Hashes), Unlimited
+		o.Hashes, o.Room = own.Took(o.Hashes), Unlimited
 	}
 	res.effects = append(res.effects, Record{ID: sh.ID, Index: index, Body: body})
 	return grown, own.Err
-}
-
-// took returns the hashes that have to be kept.
-func (res *Result) took(hashes []uint64) []uint64 {
-	list := make([]uint64, 0, res.Done)
-	for i, h := range hashes[:res.Done] {
-		if res.kept(i) {
-			list = append(list, h)
-		}
-	}
-	return list
 }
 
 // drafted is the body of a record of a part of a shadow.
 type drafted interface {
 	changer
 	// draw changes the draft and returns by how many bytes it has grown.
-	draw(d *draft, res *Result) (grown int64)
+	draw(d *contents.Draft, res *Result) (grown int64)
 }
 
 // changeDraft is change of all of them.
-func (s *State) changeDraft(p *Part, o drafted, r *Record, res *Result) (grown int64) {
-	d := p.contents.(*draft)
+func (s *State) changeDraft(p *contents.Part, o drafted, r *Record, res *Result) (grown int64) {
+	d := p.Contents().(*contents.Draft)
 	grown = o.draw(d, res)
-	if sh := s.ShadowByID(r.ID); sh != nil && d.broken {
+	if sh := s.ShadowByID(r.ID); sh != nil && d.Broken() {
 		sh.broken.Store(true)
 	}
 	return grown
@@ -205,25 +175,22 @@ func (o *ShadowFeed) Give(room uint64) { o.Room = room }
 
 // Hold implements Items.
 func (o *ShadowFeed) Hold(_ []redisbloom.Digest, hashes []uint64) { o.Hashes = hashes }
-func (o *ShadowFeed) change(s *State, p *Part, r *Record, res *Result) int64 {
-	if o.Shared && sealedFor(p, o.Ended) {
+func (o *ShadowFeed) change(s *State, p *contents.Part, r *Record, res *Result) int64 {
+	if o.Shared && p.Sealed(o.Ended) {
 		res.Err = ErrSealed
 		return 0
 	}
-	var c *filter
-	if c, o.swapped = p.contents.(*filter); !o.swapped {
+	var c *contents.Filter
+	if c, o.swapped = p.Contents().(*contents.Filter); !o.swapped {
 		return s.changeDraft(p, o, r, res)
 	}
-	grown := c.put(o.Hashes, o.Room, res)
+	grown := c.Put(o.Hashes, o.Room, &res.Outcome)
 	res.All, res.Changed = true, res.Done > 0
 	return grown
 }
 
-func (o *ShadowFeed) draw(d *draft, res *Result) (grown int64) {
-	grown = d.put(o.Hashes, o.Room, res)
-	d.fed += uint64(res.Done)
-	res.All, res.Changed = true, res.Done > 0
-	return grown
+func (o *ShadowFeed) draw(d *contents.Draft, res *Result) (grown int64) {
+	return d.Feed(o.Hashes, o.Room, &res.Outcome)
 }
 
 // effect gathers the hashes that have to be kept.
@@ -271,14 +238,14 @@ func (o *ShadowAdd) Give(room uint64) { o.Room = room }
 // Hold implements Items.
 func (o *ShadowAdd) Hold(_ []redisbloom.Digest, hashes []uint64) { o.Hashes = hashes }
 
-func (o *ShadowAdd) change(s *State, p *Part, r *Record, res *Result) int64 {
-	if o.Shared && sealedFor(p, o.Ended) {
+func (o *ShadowAdd) change(s *State, p *contents.Part, r *Record, res *Result) int64 {
+	if o.Shared && p.Sealed(o.Ended) {
 		res.Err = ErrSealed
 		return 0
 	}
-	var c *filter
-	if c, o.swapped = p.contents.(*filter); o.swapped {
-		return c.put(o.Hashes, o.Room, res)
+	var c *contents.Filter
+	if c, o.swapped = p.Contents().(*contents.Filter); o.swapped {
+		return c.Put(o.Hashes, o.Room, &res.Outcome)
 	}
 	return s.changeDraft(p, o, r, res)
 }
@@ -289,17 +256,11 @@ func (o *ShadowAdd) effect(f *Effect, r *Record, res *Result) {
 		(&FilterAdd{Hashes: o.Hashes}).effect(f, r, res)
 		return
 	}
-	f.put(r, &ShadowAdd{Hashes: res.took(o.Hashes), Room: Unlimited})
+	f.put(r, &ShadowAdd{Hashes: res.Took(o.Hashes), Room: Unlimited})
 }
 
-func (o *ShadowAdd) draw(d *draft, res *Result) (grown int64) {
-	grown = d.put(o.Hashes, o.Room, res)
-	for i := range res.Done {
-		if res.kept(i) {
-			d.added++
-		}
-	}
-	return grown
+func (o *ShadowAdd) draw(d *contents.Draft, res *Result) (grown int64) {
+	return d.Mirror(o.Hashes, o.Room, &res.Outcome)
 }
 
 // ShadowBreak marks a shadow as one that lacks items.
@@ -307,13 +268,12 @@ type ShadowBreak struct{}
 
 func (*ShadowBreak) op() Op                          { return OpShadowBreak }
 func (*ShadowBreak) fields(c coder, r *Record) coder { return c.target(r) }
-func (o *ShadowBreak) change(s *State, p *Part, r *Record, res *Result) int64 {
+func (o *ShadowBreak) change(s *State, p *contents.Part, r *Record, res *Result) int64 {
 	return s.changeDraft(p, o, r, res)
 }
 
-func (*ShadowBreak) draw(d *draft, res *Result) int64 {
-	res.Changed = !d.broken
-	d.broken = true
+func (*ShadowBreak) draw(d *contents.Draft, res *Result) int64 {
+	res.Changed = d.Break()
 	return 0
 }
 
@@ -322,16 +282,16 @@ type ShadowMissed struct{ Items uint64 }
 
 func (*ShadowMissed) op() Op                            { return OpShadowMissed }
 func (o *ShadowMissed) fields(c coder, r *Record) coder { return c.target(r).signed(&o.Items) }
-func (o *ShadowMissed) change(s *State, p *Part, r *Record, res *Result) int64 {
-	if is[*filter](p.contents) {
+func (o *ShadowMissed) change(s *State, p *contents.Part, r *Record, res *Result) int64 {
+	if is[*contents.Filter](p.Contents()) {
 		res.Changed = true // it was swapped in, at another place of the lane at every node
 		return 0
 	}
 	return s.changeDraft(p, o, r, res)
 }
 
-func (o *ShadowMissed) draw(d *draft, res *Result) int64 {
-	d.missed += o.Items
+func (o *ShadowMissed) draw(d *contents.Draft, res *Result) int64 {
+	d.Miss(o.Items)
 	res.Changed = true
 	return 0
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/bloomery/bloomery/cuckoo"
 	"github.com/bloomery/bloomery/hashing"
 	"github.com/bloomery/bloomery/quotient"
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
@@ -33,13 +34,13 @@ func TestSwapChecksWhatItBuilds(t *testing.T) {
 		res.Release()
 		return res
 	}
-	begin := apply(store.Record{Body: &store.ShadowOpen{Name: []byte("k"), Header: store.AppendStatic(nil, &store.Plan{}, &fuse8, hashing.Seeded(0), 100, 0.01)}})
+	begin := apply(store.Record{Body: &store.ShadowOpen{Name: []byte("k"), Header: contents.AppendStatic(nil, &contents.Plan{}, &fuse8, hashing.Seeded(0), 100, 0.01)}})
 	if begin.Err != nil {
 		t.Fatal(begin.Err)
 	}
 	id := begin.Entry.ID
 	apply(store.Record{ID: id, Body: &store.ShadowFeed{Room: store.Unlimited, Hashes: []uint64{1 << 40, 2 << 50, 3 << 60}}})
-	built, err := s.Build(s.ShadowNamed([]byte("k")), 0)
+	built, err := s.Build(s.ShadowNamed([]byte("k")).Entry(), 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,10 +51,10 @@ func TestSwapChecksWhatItBuilds(t *testing.T) {
 		t.Errorf("a swap with another checksum: %v", res.Err)
 	}
 	body.Sums[0] = sum
-	if res := apply(swap); res.Err != nil || !store.PartOf(res.Entry).Filter().ContainsHash(2<<50) {
+	if res := apply(swap); res.Err != nil || !contents.PartOf(res.Entry).Filter().ContainsHash(2<<50) {
 		t.Errorf("a swap with its checksum: %v", res.Err)
 	}
-	if res := apply(swap); !errors.Is(res.Err, store.ErrRetry) {
+	if res := apply(swap); !errors.Is(res.Err, contents.ErrRetry) {
 		t.Errorf("a second swap: %v", res.Err)
 	}
 	if s.Shadowed(id) {
@@ -78,7 +79,7 @@ func static(t *testing.T) (*store.State, *store.Shadow, func(store.Record) store
 		return res
 	}
 	fuse8 := codec.Kinds()[row]
-	do(store.Record{Body: &store.ShadowOpen{Name: []byte("k"), Header: store.AppendStatic(nil, &store.Plan{}, &fuse8, hashing.Seeded(0), 100, 0.01)}})
+	do(store.Record{Body: &store.ShadowOpen{Name: []byte("k"), Header: contents.AppendStatic(nil, &contents.Plan{}, &fuse8, hashing.Seeded(0), 100, 0.01)}})
 	return s, s.ShadowNamed([]byte("k")), do
 }
 
@@ -88,7 +89,7 @@ func TestBrokenWhileSealed(t *testing.T) {
 	id := sh.ID
 	do(store.Record{ID: id, Body: &store.ShadowFeed{Room: store.Unlimited, Hashes: []uint64{1 << 40, 2 << 50}}})
 	commit := uint64(do(store.Record{Body: &store.ShadowSeal{ID: id}}).N)
-	built, err := s.Build(sh, commit)
+	built, err := s.Build(sh.Entry(), commit)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,7 +122,7 @@ func TestSealOnce(t *testing.T) {
 	if !sh.Closed() || !errors.Is(s.Meets(&feed), store.ErrSealed) {
 		t.Error("another commit has opened what the first has sealed")
 	}
-	older, err := s.Build(sh, uint64(first.N))
+	older, err := s.Build(sh.Entry(), uint64(first.N))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -136,15 +137,15 @@ func TestSealOnce(t *testing.T) {
 		t.Fatalf("a seal after it was opened: %v, number %d", second.Err, second.N)
 	}
 	swap := store.Record{Body: &store.ShadowSwap{ID: id, Name: []byte("k"), Sums: older.Sums(), Built: older}}
-	if res := do(swap); !errors.Is(res.Err, store.ErrRetry) || res.Changed {
+	if res := do(swap); !errors.Is(res.Err, contents.ErrRetry) || res.Changed {
 		t.Errorf("a swap of what was built before the last items came: %v", res.Err)
 	}
-	built, err := s.Build(sh, uint64(second.N))
+	built, err := s.Build(sh.Entry(), uint64(second.N))
 	if err != nil {
 		t.Fatal(err)
 	}
 	swap.Body = &store.ShadowSwap{ID: id, Name: []byte("k"), Sums: built.Sums(), Built: built}
-	if res := do(swap); res.Err != nil || !store.PartOf(res.Entry).Filter().ContainsHash(4<<55) {
+	if res := do(swap); res.Err != nil || !contents.PartOf(res.Entry).Filter().ContainsHash(4<<55) {
 		t.Errorf("the swap of the commit that has sealed it: %v", res.Err)
 	}
 }
@@ -171,8 +172,8 @@ func shadowed(t *testing.T, capacity int, parts uint8) (*store.Shadow, func(stor
 		}
 		return o
 	}
-	main := apply(t, s, store.Record{Body: &store.Make{As: store.OpFilter, Name: []byte("k"), Header: store.AppendCreation(nil, &store.Plan{}, outline(1000))}}).Entry
-	if res := apply(t, s, store.Record{Body: &store.ShadowOpen{Of: main.ID, Header: store.AppendShadow(nil, &store.Plan{Parts: parts}, outline(capacity))}}); res.Err != nil {
+	main := apply(t, s, store.Record{Body: &store.Make{As: store.OpFilter, Name: []byte("k"), Header: contents.AppendCreation(nil, &contents.Plan{}, outline(1000))}}).Entry
+	if res := apply(t, s, store.Record{Body: &store.ShadowOpen{Of: main.ID, Header: contents.AppendShadow(nil, &contents.Plan{Parts: parts}, outline(capacity))}}); res.Err != nil {
 		t.Fatal(res.Err)
 	}
 	sh := s.ShadowOf(main.ID)
@@ -185,7 +186,7 @@ func shadowed(t *testing.T, capacity int, parts uint8) (*store.Shadow, func(stor
 		case *store.FilterDelete:
 			o.Shadow = sh.ID
 		}
-		p := store.PartOf(main)
+		p := contents.PartOf(main)
 		p.Lock()
 		defer p.Unlock()
 		var res store.Result
@@ -212,7 +213,7 @@ func TestShadowMirrors(t *testing.T) {
 		pair := []uint64{of[i][0], of[(i+1)%4][1]}
 		change(store.Record{Body: &store.FilterAdd{Hashes: pair, Second: pair}})
 	}
-	for i, p := range store.Parts(sh.Entry()) {
+	for i, p := range contents.Parts(sh.Entry()) {
 		if got := p.Contents().Stats().Items; got != 2 {
 			t.Errorf("part %d has %d items, want 2", i, got)
 		}
@@ -220,7 +221,7 @@ func TestShadowMirrors(t *testing.T) {
 	change(store.Record{Body: &store.FilterDelete{Hashes: []uint64{of[0][0], of[1][1], 12345}}})
 	got, ok := sh.Progress()
 	capacity := uint64(0)
-	for _, p := range store.Parts(sh.Entry()) {
+	for _, p := range contents.Parts(sh.Entry()) {
 		capacity += p.Contents().Stats().Capacity
 	}
 	if !ok || got.Added != 8 || got.Missed != 2 || got.Items != 8 || got.Capacity != capacity || capacity < 4000 {
@@ -257,8 +258,8 @@ func shadowOf(t *testing.T, parts uint8, of bloomery.Hashed, shadow uint8) (*sto
 		return o
 	}
 	s := store.New()
-	id := apply(t, s, store.Record{Body: &store.Make{As: store.OpFilter, Name: []byte("k"), Header: store.AppendCreation(nil, &store.Plan{Parts: parts}, outline(cuckoo.New(1000, 0.01)))}}).Entry.ID
-	if res := apply(t, s, store.Record{Body: &store.ShadowOpen{Of: id, Header: store.AppendShadow(nil, &store.Plan{Parts: shadow}, outline(of))}}); res.Err != nil {
+	id := apply(t, s, store.Record{Body: &store.Make{As: store.OpFilter, Name: []byte("k"), Header: contents.AppendCreation(nil, &contents.Plan{Parts: parts}, outline(cuckoo.New(1000, 0.01)))}}).Entry.ID
+	if res := apply(t, s, store.Record{Body: &store.ShadowOpen{Of: id, Header: contents.AppendShadow(nil, &contents.Plan{Parts: shadow}, outline(of))}}); res.Err != nil {
 		t.Fatal(res.Err)
 	}
 	return s, id, s.ShadowOf(id)
@@ -267,7 +268,7 @@ func shadowOf(t *testing.T, parts uint8, of bloomery.Hashed, shadow uint8) (*sto
 // change applies a record to a part of a filter and its shadow, and returns the log.
 func change(t *testing.T, s *store.State, r store.Record) (logged []store.Record) {
 	t.Helper()
-	p := store.PartAt(s.Names.ByID(r.ID), r.Index)
+	p := contents.PartAt(s.Names.ByID(r.ID), r.Index)
 	p.Lock()
 	defer p.Unlock()
 	var res store.Result

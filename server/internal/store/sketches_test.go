@@ -11,6 +11,7 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/internal/redisbloom"
 	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
@@ -122,12 +123,12 @@ func TestSketches(t *testing.T) {
 			if res.Err != nil {
 				t.Fatal(res.Err)
 			}
-			c := store.PartOf(res.Entry).Contents()
+			c := contents.PartOf(res.Entry).Contents()
 			if got := c.Bytes(); got != want {
 				t.Errorf("%d bytes, NewBytes said %d", got, want)
 			}
-			if c.Kind() != k.kind || !store.Known(k.kind) || store.TypeName(k.kind) != k.name {
-				t.Errorf("kind %d named %q, want %d and %q", c.Kind(), store.TypeName(c.Kind()), k.kind, k.name)
+			if c.Kind() != k.kind || !contents.Known(k.kind) || contents.TypeName(k.kind) != k.name {
+				t.Errorf("kind %d named %q, want %d and %q", c.Kind(), contents.TypeName(c.Kind()), k.kind, k.name)
 			}
 			before := s.Bytes()
 			k.fill.ID = res.Entry.ID
@@ -142,11 +143,11 @@ func TestSketches(t *testing.T) {
 			if st.Items != k.items || st.Bytes != c.Bytes() {
 				t.Errorf("%+v, want %d items and %d bytes", st, k.items, c.Bytes())
 			}
-			if got := fmt.Sprint(c.(store.Detailed).Details()); got != k.details {
+			if got := fmt.Sprint(c.(contents.Detailed).Details()); got != k.details {
 				t.Errorf("details %s, want %s", got, k.details)
 			}
-			if res := apply(t, s, store.Record{ID: k.fill.ID, Body: &store.BloomAdd{}}); !errors.Is(res.Err, store.ErrType) {
-				t.Errorf("a record of another kind: %v, want %v", res.Err, store.ErrType)
+			if res := apply(t, s, store.Record{ID: k.fill.ID, Body: &store.BloomAdd{}}); !errors.Is(res.Err, contents.ErrType) {
+				t.Errorf("a record of another kind: %v, want %v", res.Err, contents.ErrType)
 			}
 			again := reload(t, s, c)
 			if !bytes.Equal(dump(again), dump(c)) || again.Bytes() != c.Bytes() {
@@ -163,7 +164,7 @@ func TestSketchDumps(t *testing.T) {
 		s := store.New()
 		k.fill.ID = apply(t, s, k.create).Entry.ID
 		apply(t, s, k.fill)
-		c := store.PartOf(s.Names.ByID(k.fill.ID)).Contents()
+		c := contents.PartOf(s.Names.ByID(k.fill.ID)).Contents()
 		next, whole := c.ScanDump(1)
 		if next != int64(len(whole))+1 || len(whole) < 50*3*4 {
 			t.Fatalf("%s: a chunk of %d bytes, the next at %d", k.name, len(whole), next)
@@ -183,7 +184,7 @@ func TestSketchDumps(t *testing.T) {
 	cms := sketches[0]
 	cms.fill.ID = apply(t, s, cms.create).Entry.ID
 	apply(t, s, cms.fill)
-	p := store.PartOf(s.Names.ByID(cms.fill.ID))
+	p := contents.PartOf(s.Names.ByID(cms.fill.ID))
 	for _, c := range []struct{ limit, count uint64 }{{0, 300}, {8, 7}, {1, 0}} {
 		apply(t, s, store.Record{ID: cms.fill.ID, Body: &store.CountMinChunk{Position: 5, Total: c.limit, Cells: make([]byte, 4)}})
 		if got := p.CountMin().Total(); got != c.count {
@@ -198,7 +199,7 @@ func TestSketchDumps(t *testing.T) {
 		}
 	}
 	res := apply(t, s, store.Record{Body: &store.Make{As: store.OpTDigest, Name: []byte("d"), Header: redisbloom.AppendTDigestHeader(nil, redisbloom.TDigestParams{Compression: 20})}})
-	if st := store.PartOf(res.Entry).Contents().Stats(); st.Bits != 128*130 {
+	if st := contents.PartOf(res.Entry).Contents().Stats(); st.Bits != 128*130 {
 		t.Errorf("a TDIGEST of 130 nodes has %d bits", st.Bits)
 	}
 	apply(t, s, store.Record{Body: &store.Make{As: store.OpTDigest, Name: []byte("large"), Header: redisbloom.AppendTDigestHeader(nil, redisbloom.TDigestParams{Compression: 20_000})}})
@@ -212,7 +213,7 @@ func TestSketchDumps(t *testing.T) {
 // TestMergesCount asks what a merge has done to its target and to its sources.
 func TestMergesCount(t *testing.T) {
 	s := store.New()
-	part := func(name string) *store.Part { return store.PartOf(s.Names.Get([]byte(name))) }
+	part := func(name string) *contents.Part { return contents.PartOf(s.Names.Get([]byte(name))) }
 	for _, name := range []string{"a", "b"} {
 		id := apply(t, s, store.Record{Body: &store.Make{As: store.OpTDigest, Name: []byte(name), Header: redisbloom.AppendTDigestHeader(nil, redisbloom.TDigestParams{Compression: 20})}}).Entry.ID
 		apply(t, s, store.Record{ID: id, Body: &store.TDigestAdd{Values: values(50)}})
@@ -252,7 +253,7 @@ func TestSketchRecordsCutShort(t *testing.T) {
 	for _, k := range sketches {
 		s := store.New()
 		k.fill.ID = apply(t, s, k.create).Entry.ID
-		p := store.PartOf(s.Names.ByID(k.fill.ID))
+		p := contents.PartOf(s.Names.ByID(k.fill.ID))
 		value := payload(k.fill)[:60]
 		for i := range value {
 			before := dump(p.Contents())
@@ -286,7 +287,7 @@ func TestSketchesThatCannotBe(t *testing.T) {
 	for _, r := range []*store.Make{
 		{As: store.OpCountMin}, {As: store.OpTopK}, {As: store.OpTDigest},
 		{As: store.OpCountMin, Header: countMinHeader(0, 1)}, {As: store.OpCountMin, Header: countMinHeader(huge, huge)},
-		{As: store.OpCountMin, Header: countMinHeader(1<<60, 1)}, {As: store.OpCountMin, Header: countMinHeader(1, store.MaxDepth+1)},
+		{As: store.OpCountMin, Header: countMinHeader(1<<60, 1)}, {As: store.OpCountMin, Header: countMinHeader(1, contents.MaxDepth+1)},
 		{As: store.OpTopK, Header: topKHeader(0)},
 		{As: store.OpTopK, Header: redisbloom.AppendTopKHeader(nil, redisbloom.TopKParams{K: 1, Width: math.MaxUint32, Depth: math.MaxUint32, Decay: 1})},
 		{As: store.OpTopK, Header: redisbloom.AppendTopKHeader(nil, redisbloom.TopKParams{K: 1, Width: 1, Depth: 1, Decay: math.NaN()})},
@@ -400,10 +401,10 @@ func TestMergesThatCannotBe(t *testing.T) {
 	}{
 		{store.Record{Body: &store.CountMinMerge{Name: []byte("small"), Sources: [][]byte{[]byte("large")}, Weights: one}}, bloomery.ErrIncompatible},
 		{store.Record{Body: &store.CountMinMerge{Name: []byte("small"), Sources: [][]byte{[]byte("none")}, Weights: one}}, store.ErrMissing},
-		{store.Record{Body: &store.CountMinMerge{Name: []byte("small"), Sources: [][]byte{[]byte("text")}, Weights: one}}, store.ErrType},
+		{store.Record{Body: &store.CountMinMerge{Name: []byte("small"), Sources: [][]byte{[]byte("text")}, Weights: one}}, contents.ErrType},
 		{store.Record{Body: &store.CountMinMerge{Name: []byte("small"), Sources: [][]byte{[]byte("small")}}}, bloomery.ErrCorrupt},
 		{store.Record{At: 11, Body: &store.TDigestMerge{Name: []byte("new"), Sources: [][]byte{[]byte("old")}}}, store.ErrMissing},
-		{store.Record{Body: &store.TDigestMerge{Name: []byte("text"), Sources: [][]byte{[]byte("old")}}}, store.ErrType},
+		{store.Record{Body: &store.TDigestMerge{Name: []byte("text"), Sources: [][]byte{[]byte("old")}}}, contents.ErrType},
 	} {
 		if res := apply(t, s, tt.r); !errors.Is(res.Err, tt.want) || res.Changed {
 			t.Errorf("%+v: %v, want %v", tt.r, res.Err, tt.want)
@@ -440,7 +441,7 @@ func FuzzSketchRecords(f *testing.F) {
 		}
 		s := store.New()
 		r.ID = apply(t, s, k.create).Entry.ID
-		c := store.PartOf(s.Names.ByID(r.ID)).Contents()
+		c := contents.PartOf(s.Names.ByID(r.ID)).Contents()
 		before := dump(c)
 		if res := apply(t, s, r); res.Err != nil && !bytes.Equal(dump(c), before) {
 			t.Fatalf("operation %d: %v, and something has changed", op, res.Err)

@@ -6,7 +6,7 @@ import (
 	"encoding/binary"
 
 	"github.com/bloomery/bloomery/server/internal/catalog"
-	"github.com/bloomery/bloomery/server/internal/order"
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/roster"
 	"github.com/bloomery/bloomery/server/internal/wire"
 )
@@ -35,22 +35,22 @@ func (s *State) AppendSnapshot(b []byte) []byte {
 // appendContents appends a string, or the dump of a filter: its header and then
 // every chunk, each with its length in front and an empty one at the end.
 func appendContents(b []byte, e *catalog.Entry) []byte {
-	if PartOf(e) == nil {
+	if contents.PartOf(e) == nil {
 		return wire.AppendBytes(b, Text(e))
 	}
-	for _, p := range Parts(e) {
+	for _, p := range contents.Parts(e) {
 		b = appendPart(b, p)
 	}
 	return b
 }
 
-func appendPart(b []byte, p *Part) []byte {
+func appendPart(b []byte, p *contents.Part) []byte {
 	p.RLock()
 	defer p.RUnlock()
-	b = wire.AppendBytes(b, p.contents.AppendHeader(nil))
+	b = wire.AppendBytes(b, p.Contents().AppendHeader(nil))
 	for iter := int64(1); iter != 0; {
 		var chunk []byte
-		iter, chunk = p.contents.ScanDump(iter)
+		iter, chunk = p.Contents().ScanDump(iter)
 		b = wire.AppendBytes(b, chunk)
 	}
 	return b
@@ -75,14 +75,14 @@ func (s *State) SetSeed(seed uint64) {
 
 // Restore adds an entry that a snapshot holds: its parts, or a string if there are
 // none. The caller holds the catalogue's lock.
-func (s *State) Restore(name string, id uint64, kind catalog.Kind, deadline int64, parts []*Part, text string) {
+func (s *State) Restore(name string, id uint64, kind catalog.Kind, deadline int64, parts []*contents.Part, text string) {
 	n, value := uint64(len(text)), any(text)
 	if len(parts) > 0 {
-		value = valueOf(parts)
+		value = contents.Value(parts)
 	}
 	for i, p := range parts {
 		n += p.Bytes()
-		order.Number(&p.mu, id+uint64(i))
+		p.Number(id + uint64(i))
 	}
 	s.bytes.Add(NewCost([]byte(name), n))
 	if deadline == catalog.Staged {
@@ -91,7 +91,3 @@ func (s *State) Restore(name string, id uint64, kind catalog.Kind, deadline int6
 	}
 	s.noteWindow(s.Names.Insert(name, id, kind, deadline, value))
 }
-
-// SetVersion sets the number that Version returns. It is for recovery: nobody else
-// has p.
-func (p *Part) SetVersion(version uint64) { p.version = version }

@@ -9,6 +9,7 @@ import (
 	"unsafe"
 
 	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/contents"
 )
 
 // Long is from how many bytes on a string is made before any lock is taken, and is
@@ -76,7 +77,7 @@ func (o *Set) apply(s *State, r *Record, res *Result) {
 	value, pieced := s.joined(o.Value)
 	e := s.live(o.Name, r.At, res)
 	if o.If&IfString != 0 && e != nil && e.Kind != catalog.String {
-		res.Err = ErrType
+		res.Err = contents.ErrType
 		return
 	}
 	deadline := res.had(e)
@@ -144,7 +145,7 @@ func (s *State) alter(o Texter, r *Record, res *Result) {
 	value, _ := s.joined(t.Value)
 	e := s.live(t.Name, r.At, res)
 	if e != nil && e.Kind != catalog.String {
-		res.Err = ErrType
+		res.Err = contents.ErrType
 		return
 	}
 	deadline := res.had(e)
@@ -157,7 +158,7 @@ func (s *State) alter(o Texter, r *Record, res *Result) {
 	case t.Made != "" && e == t.Base:
 		text = t.Made
 	case t.Made != "" && e != nil:
-		res.Err = ErrRetry // it was made of another string
+		res.Err = contents.ErrRetry // it was made of another string
 	default:
 		text, res.Err = o.compose(res.Old, value)
 	}
@@ -295,7 +296,7 @@ func (o *Increment) newName() []byte                 { return o.Name }
 func (o *Increment) apply(s *State, r *Record, res *Result) {
 	e := s.live(o.Name, r.At, res)
 	if e != nil && e.Kind != catalog.String {
-		res.Err = ErrType
+		res.Err = contents.ErrType
 		return
 	}
 	deadline := res.had(e)
@@ -401,7 +402,7 @@ func (s *State) liveString(name []byte, r *Record, res *Result) *catalog.Entry {
 		res.Err = ErrMissing
 		return nil
 	case e.Kind != catalog.String:
-		res.Err = ErrType
+		res.Err = contents.ErrType
 		return nil
 	}
 	res.had(e)

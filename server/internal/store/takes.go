@@ -4,6 +4,7 @@ package store
 
 import (
 	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/placement"
 )
 
@@ -31,12 +32,12 @@ func (s *State) TakesAt(r *Record, node uint32) uint64 {
 	case *ShadowOpen:
 		header = v.Header[1:] // bytes have been counted, so there is one
 		if e := s.Names.ByID(v.Of); e != nil {
-			base = PartOf(e).Shard()
+			base = contents.PartOf(e).Shard()
 		}
 	}
 	if header != nil {
-		plan, _, err := parsePlan(header)
-		if err != nil || plan.Replicas == AllReplicas {
+		plan, _, err := contents.CutPlan(header)
+		if err != nil || plan.Replicas == contents.AllReplicas {
 			return all
 		}
 		parts = 1 << plan.Parts
@@ -47,5 +48,5 @@ func (s *State) TakesAt(r *Record, node uint32) uint64 {
 			kept++
 		}
 	}
-	return all/uint64(parts)*uint64(kept) + uint64(parts-kept)*besideElsewhere
+	return all/uint64(parts)*uint64(kept) + uint64(parts-kept)*contents.BesideElsewhere
 }

@@ -1,67 +1,17 @@
 package store
 
-// TOPK as contents of a part.
+// Records of TOPKs.
 
 import (
 	"encoding/binary"
 
-	"github.com/bloomery/bloomery"
-	"github.com/bloomery/bloomery/internal/memory"
 	"github.com/bloomery/bloomery/internal/redisbloom"
-	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/wire"
 )
 
 // MaxItem bounds an item of a TOPK: its records hold the items.
 const MaxItem = redisbloom.MaxItem
-
-// topK is a TOPK as contents. It is one pointer: an interface holds it without an
-// allocation.
-type topK struct{ *redisbloom.TopK }
-
-var (
-	_ Contents = topK{}
-	_ Detailed = topK{}
-)
-
-// TopK returns the TOPK of a part, nil if it is of another kind. It belongs to the
-// lock of p.
-func (p *Part) TopK() *redisbloom.TopK {
-	c, _ := p.contents.(topK)
-	return c.TopK
-}
-
-func (topK) Kind() catalog.Kind { return catalog.TopK }
-
-// Growth returns 0: what the items of a record may take is set aside by their
-// length, which is not known here.
-func (topK) Growth(int) (most uint64, sure bool) { return 0, true }
-
-func (t topK) Freeze() (Frozen, error) { return t.TopK.Freeze() }
-
-func (t topK) Stats() bloomery.Stats {
-	s := t.TopK.Stats()
-	return bloomery.Stats{
-		Kind: "topk", Capacity: uint64(t.K()), Items: uint64(s.Items), Exact: true,
-		Bits: 8 * t.CellBytes(), Bytes: s.Bytes, Saturation: s.Saturation,
-	}
-}
-
-// Details shows the parameters, and the count from which on an item is kept.
-func (t topK) Details() []Detail {
-	return []Detail{
-		{Name: "k", Whole: int64(t.K())},
-		{Name: "width", Whole: int64(t.Width())},
-		{Name: "depth", Whole: int64(t.Depth())},
-		{Name: "decay", Decimal: t.Decay(), Is: IsDecimal},
-		{Name: "least_count", Whole: int64(t.TopK.Stats().Least)},
-	}
-}
-
-// ScanDump returns the cells as one chunk; the rest is in the header.
-func (t topK) ScanDump(iter int64) (next int64, chunk []byte) {
-	return scanOne(t.Dump().Cells, iter)
-}
 
 // TopKIncr adds to the counts of items: see AppendCounted.
 type TopKIncr struct{ Items []byte }
@@ -77,8 +27,8 @@ func AppendCounted(b []byte, n uint32, item []byte) []byte {
 }
 
 // change changes nothing if the record cannot be read.
-func (o *TopKIncr) change(_ *State, p *Part, _ *Record, res *Result) (grown int64) {
-	t := p.contents.(topK)
+func (o *TopKIncr) change(_ *State, p *contents.Part, _ *Record, res *Result) (grown int64) {
+	t := p.TopK()
 	before := t.Bytes()
 	res.Expelled = res.Expelled[:0]
 	for pass := range 2 {
@@ -112,8 +62,8 @@ func (o *TopKChunk) fields(c coder, r *Record) coder {
 	return c.target(r).bytes(&o.Data).varint(&o.Position)
 }
 
-func (o *TopKChunk) change(_ *State, p *Part, _ *Record, res *Result) (grown int64) {
-	t := p.contents.(topK)
+func (o *TopKChunk) change(_ *State, p *contents.Part, _ *Record, res *Result) (grown int64) {
+	t := p.TopK()
 	before, start := t.Bytes(), o.Position-int64(len(o.Data))-1
 	switch {
 	case start < 0 || uint64(start) >= t.CellBytes() && len(o.Data) < 4:
@@ -125,37 +75,4 @@ func (o *TopKChunk) change(_ *State, p *Part, _ *Record, res *Result) (grown int
 	}
 	res.Changed = res.Err == nil
 	return int64(t.Bytes()) - int64(before)
-}
-
-func topKBytes(header []byte) (uint64, error) {
-	p, err := redisbloom.ParseTopKHeader(header)
-	if err != nil {
-		return 0, err
-	}
-	return p.Bytes()
-}
-
-func newTopK(header []byte, m *memory.Arena) (Contents, error) {
-	p, err := redisbloom.ParseTopKHeader(header)
-	if err != nil {
-		return nil, err
-	}
-	p.Memory = m
-	t, err := redisbloom.NewTopK(p)
-	return topK{t}, err
-}
-
-// topKLoader is a Loader of a TOPK.
-type topKLoader struct {
-	*redisbloom.Loader[*redisbloom.TopK]
-}
-
-func loadTopK(first []byte, size int64, m *memory.Arena) (Loader, error) {
-	l, err := redisbloom.NewTopKLoader(first, size, m)
-	return topKLoader{l}, err
-}
-
-func (l topKLoader) Done() (Contents, error) {
-	t, err := l.Loader.Done()
-	return topK{t}, err
 }

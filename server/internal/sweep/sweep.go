@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/gate"
 	"github.com/bloomery/bloomery/server/internal/session"
@@ -113,7 +114,7 @@ func (s *Sweeper) abandoned(now int64) (ids []uint64) {
 		if s.State.Roster().Keeps(entry.ID) {
 			continue
 		}
-		if p := store.PartOf(entry); p != nil && p.Made() > 0 && now-p.Made()*1000 > abandonedAfter {
+		if p := contents.PartOf(entry); p != nil && p.Made() > 0 && now-p.Made()*1000 > abandonedAfter {
 			ids = append(ids, entry.ID)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery/server/internal/command/commandtest"
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/gate"
 	"github.com/bloomery/bloomery/server/internal/session"
@@ -132,7 +133,7 @@ func TestSweepOfWindows(t *testing.T) {
 	b := commandtest.New(t, 1<<30)
 	b.OK(t, "FILTER.CREATE w window CAPACITY 100 SPAN 6s GENERATIONS 6")
 	b.Line("FILTER.ADD w x")
-	p := store.PartOf(b.State.Names.Lookup([]byte("w"), b.Now.UnixMilli()))
+	p := contents.PartOf(b.State.Names.Lookup([]byte("w"), b.Now.UnixMilli()))
 	s, d := sweeper(b)
 	s.Sweep(10) // it has been looked at now
 	for i := range 20 {

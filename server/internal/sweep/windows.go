@@ -3,6 +3,7 @@ package sweep
 // Windows, for which time passes.
 
 import (
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
@@ -17,7 +18,7 @@ func (s *Sweeper) advance(now int64) {
 		return
 	}
 	for id, entry := range s.State.Windows() {
-		for i, p := range store.Parts(entry) {
+		for i, p := range contents.Parts(entry) {
 			p.RLock()
 			generation, due := p.Due(now)
 			gone := p.Gone()

@@ -5,6 +5,7 @@ package bf
 import (
 	"github.com/bloomery/bloomery/internal/redisbloom"
 	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/scratch"
 	"github.com/bloomery/bloomery/server/internal/store"
@@ -14,7 +15,7 @@ import (
 var family = &engine.Family{
 	Kind: catalog.Bloom,
 	Hash: hash,
-	Contains: func(w *scratch.Memory, p *store.Part, found []bool, first int) {
+	Contains: func(w *scratch.Memory, p *contents.Part, found []bool, first int) {
 		p.Bloom().ContainsDigests(found, w.Digests[first:first+len(found)])
 	},
 	Fill: func(w *scratch.Memory, items store.Items, first, n int) {
@@ -24,7 +25,7 @@ var family = &engine.Family{
 	Version: redisbloom.FilterVersion,
 }
 
-func hash(w *scratch.Memory, p *store.Part, items [][]byte) (first int) {
+func hash(w *scratch.Memory, p *contents.Part, items [][]byte) (first int) {
 	digests, narrow := w.Digests, p.Bloom().Narrow()
 	for _, item := range items {
 		if narrow {

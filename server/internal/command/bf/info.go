@@ -8,8 +8,8 @@ import (
 	"github.com/bloomery/bloomery/internal/redisbloom"
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/bundle"
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/engine"
-	"github.com/bloomery/bloomery/server/internal/store"
 	"github.com/bloomery/bloomery/server/internal/traits"
 )
 
@@ -21,7 +21,7 @@ var card = engine.Command{
 	Summary: "Returns how many items were new when they were added to a Bloom filter.",
 	On: &bundle.OnFilter{
 		Family: family, Parse: bundle.NoItems,
-		Read: func(_ *engine.Context, p *store.Part, c *engine.Call) {
+		Read: func(_ *engine.Context, p *contents.Part, c *engine.Call) {
 			c.Answer(answer.Integer(int64(p.Bloom().Items())))
 		},
 		Absent: func(c *engine.Call) { c.Answer(answer.Integer(0)) },
@@ -66,7 +66,7 @@ var fields = []struct {
 
 // readInfo looks at the field only when the key is known to be there, as
 // RedisBloom does.
-func readInfo(_ *engine.Context, p *store.Part, c *engine.Call) {
+func readInfo(_ *engine.Context, p *contents.Part, c *engine.Call) {
 	var elems []answer.Reply
 	for _, f := range fields {
 		if len(c.Args) == 2 {
@@ -83,7 +83,7 @@ func readInfo(_ *engine.Context, p *store.Part, c *engine.Call) {
 	c.Answer(answer.Pairs(elems...))
 }
 
-func readDebug(_ *engine.Context, p *store.Part, c *engine.Call) {
+func readDebug(_ *engine.Context, p *contents.Part, c *engine.Call) {
 	elems := []answer.Reply{answer.Text(fmt.Sprint("size:", p.Bloom().Items()))}
 	for i := range p.Bloom().Layers() {
 		l := p.Bloom().Layer(i)

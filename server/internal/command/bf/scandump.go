@@ -3,8 +3,8 @@ package bf
 import (
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/bundle"
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/engine"
-	"github.com/bloomery/bloomery/server/internal/store"
 	"github.com/bloomery/bloomery/server/internal/traits"
 )
 
@@ -20,7 +20,7 @@ var scanDump = engine.Command{
 
 // readScanDump reads the iterator only when the key is known to be there, as
 // RedisBloom does.
-func readScanDump(x *engine.Context, p *store.Part, c *engine.Call) {
+func readScanDump(x *engine.Context, p *contents.Part, c *engine.Call) {
 	iter, ok := answer.ParseInt(c.Args[2])
 	if !ok {
 		c.Fail(textScanNumber)

@@ -4,6 +4,7 @@ import (
 	"github.com/bloomery/bloomery/internal/redisbloom"
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/store"
 	"github.com/bloomery/bloomery/server/internal/traits"
@@ -56,7 +57,7 @@ const (
 // far as the first sub-filter that is not empty then. One that is removed meanwhile
 // was compacted as far as anybody can see.
 func compactInPieces(x *engine.Context, entry *catalog.Entry, deleted bool) answer.Reply {
-	p := store.PartOf(entry)
+	p := contents.PartOf(entry)
 	filters := func() (n int, due bool) {
 		p.RLock()
 		defer p.RUnlock()

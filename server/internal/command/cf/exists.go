@@ -5,8 +5,8 @@ package cf
 import (
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/bundle"
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/engine"
-	"github.com/bloomery/bloomery/server/internal/store"
 	"github.com/bloomery/bloomery/server/internal/traits"
 )
 
@@ -36,7 +36,7 @@ var count = engine.Command{
 	Summary: "Returns how often an item may be in a cuckoo filter.",
 	On: &bundle.OnFilter{
 		Family: family,
-		Read: func(x *engine.Context, p *store.Part, c *engine.Call) {
+		Read: func(x *engine.Context, p *contents.Part, c *engine.Call) {
 			c.Answer(answer.Integer(int64(p.Cuckoo().CountDigest(x.Memory().Hashes[c.First]))))
 		},
 		Absent:  func(c *engine.Call) { c.Answer(answer.Integer(0)) },

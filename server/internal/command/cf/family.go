@@ -5,6 +5,7 @@ package cf
 import (
 	"github.com/bloomery/bloomery/internal/redisbloom"
 	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/scratch"
 	"github.com/bloomery/bloomery/server/internal/store"
@@ -13,7 +14,7 @@ import (
 // family is what the CF commands share.
 var family = &engine.Family{
 	Kind: catalog.Cuckoo,
-	Hash: func(w *scratch.Memory, _ *store.Part, items [][]byte) (first int) {
+	Hash: func(w *scratch.Memory, _ *contents.Part, items [][]byte) (first int) {
 		hashes := w.Hashes
 		for _, item := range items {
 			hashes = append(hashes, redisbloom.CuckooDigest(item))
@@ -21,7 +22,7 @@ var family = &engine.Family{
 		first, w.Hashes = len(w.Hashes), hashes
 		return first
 	},
-	Contains: func(w *scratch.Memory, p *store.Part, found []bool, first int) {
+	Contains: func(w *scratch.Memory, p *contents.Part, found []bool, first int) {
 		p.Cuckoo().ContainsDigests(found, w.Hashes[first:first+len(found)])
 	},
 	Fill: func(w *scratch.Memory, items store.Items, first, n int) {

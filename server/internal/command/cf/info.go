@@ -7,8 +7,8 @@ import (
 
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/bundle"
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/engine"
-	"github.com/bloomery/bloomery/server/internal/store"
 	"github.com/bloomery/bloomery/server/internal/traits"
 )
 
@@ -30,7 +30,7 @@ var debug = engine.Command{
 	On:      &bundle.OnFilter{Family: family, Parse: bundle.NoItems, Read: readDebug, Absent: bundle.NotFound},
 }
 
-func readInfo(_ *engine.Context, p *store.Part, c *engine.Call) {
+func readInfo(_ *engine.Context, p *contents.Part, c *engine.Call) {
 	f := p.Cuckoo()
 	c.Answer(answer.Pairs(
 		answer.Word("Size"), answer.Integer(int64(f.Size())),
@@ -44,7 +44,7 @@ func readInfo(_ *engine.Context, p *store.Part, c *engine.Call) {
 	))
 }
 
-func readDebug(_ *engine.Context, p *store.Part, c *engine.Call) {
+func readDebug(_ *engine.Context, p *contents.Part, c *engine.Call) {
 	f := p.Cuckoo()
 	c.Answer(answer.Text(fmt.Sprintf("bktsize:%d buckets:%d items:%d deletes:%d filters:%d max_iterations:%d expansion:%d",
 		f.BucketSize(), f.Buckets(), f.Items(), f.Deletes(), f.Filters(), f.MaxIterations(), f.Expansion())))

@@ -7,6 +7,7 @@ import (
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/bundle"
 	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/store"
 	"github.com/bloomery/bloomery/server/internal/traits"
@@ -62,7 +63,7 @@ func prepareHeader(x *engine.Context, c *engine.Call) *engine.Op {
 // meanwhile.
 func replyLoadChunk(c *engine.Call, res *store.Result) {
 	switch {
-	case c.MoreChunks(res), errors.Is(res.Err, store.ErrRetry), errors.Is(res.Err, store.ErrExists):
+	case c.MoreChunks(res), errors.Is(res.Err, contents.ErrRetry), errors.Is(res.Err, store.ErrExists):
 	case res.Err == nil:
 		c.Answer(answer.OK())
 	case string(c.Args[2]) == "1":

@@ -3,8 +3,8 @@ package cf
 import (
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/bundle"
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/engine"
-	"github.com/bloomery/bloomery/server/internal/store"
 	"github.com/bloomery/bloomery/server/internal/traits"
 )
 
@@ -28,7 +28,7 @@ func parseScanDump(_ *engine.Context, c *engine.Call) {
 	c.Option = n
 }
 
-func readScanDump(x *engine.Context, p *store.Part, c *engine.Call) {
+func readScanDump(x *engine.Context, p *contents.Part, c *engine.Call) {
 	next, data, err := p.Cuckoo().ScanDump(c.Option.(int64))
 	switch {
 	case err != nil:

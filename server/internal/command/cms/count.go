@@ -7,6 +7,7 @@ import (
 
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/bundle"
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/store"
 	"github.com/bloomery/bloomery/server/internal/traits"
@@ -25,7 +26,7 @@ var incrBy = engine.Command{
 			m.CountMinIncr.Items = items
 			return &m.CountMinIncr
 		},
-		Encode: func(b []byte, p *store.Part, item [][]byte) ([]byte, string) {
+		Encode: func(b []byte, p *contents.Part, item [][]byte) ([]byte, string) {
 			n, ok := answer.ParseInt(item[1])
 			switch {
 			case !ok:
@@ -52,7 +53,7 @@ func pairs(c *engine.Call) {
 
 // rows is how many steps an item takes: each row is in another place of memory, and has
 // another hash.
-func rows(p *store.Part, c *engine.Call) int {
+func rows(p *contents.Part, c *engine.Call) int {
 	return int(p.Depth()) * (1 + bundle.Longest(c))
 }
 
@@ -64,7 +65,7 @@ var query = engine.Command{
 	Summary: "Returns the counts of items, which are never too low.",
 	On: &bundle.OnSketch{
 		Family: family, Missing: textMissing, Stride: 1, Steps: rows,
-		Ask: func(r *answer.Reply, p *store.Part, item []byte) {
+		Ask: func(r *answer.Reply, p *contents.Part, item []byte) {
 			r.Kind, r.N = answer.Int, int64(p.CountMin().Count(item))
 		},
 	},
@@ -79,7 +80,7 @@ var info = engine.Command{
 	Cost:    engine.ByWords,
 	On: &bundle.OnSketch{
 		Family: family, Missing: textMissing, Stride: 1,
-		Look: func(_ *engine.Context, p *store.Part, c *engine.Call) {
+		Look: func(_ *engine.Context, p *contents.Part, c *engine.Call) {
 			s := p.CountMin()
 			c.Answer(answer.Pairs(
 				answer.Word("width"), answer.Integer(int64(s.Width())),

@@ -8,6 +8,7 @@ import (
 	"github.com/bloomery/bloomery/internal/redisbloom"
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/store"
 	"github.com/bloomery/bloomery/server/internal/traits"
@@ -37,7 +38,7 @@ func find(x *engine.Context, c *engine.Call, key []byte) (width, depth uint64, o
 		c.Fail(answer.TextWrongType)
 		return 0, 0, false
 	}
-	p := store.PartOf(entry)
+	p := contents.PartOf(entry)
 	p.RLock()
 	defer p.RUnlock()
 	if p.Gone() {
@@ -113,7 +114,7 @@ func replyMerge(c *engine.Call, res *store.Result) {
 	switch {
 	case res.Err == nil:
 		c.Answer(answer.OK())
-	case errors.Is(res.Err, store.ErrMissing), errors.Is(res.Err, store.ErrType):
+	case errors.Is(res.Err, store.ErrMissing), errors.Is(res.Err, contents.ErrType):
 	case errors.Is(res.Err, redisbloom.ErrOverflow):
 		c.Fail(textMerge)
 	case errors.Is(res.Err, bloomery.ErrIncompatible):

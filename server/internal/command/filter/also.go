@@ -5,8 +5,8 @@ package filter
 import (
 	"github.com/bloomery/bloomery/server/internal/blueprint"
 	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/engine"
-	"github.com/bloomery/bloomery/server/internal/store"
 )
 
 // alsoAdd is for adds to a filter that forgets.
@@ -36,7 +36,7 @@ func alsoCreate(x *engine.Context, c *engine.Call) {
 
 // alsoLoad is for the secret key of the data.
 func alsoLoad(x *engine.Context, c *engine.Call) {
-	if h, err := store.HashOf(c.Args[3]); err == nil {
+	if h, err := contents.HashOf(c.Args[3]); err == nil {
 		x.Names().MayHash(c, c.Args[1], h)
 	}
 }

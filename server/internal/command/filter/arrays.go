@@ -10,7 +10,7 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/bloom"
-	"github.com/bloomery/bloomery/server/internal/store"
+	"github.com/bloomery/bloomery/server/internal/contents"
 )
 
 // marshal returns the encoding of a filter.
@@ -47,7 +47,7 @@ func both[F bloomery.Hashed](do func(F) error, g bloomery.Hashed) error {
 
 // compare returns the number of bits that are set in a, in b and in at least one of
 // them.
-func compare(a, b *store.Part) (n [3]uint64, err error) {
+func compare(a, b *contents.Part) (n [3]uint64, err error) {
 	a.RLock()
 	size := len(a.Array())
 	a.RUnlock()
@@ -70,7 +70,7 @@ const headerBytes = 64
 
 // compareSmall is compare for parts whose arrays are not at hand: the encodings of
 // filters that can be united are a header, the array and a checksum.
-func compareSmall(a, b *store.Part) (n [3]uint64, err error) {
+func compareSmall(a, b *contents.Part) (n [3]uint64, err error) {
 	x, _, err := encode(a)
 	if err != nil {
 		return n, err

@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
@@ -56,7 +57,7 @@ func BenchmarkFilterUnion(b *testing.B) {
 	go func() {
 		defer close(done)
 		for {
-			for _, p := range store.Parts(entry) {
+			for _, p := range contents.Parts(entry) {
 				began := time.Now()
 				p.Lock()
 				longest = max(longest, time.Since(began))

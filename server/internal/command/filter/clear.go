@@ -10,6 +10,7 @@ import (
 	"github.com/bloomery/bloomery/compose"
 	"github.com/bloomery/bloomery/hashing"
 	"github.com/bloomery/bloomery/server/internal/answer"
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/filters"
 	"github.com/bloomery/bloomery/server/internal/store"
@@ -34,11 +35,11 @@ func runClear(x *engine.Context, c *engine.Call) {
 	if entry == nil || !filters.Usable(c, entry) {
 		return
 	}
-	if row := store.PartOf(entry).Row(); row.Features.Static {
+	if row := contents.PartOf(entry).Row(); row.Features.Static {
 		c.Fail("ERR FILTER.CLEAR is not for kind " + row.Name + ", which never changes")
 		return
 	}
-	for i, p := range store.Parts(entry) {
+	for i, p := range contents.Parts(entry) {
 		if !x.Contents().Mine(entry, p) {
 			continue
 		}
@@ -61,7 +62,7 @@ func runClear(x *engine.Context, c *engine.Call) {
 
 // blankOf returns the outline of an empty filter with the shape of a part. It works
 // on a copy.
-func blankOf(p *store.Part) ([]byte, error) {
+func blankOf(p *contents.Part) ([]byte, error) {
 	if head, err := headOf(p); head != nil || err != nil {
 		return append(head, 0), err // no words besides the header
 	}
@@ -81,7 +82,7 @@ func blankOf(p *store.Part) ([]byte, error) {
 
 // headOf returns the header of the encoding of a part whose payload is its array
 // and nothing else; nil if it is of another kind.
-func headOf(p *store.Part) ([]byte, error) {
+func headOf(p *contents.Part) ([]byte, error) {
 	p.RLock()
 	defer p.RUnlock()
 	if p.Gone() {
@@ -131,7 +132,7 @@ func empty(f bloomery.Hashed) error {
 }
 
 // encode returns the encoding of a part, and what opens it.
-func encode(p *store.Part) (data []byte, hasher hashing.Hasher, err error) {
+func encode(p *contents.Part) (data []byte, hasher hashing.Hasher, err error) {
 	hasher, _ = p.Hasher() // without the key it is copied all the same
 	data, err = copied(p, false)
 	return data, hasher, err

@@ -8,6 +8,7 @@ import (
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/blueprint"
 	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/effort"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/filters"
@@ -123,7 +124,7 @@ func resolve(x *engine.Context, c *engine.Call, o *blueprint.Options) string {
 // valueOf returns the Value of the record that makes the filter, or the error text.
 func valueOf(x *engine.Context, o *blueprint.Options) ([]byte, string) {
 	defer o.Within(x.Hold, x.Unhold)()
-	p := store.Plan{SLA: o.SLA, Budget: o.Budget, KeyID: o.Keyed, Replicas: uint8(o.Replicas), News: o.News}
+	p := contents.Plan{SLA: o.SLA, Budget: o.Budget, KeyID: o.Keyed, Replicas: uint8(o.Replicas), News: o.News}
 	outline, err := o.Empty(&p, x.Milliseconds())
 	if errors.Is(err, blueprint.ErrMemory) {
 		return nil, "OOM FILTER.CREATE needs more than " + strconv.Itoa(o.Wanted()) + " bytes, 'maxmemory' leaves " + strconv.FormatUint(x.Budget().Left(), 10)
@@ -131,7 +132,7 @@ func valueOf(x *engine.Context, o *blueprint.Options) ([]byte, string) {
 	if err != nil {
 		return nil, "ERR " + o.Kind + ": " + filters.Cause(err)
 	}
-	return store.AppendCreation(nil, &p, outline), ""
+	return contents.AppendCreation(nil, &p, outline), ""
 }
 
 func prepareCreate(x *engine.Context, c *engine.Call) *engine.Op {
@@ -187,7 +188,7 @@ func like(x *engine.Context, c *engine.Call, o *blueprint.Options) ([]byte, stri
 	case entry.Kind != catalog.Filter:
 		return nil, answer.TextWrongType
 	}
-	p := store.PartOf(entry)
+	p := contents.PartOf(entry)
 	if h, ok := p.Hasher(); !ok {
 		return nil, filters.MissingKey(p.Plan())
 	} else if !x.Names().MayHash(c, c.Args[1], h) {
@@ -219,11 +220,11 @@ func like(x *engine.Context, c *engine.Call, o *blueprint.Options) ([]byte, stri
 	if o.Given["news"] {
 		plan.News = o.News
 	}
-	header := store.AppendCreation(nil, &plan, outline)
+	header := contents.AppendCreation(nil, &plan, outline)
 	// What lies at other nodes is counted as the new filter will be.
-	n := max(store.SizeOf(entry, effort.Adding{}).Arrays, store.NewSize(&store.Make{As: store.OpFilter, Name: c.Args[1], Header: header}, effort.Adding{}).Arrays)
-	if o.Kind == "quorum" && n > store.MaxMade {
-		return nil, "ERR LIKE: the parts of the other filter have " + strconv.FormatUint(n, 10) + " members, and there may be " + strconv.Itoa(store.MaxMade) + " at most"
+	n := max(contents.SizeOf(entry, effort.Adding{}).Arrays, store.NewSize(&store.Make{As: store.OpFilter, Name: c.Args[1], Header: header}, effort.Adding{}).Arrays)
+	if o.Kind == "quorum" && n > contents.MaxMade {
+		return nil, "ERR LIKE: the parts of the other filter have " + strconv.FormatUint(n, 10) + " members, and there may be " + strconv.Itoa(contents.MaxMade) + " at most"
 	}
 	return header, ""
 }

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/bloomery/bloomery/server/internal/command/commandtest"
-	"github.com/bloomery/bloomery/server/internal/store"
+	"github.com/bloomery/bloomery/server/internal/contents"
 )
 
 // field returns a field of FILTER.INFO.
@@ -151,7 +151,7 @@ func TestFoldTwice(t *testing.T) {
 		b := newBench(t, 1<<30)
 		b.Line("FILTER.CREATE f " + kind + " CAPACITY 40000 ERROR 0.01")
 		b.add("f", "a", 0, 15_000)
-		if look, ok := store.PartOf(b.State.Names.Lookup([]byte("f"), 0)).Look(true); !ok || !look.Folds {
+		if look, ok := contents.PartOf(b.State.Names.Lookup([]byte("f"), 0)).Look(true); !ok || !look.Folds {
 			t.Errorf("%s: FILTER.HEALTH does not know that it can be folded", kind)
 		}
 		if got := b.Line("FILTER.FOLD f"); got != "+OK" {

@@ -15,6 +15,7 @@ import (
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/blueprint"
 	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/filters"
 	"github.com/bloomery/bloomery/server/internal/staging"
@@ -54,7 +55,7 @@ func cursorOf(part, parts int) int64 { return int64(parts-1)<<32 | int64(part+1)
 func parseCursor(arg []byte) (part, parts int, ok bool) {
 	v, ok := answer.ParseInt(arg)
 	part, parts = int(v&(1<<32-1))-1, int(v>>32)+1
-	return part, parts, ok && v >= 0 && parts <= store.MaxParts && bits.OnesCount(uint(parts)) == 1 && part < parts
+	return part, parts, ok && v >= 0 && parts <= contents.MaxParts && bits.OnesCount(uint(parts)) == 1 && part < parts
 }
 
 const textCursor = "ERR cursor must be 0 or one that FILTER.DUMP has returned"
@@ -79,12 +80,12 @@ func runDump(x *engine.Context, c *engine.Call) {
 	switch {
 	case entry == nil:
 		return
-	case part >= 0 && parts != store.PartCount(entry):
+	case part >= 0 && parts != contents.PartCount(entry):
 		c.Fail(textCursor)
 		return
 	}
 	next := part + 1
-	if next == store.PartCount(entry) {
+	if next == contents.PartCount(entry) {
 		c.Answer(answer.List(answer.Integer(0), answer.Text("")))
 		return
 	}
@@ -109,11 +110,11 @@ func runDump(x *engine.Context, c *engine.Call) {
 		c.Fail(answer.TextNotFound)
 		return
 	}
-	c.Answer(answer.List(answer.Integer(cursorOf(next, store.PartCount(entry))), answer.Text(data)))
+	c.Answer(answer.List(answer.Integer(cursorOf(next, contents.PartCount(entry))), answer.Text(data)))
 }
 
 // written returns the encoding of a part, for which it makes room once.
-func written(p *store.Part, room int) (data string, err error) {
+func written(p *contents.Part, room int) (data string, err error) {
 	var b strings.Builder
 	b.Grow(room)
 	err = write(&b, p, false)
@@ -122,7 +123,7 @@ func written(p *store.Part, room int) (data string, err error) {
 
 // write writes the encoding of a part, with what it keeps aside if that is asked for: in pieces, of a
 // fork, or under the lock of the part if that takes no time.
-func write(w io.Writer, p *store.Part, aside bool) error {
+func write(w io.Writer, p *contents.Part, aside bool) error {
 	if ok, err := p.WriteLarge(w, aside); ok || err != nil {
 		return err
 	}
@@ -206,7 +207,7 @@ func beforeLoad(x *engine.Context, c *engine.Call) {
 	case entry != nil && entry.Kind != catalog.Filter:
 		c.Fail(answer.TextWrongType)
 		return
-	case entry != nil && v.known && store.PartOf(entry).Plan().Version >= v.version:
+	case entry != nil && v.known && contents.PartOf(entry).Plan().Version >= v.version:
 		unstage(x, name)
 		c.Answer(answer.Flag(false))
 		return
@@ -257,17 +258,17 @@ func beforeLoad(x *engine.Context, c *engine.Call) {
 // planOf returns the plan of what is loaded: that of the filter that it takes the
 // place of, if there is one, with a new version. It answers if a filter of this name may
 // not have the key of the data.
-func planOf(x *engine.Context, c *engine.Call, entry *catalog.Entry, parts int, version uint64) (p store.Plan, err error) {
+func planOf(x *engine.Context, c *engine.Call, entry *catalog.Entry, parts int, version uint64) (p contents.Plan, err error) {
 	data := c.Args[3]
-	if err := store.CheckEncodings([][]byte{data}, parts); err != nil {
+	if err := contents.CheckEncodings([][]byte{data}, parts); err != nil {
 		return p, err
 	}
-	h, err := store.HashOf(data)
+	h, err := contents.HashOf(data)
 	if err != nil {
 		return p, err
 	}
 	if entry != nil && entry.Kind == catalog.Filter {
-		p = *store.PartOf(entry).Plan()
+		p = *contents.PartOf(entry).Plan()
 	}
 	p.Parts, p.Version = blueprint.Log(uint64(parts)), version
 	p.KeyID = x.Contents().Keys().ID(h)
@@ -278,7 +279,7 @@ func planOf(x *engine.Context, c *engine.Call, entry *catalog.Entry, parts int, 
 // fits returns an error unless a piece belongs to the others that have come. Nodes that hold it refuse one that does not,
 // too.
 func fits(x *engine.Context, t *staging.Staged, part int, data []byte) error {
-	for i, p := range store.Parts(t.Entry) {
+	for i, p := range contents.Parts(t.Entry) {
 		if !t.Have[i] || i == part || !x.Contents().Here(p) {
 			continue
 		}
@@ -286,7 +287,7 @@ func fits(x *engine.Context, t *staging.Staged, part int, data []byte) error {
 		if err != nil {
 			return err
 		}
-		return store.CheckEncodings([][]byte{other, data}, len(t.Have))
+		return contents.CheckEncodings([][]byte{other, data}, len(t.Have))
 	}
 	return nil
 }
@@ -311,7 +312,7 @@ func replyLoad(c *engine.Call, res *store.Result) {
 		c.Answer(answer.OK())
 	case errors.Is(res.Err, store.ErrCondition):
 		c.Answer(answer.Flag(false))
-	case errors.Is(res.Err, store.ErrType):
+	case errors.Is(res.Err, contents.ErrType):
 		c.Fail(answer.TextWrongType)
 	default:
 		c.Fail(filters.Failure(res.Err))
@@ -327,13 +328,13 @@ func afterLoad(x *engine.Context, c *engine.Call) {
 
 // pack writes a filter for DUMP: its plan, and the encoding of every part.
 func pack(w *rdb.Writer, entry *catalog.Entry, part func(index uint32) ([]byte, bool)) bool {
-	p := store.PartOf(entry)
+	p := contents.PartOf(entry)
 	if p.Plan() == nil {
 		return false
 	}
-	w.Data(store.AppendPlan(nil, p.Plan()))
-	w.Uint(uint64(store.PartCount(entry)))
-	for i := range store.Parts(entry) {
+	w.Data(contents.AppendPlan(nil, p.Plan()))
+	w.Uint(uint64(contents.PartCount(entry)))
+	for i := range contents.Parts(entry) {
 		data, ok := part(uint32(i))
 		if !ok {
 			return false
@@ -344,10 +345,10 @@ func pack(w *rdb.Writer, entry *catalog.Entry, part func(index uint32) ([]byte, 
 }
 
 // packed returns the encoding of a part, with what it keeps aside.
-func packed(p *store.Part) ([]byte, error) { return copied(p, true) }
+func packed(p *contents.Part) ([]byte, error) { return copied(p, true) }
 
 // copied returns the encoding of a part, with what it keeps aside if that is asked for.
-func copied(p *store.Part, aside bool) ([]byte, error) {
+func copied(p *contents.Part, aside bool) ([]byte, error) {
 	p.RLock()
 	size := int(p.Bytes())
 	p.RUnlock()
@@ -361,7 +362,7 @@ func copied(p *store.Part, aside bool) ([]byte, error) {
 func unpack(r *rdb.Reader) (header []byte, parts [][]byte) {
 	header = r.Data()
 	n := r.Uint()
-	r.Bad = r.Bad || n < 1 || n > store.MaxParts
+	r.Bad = r.Bad || n < 1 || n > contents.MaxParts
 	for ; n > 0 && !r.Bad; n-- {
 		parts = append(parts, r.Data())
 	}

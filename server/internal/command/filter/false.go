@@ -5,8 +5,8 @@ package filter
 import (
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/engine"
-	"github.com/bloomery/bloomery/server/internal/store"
 	"github.com/bloomery/bloomery/server/internal/traits"
 )
 
@@ -59,7 +59,7 @@ func findAny(x *engine.Context, c *engine.Call) (entry *catalog.Entry) {
 	case entry == nil:
 		c.Fail(answer.TextNotFound)
 		return nil
-	case !store.IsFilter(entry):
+	case !contents.IsFilter(entry):
 		c.Fail(answer.TextWrongType)
 		return nil
 	}
@@ -147,8 +147,8 @@ func runRepair(x *engine.Context, c *engine.Call) {
 		c.Answer(failed)
 		return
 	}
-	row := store.PartOf(entry).Row()
-	again := row != nil && store.CheckSourceKind(row.Name) == nil // it may be there by a source, which can lose it
+	row := contents.PartOf(entry).Row()
+	again := row != nil && contents.CheckSourceKind(row.Name) == nil // it may be there by a source, which can lose it
 	var lost [][]byte
 	var places []int
 	for i, has := range found {

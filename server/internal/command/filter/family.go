@@ -12,6 +12,7 @@ import (
 	"github.com/bloomery/bloomery/server/internal/bundle"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/command/filter/rebuild"
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/filters"
 	"github.com/bloomery/bloomery/server/internal/scratch"
@@ -23,7 +24,7 @@ var family = &engine.Family{
 	Kind:  catalog.Filter,
 	Hash:  hashItems,
 	Check: check,
-	Contains: func(w *scratch.Memory, p *store.Part, found []bool, first int) {
+	Contains: func(w *scratch.Memory, p *contents.Part, found []bool, first int) {
 		p.Filter().ContainsHashes(found, w.Hashes[first:first+len(found)])
 	},
 	Fill: func(w *scratch.Memory, items store.Items, first, n int) {
@@ -33,7 +34,7 @@ var family = &engine.Family{
 }
 
 // hashItems hashes items as the filter does.
-func hashItems(w *scratch.Memory, p *store.Part, items [][]byte) (first int) {
+func hashItems(w *scratch.Memory, p *contents.Part, items [][]byte) (first int) {
 	h, _ := p.Hasher() // check has asked for the key
 	first = len(w.Hashes)
 	w.Hashes = slices.Grow(w.Hashes, len(items))[:first+len(items)]
@@ -44,7 +45,7 @@ func hashItems(w *scratch.Memory, p *store.Part, items [][]byte) (first int) {
 // check answers calls that a filter of this kind cannot serve, or not without its
 // key, and lets time pass for a window.
 func check(x *engine.Context, entry *catalog.Entry, calls []engine.Call) (again bool) {
-	p := store.PartOf(entry)
+	p := contents.PartOf(entry)
 	hasher, usable := p.Hasher()
 	row, plan := p.Row(), p.Plan()
 	sh := x.Contents().Shadow(entry)

@@ -6,10 +6,10 @@ import (
 
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/glob"
 	"github.com/bloomery/bloomery/server/internal/health"
-	"github.com/bloomery/bloomery/server/internal/store"
 	"github.com/bloomery/bloomery/server/internal/traits"
 )
 
@@ -127,7 +127,7 @@ func scanFilters(x *engine.Context, cursor uint64, pattern *glob.Pattern, f func
 	var seen []catalog.View
 	cursor = x.Names().Scan(cursor, few, &seen)
 	for _, v := range seen {
-		if store.IsFilter(v.Entry) && pattern.Match(v.Name) && !x.Stopped() {
+		if contents.IsFilter(v.Entry) && pattern.Match(v.Name) && !x.Stopped() {
 			f(patient{name: v.Name, entry: v.Entry})
 		}
 	}

@@ -12,8 +12,8 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/server/internal/command/commandtest"
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/health"
-	"github.com/bloomery/bloomery/server/internal/store"
 )
 
 // TestProbingTenThousandFilters measures 10,000 filters of an engine until each has
@@ -146,7 +146,7 @@ func TestEveryPartIsProbed(t *testing.T) {
 	}
 	b.Watch(2 * time.Minute)
 	got, ok := b.Engine.Health().Report(b.watched("f"))
-	part := store.PartOf(b.State.Names.Lookup([]byte("f"), b.Now.UnixMilli())).Contents().Stats().Predicted
+	part := contents.PartOf(b.State.Names.Lookup([]byte("f"), b.Now.UnixMilli())).Contents().Stats().Predicted
 	sigma := math.Sqrt(part / 8 / got.Probes)
 	if want := part / 8; !ok || math.Abs(got.Predicted-want) > 0.001 || math.Abs(got.Probed-want) > 0.1*want+6*sigma {
 		t.Errorf("predicted %v, probed %v by %v probes, want %v", got.Predicted, got.Probed, got.Probes, want)

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/health"
-	"github.com/bloomery/bloomery/server/internal/store"
 )
 
 // infoField returns a field of INFO.
@@ -50,7 +50,7 @@ func TestProbesTouchNothing(t *testing.T) {
 		}
 		for _, key := range []string{"bf", "cf"} {
 			entry := b.State.Names.Lookup([]byte(key), b.Now.UnixMilli())
-			p := store.PartOf(entry)
+			p := contents.PartOf(entry)
 			out = append(out, fmt.Sprint(key, " version ", p.Version()))
 			m := b.Engine.Health().Meter(entry.ID)
 			out = append(out, fmt.Sprint(m == nil))
@@ -79,7 +79,7 @@ func TestProbesTouchNothing(t *testing.T) {
 func TestProbesDoNotWaitForWriters(t *testing.T) {
 	b := newBench(t, 1<<30)
 	b.Line("BF.RESERVE bf 0.01 1000")
-	p := store.PartOf(b.State.Names.Lookup([]byte("bf"), b.Now.UnixMilli()))
+	p := contents.PartOf(b.State.Names.Lookup([]byte("bf"), b.Now.UnixMilli()))
 	p.Lock()
 	b.Watch(time.Minute) // would never return if it waited
 	p.Unlock()

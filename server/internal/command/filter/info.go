@@ -11,10 +11,10 @@ import (
 	"github.com/bloomery/bloomery/hashing"
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/filters"
 	"github.com/bloomery/bloomery/server/internal/health"
-	"github.com/bloomery/bloomery/server/internal/store"
 	"github.com/bloomery/bloomery/server/internal/traits"
 )
 
@@ -42,7 +42,7 @@ var card = engine.Command{
 
 // itemsHere returns the number of items in the parts that this node answers for.
 func itemsHere(x *engine.Context, entry *catalog.Entry) (n int64) {
-	for _, p := range store.Parts(entry) {
+	for _, p := range contents.Parts(entry) {
 		if x.Contents().Mine(entry, p) {
 			p.RLock()
 			n += int64(p.Contents().Stats().Items)
@@ -101,7 +101,7 @@ func infoReply(x *engine.Context, c *engine.Call, entry *catalog.Entry, fields [
 	if len(c.Args) < 3 {
 		return asMap(fields)
 	}
-	if store.IsFilter(entry) {
+	if contents.IsFilter(entry) {
 		fields = append(fields, field{"history", x.Contents().Health().History(entry.ID)})
 	}
 	return answer.Text(asJSON(fields))
@@ -111,10 +111,10 @@ func infoReply(x *engine.Context, c *engine.Call, entry *catalog.Entry, fields [
 // false positive rate: nothing of them is measured.
 func findSketch(x *engine.Context, name []byte) (entry *catalog.Entry, ok bool) {
 	x.Look(func() { entry = x.Names().Lookup(name) })
-	if entry == nil || store.PartOf(entry) == nil {
+	if entry == nil || contents.PartOf(entry) == nil {
 		return nil, false
 	}
-	_, ok = store.PartOf(entry).Contents().(store.Detailed)
+	_, ok = contents.PartOf(entry).Contents().(contents.Detailed)
 	return entry, ok
 }
 
@@ -135,18 +135,18 @@ func describe(x *engine.Context, entry *catalog.Entry, name string) ([]field, bo
 
 func described(x *engine.Context, entry *catalog.Entry, s bloomery.Stats) []field {
 	bytes := uint64(0)
-	for _, p := range store.Parts(entry) {
+	for _, p := range contents.Parts(entry) {
 		p.RLock()
 		bytes += p.Bytes()
 		p.RUnlock()
 	}
 	s.Kind, s.Bytes = kindOf(entry, s), bytes
-	return describedAs(x, entry, s, innerOf(store.PartOf(entry)))
+	return describedAs(x, entry, s, innerOf(contents.PartOf(entry)))
 }
 
 // describedAs describes a filter or a sketch, by figures that others may have told.
 func describedAs(x *engine.Context, entry *catalog.Entry, s bloomery.Stats, inner []field) []field {
-	p := store.PartOf(entry)
+	p := contents.PartOf(entry)
 	fields := []field{
 		{"kind", s.Kind},
 		{"capacity", whole(s.Capacity)},
@@ -154,7 +154,7 @@ func describedAs(x *engine.Context, entry *catalog.Entry, s bloomery.Stats, inne
 		{"items_exact", s.Exact},
 		{"bits", whole(s.Bits)},
 		{"bytes", whole(s.Bytes)},
-		{"parts", int64(store.PartCount(entry))},
+		{"parts", int64(contents.PartCount(entry))},
 		{"asked", s.Asked},
 		{"predicted", s.Predicted},
 		{"predicted_sigma", s.PredictedSigma},
@@ -179,19 +179,19 @@ func describedAs(x *engine.Context, entry *catalog.Entry, s bloomery.Stats, inne
 
 // kindOf returns the kind of a filter: as in FILTER.KINDS, or the name of the type.
 func kindOf(entry *catalog.Entry, s bloomery.Stats) string {
-	if row := store.PartOf(entry).Row(); row != nil {
+	if row := contents.PartOf(entry).Row(); row != nil {
 		return row.Name
 	}
 	if s.Kind != "" {
 		return s.Kind
 	}
-	return store.TypeName(entry.Kind)
+	return contents.TypeName(entry.Kind)
 }
 
 func whole(n uint64) int64 { return int64(min(n, math.MaxInt64)) }
 
 // details returns what only filters of package codec have, or only a sketch. inner is what innerOf has found.
-func details(p *store.Part, inner []field) []field {
+func details(p *contents.Part, inner []field) []field {
 	plan := p.Plan()
 	if plan == nil {
 		return inner
@@ -221,8 +221,8 @@ func details(p *store.Part, inner []field) []field {
 }
 
 // innerOf returns what only the contents of a filter tell, or of a sketch: whole numbers, for a filter.
-func innerOf(p *store.Part) (fields []field) {
-	if d, ok := p.Contents().(store.Detailed); ok {
+func innerOf(p *contents.Part) (fields []field) {
+	if d, ok := p.Contents().(contents.Detailed); ok {
 		return sketchDetails(p, d)
 	}
 	plan := p.Plan()
@@ -243,14 +243,14 @@ func innerOf(p *store.Part) (fields []field) {
 }
 
 // sketchDetails returns the figures of a sketch, none if it is gone.
-func sketchDetails(p *store.Part, d store.Detailed) (fields []field) {
+func sketchDetails(p *contents.Part, d contents.Detailed) (fields []field) {
 	p.RLock()
 	defer p.RUnlock()
 	if p.Gone() {
 		return nil
 	}
 	for _, v := range d.Details() {
-		if v.Is == store.IsDecimal {
+		if v.Is == contents.IsDecimal {
 			fields = append(fields, field{v.Name, v.Decimal})
 		} else {
 			fields = append(fields, field{v.Name, v.Whole})
@@ -265,7 +265,7 @@ func statsOf(x *engine.Context, entry *catalog.Entry) (s bloomery.Stats, ok bool
 		l, ok := f.Look()
 		return l.Stats, ok
 	}
-	p := store.PartOf(entry)
+	p := contents.PartOf(entry)
 	p.RLock()
 	defer p.RUnlock()
 	if p.Gone() {

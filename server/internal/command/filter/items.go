@@ -11,6 +11,7 @@ import (
 	"github.com/bloomery/bloomery/codec"
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/bundle"
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/filters"
 	"github.com/bloomery/bloomery/server/internal/scratch"
@@ -129,7 +130,7 @@ func parseHash(arg []byte) (uint64, bool) {
 }
 
 // splitItems and splitHashes are for Split of commands.
-func splitItems(p *store.Part, items [][]byte, hashes []uint64) bool {
+func splitItems(p *contents.Part, items [][]byte, hashes []uint64) bool {
 	h, usable := p.Hasher()
 	if usable {
 		h.HashKeys(hashes, items)
@@ -137,7 +138,7 @@ func splitItems(p *store.Part, items [][]byte, hashes []uint64) bool {
 	return usable
 }
 
-func splitHashes(_ *store.Part, items [][]byte, hashes []uint64) (ok bool) {
+func splitHashes(_ *contents.Part, items [][]byte, hashes []uint64) (ok bool) {
 	for i, item := range items {
 		if hashes[i], ok = parseHash(item); !ok {
 			return false
@@ -147,7 +148,7 @@ func splitHashes(_ *store.Part, items [][]byte, hashes []uint64) (ok bool) {
 }
 
 // readHashes reads the hashes that parseHashes has checked.
-func readHashes(w *scratch.Memory, _ *store.Part, items [][]byte) (first int) {
+func readHashes(w *scratch.Memory, _ *contents.Part, items [][]byte) (first int) {
 	first = len(w.Hashes)
 	for _, item := range items {
 		h, _ := parseHash(item)
@@ -197,7 +198,7 @@ func runLook(x *engine.Context, c *engine.Call, able func(codec.Features) bool, 
 	if entry == nil {
 		return
 	}
-	p := store.PartOf(entry)
+	p := contents.PartOf(entry)
 	hasher, usable := p.Hasher()
 	switch row := p.Row(); {
 	case !usable:
@@ -221,7 +222,7 @@ func runLook(x *engine.Context, c *engine.Call, able func(codec.Features) bool, 
 		x.Look(func() {
 			for _, h := range hashes[:len(items)] {
 				var r answer.Reply
-				r, ok = lookOne(store.PartAt(entry, uint32(bloomery.Route(h, uint(p.Plan().Parts)))), h, ask)
+				r, ok = lookOne(contents.PartAt(entry, uint32(bloomery.Route(h, uint(p.Plan().Parts)))), h, ask)
 				if !ok {
 					return
 				}
@@ -236,7 +237,7 @@ func runLook(x *engine.Context, c *engine.Call, able func(codec.Features) bool, 
 	c.Answer(answer.List(found...))
 }
 
-func lookOne(p *store.Part, h uint64, ask func(bloomery.Hashed, uint64) answer.Reply) (answer.Reply, bool) {
+func lookOne(p *contents.Part, h uint64, ask func(bloomery.Hashed, uint64) answer.Reply) (answer.Reply, bool) {
 	p.RLock()
 	defer p.RUnlock()
 	if p.Gone() || p.Elsewhere() {

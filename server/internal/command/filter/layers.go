@@ -8,8 +8,8 @@ import (
 
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/engine"
-	"github.com/bloomery/bloomery/server/internal/store"
 	"github.com/bloomery/bloomery/server/internal/traits"
 )
 
@@ -31,7 +31,7 @@ func runLayers(x *engine.Context, c *engine.Call) {
 	var entry *catalog.Entry
 	x.Look(func() { entry = x.Names().Lookup(c.Args[1]) })
 	if entry != nil && entry.Kind == catalog.Layers {
-		if l := store.PartOf(entry).Layered(); l != nil {
+		if l := contents.PartOf(entry).Layered(); l != nil {
 			c.Answer(describeLayers(l))
 		} else {
 			c.Fail(engine.TextElsewhere)
@@ -42,7 +42,7 @@ func runLayers(x *engine.Context, c *engine.Call) {
 		return
 	}
 	rows := []answer.Reply{}
-	for part, p := range store.Parts(entry) {
+	for part, p := range contents.Parts(entry) {
 		if x.GaveUp(c) {
 			return
 		}
@@ -91,7 +91,7 @@ func assembleLayers(_ *engine.Context, _ *engine.Call, parts []answer.Reply) ans
 
 // costOfLayers counts that so many parts are looked at, if each is one layer.
 func costOfLayers(x *engine.Costs, c *engine.Call) {
-	for range mostLayers / store.LookParts {
+	for range mostLayers / contents.LookParts {
 		x.Look(c.Args[1])
 	}
 }
@@ -121,7 +121,7 @@ func runDensity(x *engine.Context, c *engine.Call) {
 		return
 	}
 	// Every part has equally many cells; of very many parts, each cell is one.
-	cells, parts := make([]float64, n), store.PartCount(entry)
+	cells, parts := make([]float64, n), contents.PartCount(entry)
 	each, ofBits := max(int(n)/parts, 1), false
 	others := make([]bool, n) // cells of parts that are not this node's
 	for i := 0; i < len(cells); {
@@ -130,8 +130,8 @@ func runDensity(x *engine.Context, c *engine.Call) {
 		}
 		// The cells of a part, or as many of them as are filled under one lock.
 		first, end := i/each*each, min(i/each*each+each, len(cells))
-		piece := cells[i:min(i+store.DensityCells, end)]
-		p := store.PartAt(entry, uint32(min(first*parts/len(cells), parts-1)))
+		piece := cells[i:min(i+contents.DensityCells, end)]
+		p := contents.PartAt(entry, uint32(min(first*parts/len(cells), parts-1)))
 		if !x.Contents().Mine(entry, p) {
 			for j := range piece {
 				others[i+j] = true

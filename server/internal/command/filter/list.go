@@ -8,10 +8,10 @@ import (
 
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/glob"
 	"github.com/bloomery/bloomery/server/internal/health"
-	"github.com/bloomery/bloomery/server/internal/store"
 	"github.com/bloomery/bloomery/server/internal/traits"
 )
 
@@ -218,12 +218,12 @@ func (l *lister) scan(x *engine.Context, cursor uint64, f func(catalog.View)) ui
 // peek returns what is known of a filter. Of a sketch that is its size alone, and it
 // comes behind all verdicts. It reports false if it is gone.
 func peek(x *engine.Context, entry *catalog.Entry) (r health.Report, ok bool) {
-	if store.IsFilter(entry) {
+	if contents.IsFilter(entry) {
 		return x.Contents().Health().Peek(x.Contents().Watched(entry))
 	}
 	r.Stats, ok = statsOf(x, entry)
 	r.Kind, r.Parts, r.Layers, r.TooFew, r.TrafficTooFew = kindOf(entry, r.Stats), 1, 1, true, true
-	if made := store.PartOf(entry).Made(); made > 0 {
+	if made := contents.PartOf(entry).Made(); made > 0 {
 		r.Created = time.Unix(made, 0)
 	}
 	return r, ok
@@ -234,7 +234,7 @@ func (l *lister) rank(p *ranked, v *found) {
 	if p.kind = v.Kind; l.field != "kind" {
 		p.rank = orders[l.field](&v.Report)
 	}
-	if l.field == "verdict" && !store.IsFilter(p.entry) {
+	if l.field == "verdict" && !contents.IsFilter(p.entry) {
 		p.rank++ // it has none
 	}
 }
@@ -269,7 +269,7 @@ func listed(x *engine.Context, p *patient, v *found) (answer.Reply, bool) {
 	}
 	r := &v.Report
 	fields := listedFilter(x, p, r)
-	if !store.IsFilter(p.entry) {
+	if !contents.IsFilter(p.entry) {
 		var ok bool
 		if fields, ok = describe(x, p.entry, p.name); !ok {
 			return answer.Reply{}, false

@@ -7,9 +7,9 @@ import (
 
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/health"
-	"github.com/bloomery/bloomery/server/internal/store"
 )
 
 // Every node has all names, and asks the others for what they know of some of them at a time: so neither
@@ -108,10 +108,10 @@ func runListOf(x *engine.Context, c *engine.Call) {
 func listShare(x *engine.Context, name []byte) answer.Reply {
 	var entry *catalog.Entry
 	x.Look(func() { entry = x.Names().Lookup(name) })
-	if entry == nil || entry.Kind == catalog.String || store.PartOf(entry) == nil {
+	if entry == nil || entry.Kind == catalog.String || contents.PartOf(entry) == nil {
 		return answer.Nil()
 	}
-	if store.IsFilter(entry) && store.PartCount(entry) > 1 {
+	if contents.IsFilter(entry) && contents.PartCount(entry) > 1 {
 		v, ok := shareOf(x, entry, false)
 		if !ok || v.first < 0 && v.Since.IsZero() {
 			return answer.Nil()
@@ -126,7 +126,7 @@ func listShare(x *engine.Context, name []byte) answer.Reply {
 		return answer.Nil()
 	}
 	reply := (&share{Report: r}).reply(x, entry, string(name))
-	if !store.IsFilter(entry) {
+	if !contents.IsFilter(entry) {
 		if row, ok := listed(x, &patient{name: string(name), entry: entry}, &found{Report: r}); ok {
 			reply.Elems = append(reply.Elems, answer.Text(sketchRow), row)
 		}

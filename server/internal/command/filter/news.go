@@ -15,6 +15,7 @@ import (
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/blueprint"
 	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/filters"
 	"github.com/bloomery/bloomery/server/internal/store"
@@ -103,7 +104,7 @@ func mayFollow(x *engine.Context, c *engine.Call, entry *catalog.Entry) bool {
 		return true
 	}
 	kind := "cf"
-	if row := store.PartOf(entry).Row(); row != nil {
+	if row := contents.PartOf(entry).Row(); row != nil {
 		kind = row.Name
 	}
 	c.Fail("NOPERM news of a filter of kind " + kind + " have the hashes of its items: that needs the right to 'filter.dump' on this key, too")
@@ -159,7 +160,7 @@ func answerNews(x *engine.Context, c *engine.Call, v *newsCall, entry *catalog.E
 		}
 		return true
 	}
-	g := gathering{x: x, c: c, entry: entry, news: n, left: v.most, waits: waits, token: news.New(n.Epoch, store.PartCount(entry))}
+	g := gathering{x: x, c: c, entry: entry, news: n, left: v.most, waits: waits, token: news.New(n.Epoch, contents.PartCount(entry))}
 	if v.since != nil {
 		t, err := news.ParseToken(string(v.since))
 		if err != nil {
@@ -270,7 +271,7 @@ func (g *gathering) gather() bool {
 			far = append(far, lack)
 		default:
 			t, err := g.news.Take(lack, max(1, g.left/8), g.x)
-			if errors.Is(err, store.ErrMemory) {
+			if errors.Is(err, contents.ErrMemory) {
 				return g.short()
 			}
 			if g.failed(err) {
@@ -308,7 +309,7 @@ func (g *gathering) gatherFar(far []store.Lack) bool {
 
 // here reports whether this node holds a part.
 func (g *gathering) here(part int) bool {
-	return g.x.Contents().Here(store.PartAt(g.entry, uint32(part)))
+	return g.x.Contents().Here(contents.PartAt(g.entry, uint32(part)))
 }
 
 // memoryPause is how long a call waits for memory before it looks again.
@@ -338,7 +339,7 @@ func (g *gathering) put(t store.Taken) {
 // filter has become another one.
 func (g *gathering) failed(err error) bool {
 	switch {
-	case errors.Is(err, store.ErrRetry): // it was removed meanwhile, or moved
+	case errors.Is(err, contents.ErrRetry): // it was removed meanwhile, or moved
 		g.gone = true
 		return true
 	case err != nil:
@@ -370,7 +371,7 @@ func (g *gathering) same(sum string) bool {
 		}
 		held := g.x.Held()
 		data, _, next, err := g.news.Encoded(i, 1, g.x)
-		if errors.Is(err, store.ErrMemory) {
+		if errors.Is(err, contents.ErrMemory) {
 			return true
 		}
 		if g.failed(err) {

@@ -10,6 +10,7 @@ import (
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/blueprint"
 	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
@@ -18,11 +19,11 @@ import (
 var layersFamily = &engine.Family{
 	Kind: catalog.Layers,
 	Pack: func(w *rdb.Writer, entry *catalog.Entry, _ func(uint32) ([]byte, bool)) bool {
-		l := store.PartOf(entry).Layered()
+		l := contents.PartOf(entry).Layered()
 		if l == nil {
 			return false
 		}
-		w.Data(store.AppendLayers(nil, l.Names()))
+		w.Data(contents.AppendLayers(nil, l.Names()))
 		return true
 	},
 	ReadValue: func(r *rdb.Reader) (header []byte, parts [][]byte) { return r.Data(), nil },
@@ -42,8 +43,8 @@ func layersOf(x *engine.Context, c *engine.Call) (*creation, string) {
 	if len(args) < 2 || !answer.Is(args[0], "over") {
 		return nil, "ERR kind layers takes OVER and the names of filters: FILTER.CREATE key layers [NX] OVER filter [filter ...]"
 	}
-	if args = args[1:]; len(args) > store.MaxLayers {
-		return nil, "ERR OVER takes " + strconv.Itoa(store.MaxLayers) + " filters at most"
+	if args = args[1:]; len(args) > contents.MaxLayers {
+		return nil, "ERR OVER takes " + strconv.Itoa(contents.MaxLayers) + " filters at most"
 	}
 	names, length := make([]string, len(args)), 0
 	for i, name := range args {
@@ -56,18 +57,18 @@ func layersOf(x *engine.Context, c *engine.Call) (*creation, string) {
 		names[i] = string(name)
 		length += len(name)
 	}
-	if length > store.MaxLayerNames {
-		return nil, "ERR OVER takes names of " + strconv.Itoa(store.MaxLayerNames) + " bytes together at most"
+	if length > contents.MaxLayerNames {
+		return nil, "ERR OVER takes names of " + strconv.Itoa(contents.MaxLayerNames) + " bytes together at most"
 	}
 	if x.Contents().Level() < store.LevelLayers {
 		return nil, answer.NeedsUpgrade("kind layers")
 	}
-	v.record = store.Make{As: store.OpLayers, Name: c.Args[1], Header: store.AppendLayers(nil, names)}
+	v.record = store.Make{As: store.OpLayers, Name: c.Args[1], Header: contents.AppendLayers(nil, names)}
 	return v, ""
 }
 
 // describeLayers returns the layers with what each has stopped.
-func describeLayers(l *store.Layered) answer.Reply {
+func describeLayers(l *contents.Layered) answer.Reply {
 	rows := make([]answer.Reply, 0, len(l.Names()))
 	for i, name := range l.Names() {
 		rows = append(rows, asMap([]field{{"layer", int64(i)}, {"key", name}, {"stopped", whole(l.Stopped(i))}}))

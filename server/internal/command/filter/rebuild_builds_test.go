@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
@@ -29,15 +30,15 @@ func TestWhileACommitBuilds(t *testing.T) {
 		{"RENAME f h", nil, "FILTER.HAS h a1 = [true]"},
 		{"RENAME f h,RENAME g f", nil, "FILTER.HAS f a1 = [false]"},
 		{"PEXPIRE f 500000", nil, "PTTL f = :500000"},
-		{"FILTER.REBUILD f ABORT", store.ErrRetry, "FILTER.ADD f x = [true]"},
-		{"FILTER.REBUILD f ABORT,FILTER.REBUILD f BEGIN bloom", store.ErrRetry, "FILTER.ADD f x = [true]"},
-		{"FILTER.REBUILD f ABORT,FILTER.REBUILD f BEGIN fuse8,FILTER.ADD f x", store.ErrRetry, "FILTER.HAS f x = [true]"},
-		{"DEL f", store.ErrRetry, "EXISTS f = :0"},
-		{"DEL f,FILTER.CREATE f bloom,FILTER.ADD f x", store.ErrRetry, "FILTER.HAS f x a1 = [true false]"},
-		{"FLUSHALL", store.ErrRetry, "EXISTS f = :0"},
-		{"SET f v", store.ErrRetry, `GET f = "v"`},
-		{"RENAME g f", store.ErrRetry, "FILTER.HAS f a1 = [false]"},
-		{"EXPIRE f 1,2", store.ErrRetry, "EXISTS f = :0"},
+		{"FILTER.REBUILD f ABORT", contents.ErrRetry, "FILTER.ADD f x = [true]"},
+		{"FILTER.REBUILD f ABORT,FILTER.REBUILD f BEGIN bloom", contents.ErrRetry, "FILTER.ADD f x = [true]"},
+		{"FILTER.REBUILD f ABORT,FILTER.REBUILD f BEGIN fuse8,FILTER.ADD f x", contents.ErrRetry, "FILTER.HAS f x = [true]"},
+		{"DEL f", contents.ErrRetry, "EXISTS f = :0"},
+		{"DEL f,FILTER.CREATE f bloom,FILTER.ADD f x", contents.ErrRetry, "FILTER.HAS f x a1 = [true false]"},
+		{"FLUSHALL", contents.ErrRetry, "EXISTS f = :0"},
+		{"SET f v", contents.ErrRetry, `GET f = "v"`},
+		{"RENAME g f", contents.ErrRetry, "FILTER.HAS f a1 = [false]"},
+		{"EXPIRE f 1,2", contents.ErrRetry, "EXISTS f = :0"},
 	} {
 		b := openBench(t, nil, newBench(t, 1).Now, nil)
 		b.OK(t, "FILTER.CREATE f bloom CAPACITY 1000")
@@ -49,7 +50,7 @@ func TestWhileACommitBuilds(t *testing.T) {
 		seal := &door.Op{Record: store.Record{Body: &store.ShadowSeal{ID: sh.ID}}}
 		b.Door.Do([]*door.Op{seal})
 		commit := uint64(seal.Result.N)
-		built, err := b.State.Build(sh, commit)
+		built, err := b.State.Build(sh.Entry(), commit)
 		if err != nil {
 			t.Fatal(err)
 		}

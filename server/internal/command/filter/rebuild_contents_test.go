@@ -8,6 +8,7 @@ import (
 
 	"github.com/bloomery/bloomery/hashing"
 	"github.com/bloomery/bloomery/server/internal/command/commandtest"
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/door/local"
 	"github.com/bloomery/bloomery/server/internal/store"
@@ -145,9 +146,9 @@ func TestRecordsFromBeforeARebuild(t *testing.T) {
 		r    store.Record
 		want error
 	}{
-		{store.Record{Body: &store.FilterAdd{Hashes: []uint64{1, 2}}}, store.ErrRetry},
-		{store.Record{Body: &store.FilterAdd{Hashes: []uint64{1, 2}, Shadow: sh}}, store.ErrRetry},
-		{store.Record{Body: &store.FilterAdd{Hashes: []uint64{1, 2}, Second: []uint64{1, 2}, Shadow: sh + 1}}, store.ErrRetry},
+		{store.Record{Body: &store.FilterAdd{Hashes: []uint64{1, 2}}}, contents.ErrRetry},
+		{store.Record{Body: &store.FilterAdd{Hashes: []uint64{1, 2}, Shadow: sh}}, contents.ErrRetry},
+		{store.Record{Body: &store.FilterAdd{Hashes: []uint64{1, 2}, Second: []uint64{1, 2}, Shadow: sh + 1}}, contents.ErrRetry},
 		{store.Record{Body: &store.FilterUnion{Data: []byte{1}}}, store.ErrRebuilding},
 		{store.Record{Body: &store.FilterClear{}}, store.ErrRebuilding},
 	} {

@@ -5,6 +5,7 @@ package filter
 import (
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/blueprint"
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/filters"
 	"github.com/bloomery/bloomery/server/internal/store"
@@ -31,7 +32,7 @@ func runSet(x *engine.Context, c *engine.Call) {
 		c.Fail(answer.TextSyntax + ": '" + blueprint.Clip(c.Args[2]) + "' is not NEWS")
 		return
 	}
-	if text := blueprint.Number(c.Args[3], &n, 0, store.MaxNews, "NEWS"); text != "" {
+	if text := blueprint.Number(c.Args[3], &n, 0, contents.MaxNews, "NEWS"); text != "" {
 		c.Fail(text)
 		return
 	}
@@ -43,11 +44,11 @@ func runSet(x *engine.Context, c *engine.Call) {
 		c.Fail(answer.NeedsUpgrade("NEWS"))
 		return
 	}
-	for i, p := range store.Parts(entry) {
+	for i, p := range contents.Parts(entry) {
 		if !x.Contents().Mine(entry, p) {
 			continue
 		}
-		res, failed := x.Contents().ApplyLarge(p, store.Record{ID: entry.ID, Index: uint32(i), Body: &store.FilterSet{News: n}}, store.SetBytes(p, n))
+		res, failed := x.Contents().ApplyLarge(p, store.Record{ID: entry.ID, Index: uint32(i), Body: &store.FilterSet{News: n}}, contents.SetBytes(p, n))
 		if !filters.Settled(c, &res, failed) {
 			return
 		}

@@ -10,9 +10,9 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/health"
-	"github.com/bloomery/bloomery/server/internal/store"
 )
 
 // share is what a node knows of a filter: a look at the parts that are its own, and what it has measured of
@@ -29,7 +29,7 @@ func shareOf(x *engine.Context, entry *catalog.Entry, probe bool) (v share, ok b
 		if v.Look, ok = x.Contents().MyParts(entry).Look(); !ok {
 			return v, false
 		}
-		v.inner = innerOf(store.PartAt(entry, uint32(v.first)))
+		v.inner = innerOf(contents.PartAt(entry, uint32(v.first)))
 	}
 	whole := x.Contents().Watched(entry)
 	if _, ok := whole.Version(); !ok { // it holds nothing of it
@@ -47,7 +47,7 @@ func shareOf(x *engine.Context, entry *catalog.Entry, probe bool) (v share, ok b
 
 // firstMine returns the first part that this node answers for, -1 if there is none.
 func firstMine(x *engine.Context, entry *catalog.Entry) int {
-	for i, p := range store.Parts(entry) {
+	for i, p := range contents.Parts(entry) {
 		if x.Contents().Mine(entry, p) {
 			return i
 		}
@@ -139,14 +139,14 @@ func mergeShares(x *engine.Context, entry *catalog.Entry, shares []share) (r hea
 			first, inner = v.first, v.inner
 		}
 	}
-	return health.Merge(x.Contents().Known(entry), list), inner, parts == store.PartCount(entry)
+	return health.Merge(x.Contents().Known(entry), list), inner, parts == contents.PartCount(entry)
 }
 
 // assembleInfo describes a filter from what nodes know of their parts.
 func assembleInfo(x *engine.Context, c *engine.Call, parts []answer.Reply) answer.Reply {
 	var entry *catalog.Entry
 	x.Look(func() { entry = x.Names().Lookup(c.Args[1]) })
-	if entry == nil || !store.IsFilter(entry) {
+	if entry == nil || !contents.IsFilter(entry) {
 		return answer.Fail(answer.TextNotFound)
 	}
 	shares := make([]share, len(parts))

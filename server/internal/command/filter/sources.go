@@ -12,6 +12,7 @@ import (
 	"github.com/bloomery/bloomery/codec"
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/filters"
 	"github.com/bloomery/bloomery/server/internal/staging"
@@ -23,8 +24,8 @@ const sourcePiece = 256 << 10
 
 // checkSource returns what is wrong with the name of a source, or "".
 func checkSource(name []byte) string {
-	if len(name) == 0 || len(name) > store.MaxSourceName {
-		return "ERR FROM takes a name of 1 to " + strconv.Itoa(store.MaxSourceName) + " bytes"
+	if len(name) == 0 || len(name) > contents.MaxSourceName {
+		return "ERR FROM takes a name of 1 to " + strconv.Itoa(contents.MaxSourceName) + " bytes"
 	}
 	return ""
 }
@@ -77,7 +78,7 @@ func checkSummary(data []byte) error {
 	if err != nil {
 		return err
 	}
-	if err := store.CheckSourceKind(header.Kind.Name); err != nil {
+	if err := contents.CheckSourceKind(header.Kind.Name); err != nil {
 		return err
 	}
 	info, err := codec.Inspect(bytes.NewReader(data))
@@ -88,7 +89,7 @@ func checkSummary(data []byte) error {
 }
 
 // loadSourceOnce is loadSource. It does not answer if somebody has made the filter meanwhile.
-func loadSourceOnce(x *engine.Context, c *engine.Call, plan *store.Plan, part int, v *loadCall) {
+func loadSourceOnce(x *engine.Context, c *engine.Call, plan *contents.Plan, part int, v *loadCall) {
 	var entry *catalog.Entry
 	x.Look(func() { entry = x.Names().Lookup(c.Args[1]) })
 	name, parts := string(c.Args[1]), 1<<plan.Parts
@@ -98,8 +99,8 @@ func loadSourceOnce(x *engine.Context, c *engine.Call, plan *store.Plan, part in
 		makeSourced(x, c, plan, part, v)
 	case entry.Kind != catalog.Filter:
 		c.Fail(answer.TextWrongType)
-	case store.PartCount(entry) != parts:
-		c.Fail("ERR the filter has " + strconv.Itoa(store.PartCount(entry)) + " parts, and the source " + strconv.Itoa(parts))
+	case contents.PartCount(entry) != parts:
+		c.Fail("ERR the filter has " + strconv.Itoa(contents.PartCount(entry)) + " parts, and the source " + strconv.Itoa(parts))
 	case t != nil && t.Source == string(v.from):
 		unstage(x, name)
 		c.Fail(textMadeMeanwhile)
@@ -109,7 +110,7 @@ func loadSourceOnce(x *engine.Context, c *engine.Call, plan *store.Plan, part in
 }
 
 // makeSourced stores a part of the first source of a filter, and gives that its name with the last.
-func makeSourced(x *engine.Context, c *engine.Call, plan *store.Plan, part int, v *loadCall) {
+func makeSourced(x *engine.Context, c *engine.Call, plan *contents.Plan, part int, v *loadCall) {
 	name, data, parts := string(c.Args[1]), c.Args[3], 1<<plan.Parts
 	t := x.Contents().Shelf().Get(name)
 	if t != nil && (t.Source != string(v.from) || t.Version != v.version || len(t.Have) != parts) {
@@ -161,8 +162,8 @@ func revealSourced(x *engine.Context, c *engine.Call, t *staging.Staged) {
 }
 
 // putSource stores data as a version of a source of a part, in pieces, and returns the answer.
-func putSource(x *engine.Context, entry *catalog.Entry, part int, v *loadCall, data []byte, apply func(*store.Part, store.Record) (store.Result, answer.Reply)) answer.Reply {
-	p := store.PartAt(entry, uint32(part))
+func putSource(x *engine.Context, entry *catalog.Entry, part int, v *loadCall, data []byte, apply func(*contents.Part, store.Record) (store.Result, answer.Reply)) answer.Reply {
+	p := contents.PartAt(entry, uint32(part))
 	for _, s := range p.Sources() {
 		if s.Name == string(v.from) && s.Version >= v.version {
 			return answer.Flag(false)
@@ -178,15 +179,15 @@ func putSource(x *engine.Context, entry *catalog.Entry, part int, v *loadCall, d
 		if x.Stopped() {
 			return answer.Fail(answer.TextStopped)
 		}
-		body := &store.FilterSource{
+		body := &store.FilterSource{SourcePiece: contents.SourcePiece{
 			Source: v.from, Version: v.version, At: x.Milliseconds(),
-			Offset: int64(at), Of: uint64(len(data)), Data: data[at:min(at+sourcePiece, len(data))], Known: known,
-		}
+			Offset: int64(at), Of: uint64(len(data)), Data: data[at:min(at+sourcePiece, len(data))],
+		}, Known: known}
 		res, failed := apply(p, store.Record{ID: entry.ID, Index: uint32(part), Body: body})
 		switch {
 		case failed.Kind != answer.None:
 			return failed
-		case errors.Is(res.Err, store.ErrRetry):
+		case errors.Is(res.Err, contents.ErrRetry):
 			return answer.Fail(answer.TextNotFound)
 		case res.Err != nil:
 			return answer.Fail(refusedSource(res.Err))
@@ -206,7 +207,7 @@ type sourceInfo struct {
 
 func sourcesOf(x *engine.Context, entry *catalog.Entry) (list []sourceInfo) {
 	at := map[string]int{}
-	for _, p := range store.Parts(entry) {
+	for _, p := range contents.Parts(entry) {
 		for _, s := range p.Sources() {
 			this := sourceInfo{s.Name, whole(s.Version), max(0, (x.Milliseconds()-s.At)/1000)}
 			place, known := at[s.Name]

@@ -11,7 +11,7 @@ import (
 	"github.com/bloomery/bloomery/compose"
 	"github.com/bloomery/bloomery/hashing"
 	"github.com/bloomery/bloomery/server/internal/catalog"
-	"github.com/bloomery/bloomery/server/internal/store"
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/sizing"
 )
 
@@ -71,7 +71,7 @@ func lengthIn(entry *catalog.Entry, generations int) int64 {
 	if entry == nil || entry.Kind != catalog.Filter {
 		return 0
 	}
-	p := store.PartOf(entry)
+	p := contents.PartOf(entry)
 	p.RLock()
 	defer p.RUnlock()
 	w, ok := p.Filter().(*compose.Window)

@@ -12,6 +12,7 @@ import (
 	"github.com/bloomery/bloomery/hashing"
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/filters"
 	"github.com/bloomery/bloomery/server/internal/staging"
@@ -83,7 +84,7 @@ type form struct {
 
 // formOf returns the form of a filter. The reply says what is wrong, and is None if nothing is.
 func formOf(x *engine.Context, entry *catalog.Entry) (form, answer.Reply) {
-	row := store.PartOf(entry).Row()
+	row := contents.PartOf(entry).Row()
 	if row == nil {
 		return form{}, answer.Fail("ERR " + answer.OneLine(errGone))
 	}
@@ -102,7 +103,7 @@ func formOf(x *engine.Context, entry *catalog.Entry) (form, answer.Reply) {
 		return form{}, answer.Fail("ERR " + answer.OneLine(errGone))
 	}
 	h := f.Hasher()
-	return form{row.Name, store.PartCount(entry), f.Shape(), h.Kind(), h.Check()}, answer.Reply{}
+	return form{row.Name, contents.PartCount(entry), f.Shape(), h.Kind(), h.Check()}, answer.Reply{}
 }
 
 // differs names the first difference of two forms, "" if there is none.
@@ -185,9 +186,9 @@ func unite(x *engine.Context, c *engine.Call, entries []*catalog.Entry, f form) 
 		c.Fail("ERR filters differ: " + text)
 		return
 	}
-	for _, p := range store.Parts(to) {
+	for _, p := range contents.Parts(to) {
 		if len(p.Sources()) > 0 {
-			c.Fail(filters.Failure(store.ErrSourced))
+			c.Fail(filters.Failure(contents.ErrSourced))
 			return
 		}
 	}
@@ -267,7 +268,7 @@ func reveal(x *engine.Context, c *engine.Call, t *staging.Staged, failed answer.
 	case res.Err == nil:
 		c.Answer(answer.OK())
 		return
-	case errors.Is(res.Err, store.ErrType):
+	case errors.Is(res.Err, contents.ErrType):
 		c.Fail(answer.TextWrongType)
 	case errors.Is(res.Err, store.ErrExists):
 	default:
@@ -282,7 +283,7 @@ func toTheEnd() bool { return false }
 // pour adds to a filter what is in all of the others, piece by piece, until stop reports
 // true.
 func pour(x *engine.Context, to *catalog.Entry, from []*catalog.Entry, stop func() bool) answer.Reply {
-	for i, p := range store.Parts(to) {
+	for i, p := range contents.Parts(to) {
 		if stop() {
 			return answer.Fail(answer.TextStopped)
 		}
@@ -298,7 +299,7 @@ func pour(x *engine.Context, to *catalog.Entry, from []*catalog.Entry, stop func
 }
 
 // borrow returns a part of each of several filters, wherever they lie.
-func borrow(x *engine.Context, from []*catalog.Entry, index uint32) (parts []*store.Part, giveBack func(), failed answer.Reply) {
+func borrow(x *engine.Context, from []*catalog.Entry, index uint32) (parts []*contents.Part, giveBack func(), failed answer.Reply) {
 	var back []func()
 	giveBack = func() {
 		for _, f := range back {
@@ -315,7 +316,7 @@ func borrow(x *engine.Context, from []*catalog.Entry, index uint32) (parts []*st
 	return parts, giveBack, failed
 }
 
-func pourPart(x *engine.Context, p *store.Part, r store.Record, from []*store.Part, stop func() bool) answer.Reply {
+func pourPart(x *engine.Context, p *contents.Part, r store.Record, from []*contents.Part, stop func() bool) answer.Reply {
 	known := x.Contents().LastRebuild(r.ID, p, nil)
 	size := arrayBytes(p)
 	if !x.Contents().Here(p) {
@@ -326,7 +327,7 @@ func pourPart(x *engine.Context, p *store.Part, r store.Record, from []*store.Pa
 		if err != nil {
 			return answer.Fail("ERR " + answer.OneLine(err))
 		}
-		r.Body = &store.FilterUnion{Offset: store.WholeUnion, Data: data, Known: known}
+		r.Body = &store.FilterUnion{Offset: contents.WholeUnion, Data: data, Known: known}
 		return piece(x, p, r)
 	}
 	buf := make([]byte, 2*unionPiece)
@@ -358,18 +359,18 @@ func pourPart(x *engine.Context, p *store.Part, r store.Record, from []*store.Pa
 	return answer.Reply{}
 }
 
-func arrayBytes(p *store.Part) int {
+func arrayBytes(p *contents.Part) int {
 	p.RLock()
 	defer p.RUnlock()
 	return len(p.Array())
 }
 
-func piece(x *engine.Context, p *store.Part, r store.Record) answer.Reply {
+func piece(x *engine.Context, p *contents.Part, r store.Record) answer.Reply {
 	res, failed := x.Contents().ApplyPiece(p, r)
 	switch {
 	case failed.Kind != answer.None:
 		return failed
-	case errors.Is(res.Err, store.ErrRetry):
+	case errors.Is(res.Err, contents.ErrRetry):
 		return answer.Fail(answer.TextNotFound)
 	case res.Err != nil:
 		return answer.Fail(filters.Failure(res.Err))
@@ -379,7 +380,7 @@ func piece(x *engine.Context, p *store.Part, r store.Record) answer.Reply {
 
 // copyArray copies a piece of the array of a part. It reports false if the filter is
 // gone.
-func copyArray(p *store.Part, dst []byte, at int) bool {
+func copyArray(p *contents.Part, dst []byte, at int) bool {
 	p.RLock()
 	defer p.RUnlock()
 	if array := p.Array(); !p.Gone() && len(array) >= at+len(dst) {
@@ -390,7 +391,7 @@ func copyArray(p *store.Part, dst []byte, at int) bool {
 }
 
 // common returns the encoding of what is in all of some small parts.
-func common(from []*store.Part) ([]byte, error) {
+func common(from []*contents.Part) ([]byte, error) {
 	first, hasher, err := encode(from[0])
 	if err != nil || len(from) == 1 {
 		return first, err

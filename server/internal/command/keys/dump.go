@@ -8,6 +8,7 @@ import (
 	"github.com/bloomery/bloomery/internal/rdb"
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/store"
 	"github.com/bloomery/bloomery/server/internal/traits"
@@ -51,15 +52,15 @@ func settle(x *engine.Context, c *engine.Call) {
 		return
 	}
 	var first store.Body
-	var part *store.Part
+	var part *contents.Part
 	var entry *catalog.Entry
 	x.Look(func() {
 		entry = x.Names().Lookup(c.Args[1])
-		if entry == nil || store.PartOf(entry) == nil {
+		if entry == nil || contents.PartOf(entry) == nil {
 			return
 		}
 		if f := x.Contents().Family(entry.Kind); f.Settle != nil {
-			part = store.PartOf(entry)
+			part = contents.PartOf(entry)
 			part.RLock()
 			defer part.RUnlock()
 			if !part.Gone() {
@@ -79,7 +80,7 @@ func settle(x *engine.Context, c *engine.Call) {
 }
 
 // moduleID is how a dump names the type of a family's values.
-func moduleID(f *engine.Family) uint64 { return rdb.ModuleID(store.TypeName(f.Kind), f.Version) }
+func moduleID(f *engine.Family) uint64 { return rdb.ModuleID(contents.TypeName(f.Kind), f.Version) }
 
 // freeze answers, or makes the reply from a frozen copy later. It reports false if
 // the filter is being copied already.
@@ -94,7 +95,7 @@ func freeze(x *engine.Context, c *engine.Call) bool {
 		c.Fail("ERR value is too large for DUMP; use BF.SCANDUMP or CF.SCANDUMP")
 		return true
 	}
-	p := store.PartOf(entry)
+	p := contents.PartOf(entry)
 	if p != nil && x.Contents().Family(entry.Kind).Pack != nil {
 		pack(x, c, entry, int(cost))
 		return true
@@ -112,7 +113,7 @@ func freeze(x *engine.Context, c *engine.Call) bool {
 	family := x.Contents().Family(entry.Kind)
 	frozen, err := p.Contents().Freeze()
 	if err != nil {
-		if frozen = nil; errors.Is(err, store.ErrFrozen) && !x.Alone() {
+		if frozen = nil; errors.Is(err, contents.ErrFrozen) && !x.Alone() {
 			return false
 		}
 	}
@@ -196,8 +197,8 @@ func (p *packing) part(index uint32) ([]byte, bool) {
 
 // filterDump is a filter as it was when DUMP was called.
 type filterDump struct {
-	part   *store.Part
-	frozen store.Frozen
+	part   *contents.Part
+	frozen contents.Frozen
 	id     uint64
 	size   int
 	family *engine.Family
@@ -234,7 +235,7 @@ func (d *filterDump) reply() answer.Reply {
 
 // thaw copies a frozen filter into the holes of w, piece by piece. They hold the end
 // of its binary form; what comes before is in the header.
-func thaw(w *rdb.Writer, p *store.Part, frozen store.Frozen) {
+func thaw(w *rdb.Writer, p *contents.Part, frozen contents.Frozen) {
 	buf := make([]byte, dumpPiece)
 	before := int(frozen.Size()) - w.Holed()
 	for more := true; more; {

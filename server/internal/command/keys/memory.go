@@ -2,6 +2,7 @@ package keys
 
 import (
 	"github.com/bloomery/bloomery/server/internal/answer"
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/store"
 	"github.com/bloomery/bloomery/server/internal/traits"
@@ -46,7 +47,7 @@ func runMemoryUsage(x *engine.Context, c *engine.Call) {
 		return
 	}
 	n := int64(0)
-	for _, p := range store.Parts(entry) {
+	for _, p := range contents.Parts(entry) {
 		if x.Contents().Mine(entry, p) {
 			p.RLock()
 			n += int64(p.Bytes())

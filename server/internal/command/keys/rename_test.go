@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery/server/internal/command/commandtest"
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/folder"
-	"github.com/bloomery/bloomery/server/internal/store"
 )
 
 // TestAddBehindAMove stops a command that gives a name to another filter when the name
@@ -24,7 +24,7 @@ func TestAddBehindAMove(t *testing.T) {
 		b.OK(t, "FILTER.CREATE b bloom CAPACITY 1000 SEED 1")
 		b.OK(t, prepare)
 		old := b.State.Names.Lookup([]byte("f"), b.Now.UnixMilli())
-		p := store.PartOf(old)
+		p := contents.PartOf(old)
 		p.RLock() // the old filter cannot leave
 		moved, answered := make(chan string, 1), make(chan *folder.Memory, 1)
 		mover, adder := b.Client(10), b.Client(11)

@@ -7,6 +7,7 @@ import (
 	"github.com/bloomery/bloomery/internal/rdb"
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/store"
 	"github.com/bloomery/bloomery/server/internal/traits"
@@ -162,7 +163,7 @@ func (v *restoring) read(x *engine.Context, c *engine.Call) bool {
 		return true
 	}
 	if family.Kind == catalog.Filter && len(layers) > 0 {
-		if h, err := store.HashOf(layers[0]); err == nil && !x.Names().MayHash(c, c.Args[1], h) {
+		if h, err := contents.HashOf(layers[0]); err == nil && !x.Names().MayHash(c, c.Args[1], h) {
 			return false
 		}
 	}

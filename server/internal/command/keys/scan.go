@@ -8,11 +8,11 @@ import (
 	"strings"
 
 	"github.com/bloomery/bloomery/server/internal/answer"
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/engine"
 
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/glob"
-	"github.com/bloomery/bloomery/server/internal/store"
 	"github.com/bloomery/bloomery/server/internal/traits"
 )
 
@@ -76,7 +76,7 @@ func runScan(x *engine.Context, c *engine.Call) {
 	}
 	names := []answer.Reply{}
 	next, ok := walk(x, q.cursor, q.count, func(v catalog.View) bool {
-		return (q.kind == "" || strings.EqualFold(q.kind, store.TypeName(v.Entry.Kind))) && q.pattern.Match(v.Name)
+		return (q.kind == "" || strings.EqualFold(q.kind, contents.TypeName(v.Entry.Kind))) && q.pattern.Match(v.Name)
 	}, &names)
 	if !ok {
 		c.Fail(answer.TextOOM)

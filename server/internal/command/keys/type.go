@@ -5,6 +5,7 @@ package keys
 import (
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/store"
 	"github.com/bloomery/bloomery/server/internal/traits"
@@ -22,7 +23,7 @@ var typeCmd = engine.Command{
 			c.Answer(answer.Word("none"))
 			return
 		}
-		c.Answer(answer.Word(store.TypeName(entry.Kind)))
+		c.Answer(answer.Word(contents.TypeName(entry.Kind)))
 	},
 }
 

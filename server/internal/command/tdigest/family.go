@@ -5,6 +5,7 @@ package tdigest
 import (
 	"github.com/bloomery/bloomery/internal/redisbloom"
 	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
@@ -13,7 +14,7 @@ import (
 var family = &engine.Family{
 	Kind:       catalog.TDigest,
 	WriteValue: redisbloom.WriteTDigestValue, ReadValue: redisbloom.ReadTDigestValue,
-	Settle: func(p *store.Part) store.Body {
+	Settle: func(p *contents.Part) store.Body {
 		if p.TDigest().Compressed() {
 			return nil
 		}

@@ -6,8 +6,8 @@ import (
 	"github.com/bloomery/bloomery/internal/redisbloom"
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/bundle"
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/engine"
-	"github.com/bloomery/bloomery/server/internal/store"
 	"github.com/bloomery/bloomery/server/internal/traits"
 )
 
@@ -26,7 +26,7 @@ func end(name, summary string, value func(*redisbloom.TDigest) float64) engine.C
 		Cost: engine.ByWords,
 		On: &bundle.OnSketch{
 			Family: family, Missing: textMissing, Stride: 1,
-			Look: func(_ *engine.Context, p *store.Part, c *engine.Call) { c.Answer(answer.Float(value(p.TDigest()))) },
+			Look: func(_ *engine.Context, p *contents.Part, c *engine.Call) { c.Answer(answer.Float(value(p.TDigest()))) },
 		},
 	}
 }
@@ -41,7 +41,7 @@ var info = engine.Command{
 	On:      &bundle.OnSketch{Family: family, Missing: textMissing, Stride: 1, Look: lookInfo},
 }
 
-func lookInfo(_ *engine.Context, p *store.Part, c *engine.Call) {
+func lookInfo(_ *engine.Context, p *contents.Part, c *engine.Call) {
 	t := p.TDigest()
 	s := t.Stats()
 	fields := [...]struct {

@@ -7,6 +7,7 @@ import (
 	"github.com/bloomery/bloomery/internal/redisbloom"
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/store"
 	"github.com/bloomery/bloomery/server/internal/traits"
@@ -92,11 +93,11 @@ func prepareMerge(x *engine.Context, c *engine.Call) *engine.Op {
 			c.Fail(answer.TextWrongType)
 			return nil
 		case m.compression == 0:
-			most = max(most, compressionOf(store.PartOf(entry)))
+			most = max(most, compressionOf(contents.PartOf(entry)))
 		}
 	}
 	if target != nil && m.compression == 0 && !m.override {
-		most = compressionOf(store.PartOf(target))
+		most = compressionOf(contents.PartOf(target))
 	}
 	if !store.NamesFit(append([][]byte{c.Args[1]}, m.sources...)) {
 		c.Fail(textManyKeys)
@@ -114,7 +115,7 @@ func prepareMerge(x *engine.Context, c *engine.Call) *engine.Op {
 }
 
 // compressionOf returns the compression of a digest, 0 of one that is gone.
-func compressionOf(p *store.Part) int64 {
+func compressionOf(p *contents.Part) int64 {
 	p.RLock()
 	defer p.RUnlock()
 	return p.TDigest().Stats().Compression
@@ -125,7 +126,7 @@ func replyMerge(c *engine.Call, res *store.Result) {
 	switch {
 	case res.Err == nil:
 		c.Answer(answer.OK())
-	case errors.Is(res.Err, store.ErrMissing), errors.Is(res.Err, store.ErrType):
+	case errors.Is(res.Err, store.ErrMissing), errors.Is(res.Err, contents.ErrType):
 	case errors.Is(res.Err, bloomery.ErrFull):
 		c.Fail(textOverflow)
 	default:

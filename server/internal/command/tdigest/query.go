@@ -8,6 +8,7 @@ import (
 	"github.com/bloomery/bloomery/internal/redisbloom"
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/store"
 	"github.com/bloomery/bloomery/server/internal/traits"
@@ -92,7 +93,7 @@ func largeOne(x *engine.Context, c *engine.Call) (entry *catalog.Entry) {
 	if entry == nil || entry.Kind != catalog.TDigest {
 		return nil
 	}
-	if large, _ := store.PartOf(entry).LargeDigest(0); !large {
+	if large, _ := contents.PartOf(entry).LargeDigest(0); !large {
 		return nil
 	}
 	return entry
@@ -102,7 +103,7 @@ func largeOne(x *engine.Context, c *engine.Call) (entry *catalog.Entry) {
 // first, as RedisBloom does, if that can be. A digest that is gone is for Prepare.
 func fromCopy(x *engine.Context, c *engine.Call, entry *catalog.Entry, f func(*redisbloom.TDigest)) {
 	x.Look(func() { x.Names().Read(c.Args[1]) }) // it counts
-	if _, due := store.PartOf(entry).LargeDigest(0); due && x.Refuses() == nil {
+	if _, due := contents.PartOf(entry).LargeDigest(0); due && x.Refuses() == nil {
 		x.Staging().Compress(entry)
 	}
 	if failed := x.Staging().WithDigest(entry, f); failed.Kind != answer.None && failed.Text != answer.TextNotFound {
@@ -132,7 +133,7 @@ func (q *question) prepare(x *engine.Context, c *engine.Call) *engine.Op {
 		c.Option = a
 	}
 	x.Worked(min(len(a.values), maxValues))
-	p := store.PartOf(entry)
+	p := contents.PartOf(entry)
 	p.RLock()
 	defer p.RUnlock()
 	if p.Gone() {
@@ -193,7 +194,7 @@ func lookup(x *engine.Context, c *engine.Call) *catalog.Entry {
 // compressed returns a digest that can be asked: that of an entry, whose lock the
 // caller holds; a compressed copy of it; or the op that compresses it first.
 func compressed(x *engine.Context, entry *catalog.Entry, a *asking, as bool) (*redisbloom.TDigest, *engine.Op) {
-	p := store.PartOf(entry)
+	p := contents.PartOf(entry)
 	t := p.TDigest()
 	if as || t.Compressed() {
 		return t, nil
@@ -341,7 +342,7 @@ func prepareTrimmedMean(x *engine.Context, c *engine.Call) *engine.Op {
 		a = &asking{}
 		c.Option = a
 	}
-	p := store.PartOf(entry)
+	p := contents.PartOf(entry)
 	p.RLock()
 	defer p.RUnlock()
 	if p.Gone() {

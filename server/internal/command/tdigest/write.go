@@ -9,6 +9,7 @@ import (
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/bundle"
 	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/maker"
 	"github.com/bloomery/bloomery/server/internal/store"
@@ -55,10 +56,10 @@ var add = engine.Command{
 			return &m.TDigestAdd
 		},
 		Relieve: func(x *engine.Context, entry *catalog.Entry, items int) bool {
-			_, due := store.PartOf(entry).LargeDigest(items)
+			_, due := contents.PartOf(entry).LargeDigest(items)
 			return due && x.Staging().Compress(entry).Kind == answer.None
 		},
-		Encode: func(b []byte, _ *store.Part, item [][]byte) ([]byte, string) {
+		Encode: func(b []byte, _ *contents.Part, item [][]byte) ([]byte, string) {
 			v, ok := answer.ParseFloat(item[0])
 			switch {
 			case !ok:

@@ -6,6 +6,7 @@ import (
 	"errors"
 
 	"github.com/bloomery/bloomery/server/internal/answer"
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
@@ -47,7 +48,7 @@ func reply(c *engine.Call, res *store.Result) {
 	switch {
 	case res.Err == nil:
 		c.Answer(answer.Integer(res.N))
-	case errors.Is(res.Err, store.ErrType):
+	case errors.Is(res.Err, contents.ErrType):
 		c.Fail(answer.TextWrongType)
 	case errors.Is(res.Err, store.ErrNumber):
 		c.Fail(answer.TextInteger)

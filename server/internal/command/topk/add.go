@@ -8,6 +8,7 @@ import (
 	"github.com/bloomery/bloomery/internal/redisbloom"
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/bundle"
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/store"
 	"github.com/bloomery/bloomery/server/internal/traits"
@@ -29,7 +30,7 @@ var add = engine.Command{
 				}
 			}
 		},
-		Encode: func(b []byte, _ *store.Part, item [][]byte) ([]byte, string) {
+		Encode: func(b []byte, _ *contents.Part, item [][]byte) ([]byte, string) {
 			return store.AppendCounted(b, 1, item[0]), ""
 		},
 		Element: expelled,
@@ -51,7 +52,7 @@ var incrBy = engine.Command{
 			}
 		},
 		Check: checkPairs,
-		Encode: func(b []byte, _ *store.Part, item [][]byte) ([]byte, string) {
+		Encode: func(b []byte, _ *contents.Part, item [][]byte) ([]byte, string) {
 			n, _ := answer.ParseInt(item[1]) // Check has
 			return store.AppendCounted(b, uint32(n), item[0]), ""
 		},
@@ -88,10 +89,10 @@ func expelled(r *answer.Reply, res *store.Result, i int) {
 
 // steps is how many steps an item takes: one for each row, more if it is long, and others
 // to look for it among all slots.
-func steps(p *store.Part, c *engine.Call) int { return stepsOf(p, c, 1) }
+func steps(p *contents.Part, c *engine.Call) int { return stepsOf(p, c, 1) }
 
 // stepsOfPairs is steps for increments.
-func stepsOfPairs(p *store.Part, c *engine.Call) int {
+func stepsOfPairs(p *contents.Part, c *engine.Call) int {
 	most := int64(1)
 	for i := 1; i < len(c.Items); i += 2 {
 		n, _ := answer.ParseInt(c.Items[i]) // Check has
@@ -112,7 +113,7 @@ func tries(pairs [][]byte) (sum uint64) {
 
 // slice returns a pair with a part of an increment. Several increments that make the sum
 // have the same chances as one.
-func slice(p *store.Part, pair [][]byte, done int) (piece [][]byte, next int) {
+func slice(p *contents.Part, pair [][]byte, done int) (piece [][]byte, next int) {
 	n, _ := answer.ParseInt(pair[1]) // Check has
 	left, most := int(n)-done, max(1, bundle.MaxSlice*triesAStep/p.Steps())
 	if next = done + most; left <= most {
@@ -126,7 +127,7 @@ func slice(p *store.Part, pair [][]byte, done int) (piece [][]byte, next int) {
 const triesAStep = 8
 
 // stepsOf returns the steps of an item with an increment.
-func stepsOf(p *store.Part, c *engine.Call, increment int64) int {
+func stepsOf(p *contents.Part, c *engine.Call, increment int64) int {
 	return p.Steps() * (1 + int(increment/triesAStep) + bundle.Longest(c))
 }
 

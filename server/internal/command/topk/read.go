@@ -5,8 +5,8 @@ package topk
 import (
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/bundle"
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/engine"
-	"github.com/bloomery/bloomery/server/internal/store"
 	"github.com/bloomery/bloomery/server/internal/traits"
 )
 
@@ -18,7 +18,7 @@ var query = engine.Command{
 	Summary: "Reports for each item whether it is one of those that are kept.",
 	On: &bundle.OnSketch{
 		Family: family, Missing: textMissing, Stride: 1, Steps: steps,
-		Ask: func(r *answer.Reply, p *store.Part, item []byte) { *r = answer.Truth(p.TopK().Contains(item)) },
+		Ask: func(r *answer.Reply, p *contents.Part, item []byte) { *r = answer.Truth(p.TopK().Contains(item)) },
 	},
 }
 
@@ -30,7 +30,7 @@ var count = engine.Command{
 	Summary: "Returns the counts of items, which are never too high but for rare collisions.",
 	On: &bundle.OnSketch{
 		Family: family, Missing: textMissing, Stride: 1, Steps: steps,
-		Ask: func(r *answer.Reply, p *store.Part, item []byte) {
+		Ask: func(r *answer.Reply, p *contents.Part, item []byte) {
 			r.Kind, r.N = answer.Int, int64(p.TopK().Count(item))
 		},
 	},
@@ -57,7 +57,7 @@ func checkWord(c *engine.Call) {
 }
 
 // lookList copies the slots, and sorts them outside the gate.
-func lookList(x *engine.Context, p *store.Part, c *engine.Call) {
+func lookList(x *engine.Context, p *contents.Part, c *engine.Call) {
 	t := p.TopK()
 	// Items of the reply are copies, and the slots are sorted in one.
 	if !x.Hold(int(t.Bytes()-t.CellBytes()) + 2*answer.ReplyBytes*int(t.K())) {
@@ -86,7 +86,7 @@ var info = engine.Command{
 	Cost:    engine.ByWords,
 	On: &bundle.OnSketch{
 		Family: family, Missing: textMissing, Stride: 1,
-		Look: func(_ *engine.Context, p *store.Part, c *engine.Call) {
+		Look: func(_ *engine.Context, p *contents.Part, c *engine.Call) {
 			t := p.TopK()
 			c.Answer(answer.Pairs(
 				answer.Word("k"), answer.Integer(int64(t.K())),

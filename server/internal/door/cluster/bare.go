@@ -6,9 +6,9 @@ import (
 	"errors"
 
 	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/folder"
 	"github.com/bloomery/bloomery/server/internal/snapshot"
-	"github.com/bloomery/bloomery/server/internal/store"
 )
 
 // bare leaves the contents of shards out of a snapshot that another node is to fetch. It learns
@@ -62,8 +62,8 @@ func (d *Door) leaveShards(m *snapshot.Manifest) {
 		case it.Kind == catalog.String || !it.InFile():
 		case e == nil:
 			it.Gone = true
-		case !store.Everywhere(e):
-			if p := store.PartAt(e, uint32(it.ID-first)); p != nil && !p.Void() {
+		case !contents.Everywhere(e):
+			if p := contents.PartAt(e, uint32(it.ID-first)); p != nil && !p.Void() {
 				p.RLock()
 				it.Leave(p)
 				p.RUnlock()

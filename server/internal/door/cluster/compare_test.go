@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/door/cluster/memlog"
 	"github.com/bloomery/bloomery/server/internal/folder"
@@ -43,7 +44,7 @@ func TestCompare(t *testing.T) {
 		// One bit is another one on each node, as if memory was damaged.
 		for i, m := range list {
 			e := m.state.Names.Lookup([]byte("cuckoo3"), 0)
-			p := store.PartAt(e, 0)
+			p := contents.PartAt(e, 0)
 			p.Lock()
 			store.Apply(m.state, &store.Record{ID: e.ID, Body: &store.CuckooInsert{Room: store.Unlimited, Hashes: []uint64{uint64(7000 + i)}}}, p, &store.Result{})
 			p.Unlock()

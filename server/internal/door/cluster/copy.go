@@ -11,11 +11,11 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/folder"
 	"github.com/bloomery/bloomery/server/internal/snapshot"
 	"github.com/bloomery/bloomery/server/internal/status"
-	"github.com/bloomery/bloomery/server/internal/store"
 )
 
 var _ door.Copier = (*Door)(nil)
@@ -187,7 +187,7 @@ func (s *copySource) Cut(m *snapshot.Manifest, copy func()) error {
 }
 
 // Freeze implements snapshot.Source.
-func (s *copySource) Freeze(e *catalog.Entry, index int, p *store.Part, fn func(lane int, position uint64)) {
+func (s *copySource) Freeze(e *catalog.Entry, index int, p *contents.Part, fn func(lane int, position uint64)) {
 	s.Source.Freeze(e, index, p, func(lane int, position uint64) {
 		s.positions[e.ID+uint64(index)] = s.journal.position()
 		fn(lane, position)

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/door/cluster/memlog"
 	"github.com/bloomery/bloomery/server/internal/placement"
@@ -34,7 +35,7 @@ func holds(t *testing.T, nodes []*Door, filters []uint64) {
 	for _, id := range filters {
 		copies := map[string]int{}
 		for _, d := range nodes {
-			p := store.PartOf(d.state.Names.ByID(id))
+			p := contents.PartOf(d.state.Names.ByID(id))
 			if p.RLock(); d.state.Answers(p) {
 				_, chunk := p.Contents().ScanDump(1)
 				copies[string(chunk)]++
@@ -203,7 +204,7 @@ func TestNodesComeAndGo(t *testing.T) {
 		holds(t, nodes, filters)
 		for _, d := range nodes {
 			for _, id := range filters {
-				if p := store.PartOf(d.state.Names.ByID(id)); d.state.Answers(p) && p.Cuckoo().Items() != next/uint64(len(filters)) {
+				if p := contents.PartOf(d.state.Names.ByID(id)); d.state.Answers(p) && p.Cuckoo().Items() != next/uint64(len(filters)) {
 					t.Errorf("node %d: filter %d has %d items, want %d", d.number.Load(), id, p.Cuckoo().Items(), next/uint64(len(filters)))
 				}
 			}

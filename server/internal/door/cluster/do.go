@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/order"
 	"github.com/bloomery/bloomery/server/internal/store"
@@ -146,7 +147,7 @@ func (d *Door) prepare(b *batch, ops []*door.Op, rides []ride, bytes []byte) []b
 		return bytes
 	}
 	if first.Part() {
-		if err := d.admit(ops, rides); errors.Is(err, store.ErrElsewhere) {
+		if err := d.admit(ops, rides); errors.Is(err, contents.ErrElsewhere) {
 			refuse(ops, fmt.Errorf("%w: %w", door.ErrRefused, err))
 			return bytes
 		} else if err != nil {
@@ -163,7 +164,7 @@ func (d *Door) prepare(b *batch, ops []*door.Op, rides []ride, bytes []byte) []b
 		}
 		if o, ok := op.Record.Body.(*store.Reveal); ok {
 			rides[i].after = d.partsOf(o.ID) // before it is looked at what they have
-			if err := d.state.Vouch(o); errors.Is(err, store.ErrElsewhere) {
+			if err := d.state.Vouch(o); errors.Is(err, contents.ErrElsewhere) {
 				refuse(ops[i:i+1], fmt.Errorf("%w: %w", door.ErrRefused, err))
 				continue
 			} else if err != nil {
@@ -196,34 +197,34 @@ func (d *Door) sends(r *store.Record) bool {
 var errUnfit = errors.New("cluster: this cannot be done in a cluster")
 
 // admit asks for the memory of a run under the read lock of its part: the room that
-// it is given has to do for what other nodes add before it. The error is store.ErrRetry if
-// the part is gone, and store.ErrElsewhere if this node does not answer for it: nobody would
+// it is given has to do for what other nodes add before it. The error is contents.ErrRetry if
+// the part is gone, and contents.ErrElsewhere if this node does not answer for it: nobody would
 // have the result.
 func (d *Door) admit(ops []*door.Op, rides []ride) error {
 	p := ops[0].Part
 	if p == nil {
 		if e := d.state.Names.ByID(ops[0].Record.ID); e != nil {
-			p = store.PartAt(e, ops[0].Record.Index)
+			p = contents.PartAt(e, ops[0].Record.Index)
 		}
 	}
 	switch {
 	case p == nil:
-		return store.ErrRetry
+		return contents.ErrRetry
 	case !d.state.Answers(p):
-		return store.ErrElsewhere
+		return contents.ErrElsewhere
 	case ops[0].Admit == nil:
 		return nil
 	}
 	p.RLock()
 	defer p.RUnlock()
 	if p.Gone() {
-		return store.ErrRetry
+		return contents.ErrRetry
 	}
 	d.admitRun(p, ops, rides)
 	return nil
 }
 
-func (d *Door) admitRun(p *store.Part, ops []*door.Op, rides []ride) {
+func (d *Door) admitRun(p *contents.Part, ops []*door.Op, rides []ride) {
 	admit := ops[0].Admit
 	if aside, ok := d.admitAll(admit, p, ops); ok {
 		rides[0].admit, rides[0].aside = admit, aside
@@ -285,7 +286,7 @@ func (d *Door) partsOf(id uint64) (list []place) {
 		return nil
 	}
 	seen := map[*lane]bool{}
-	for i := range store.Parts(e) {
+	for i := range contents.Parts(e) {
 		if l := d.partLane(id, uint32(i)); !seen[l] {
 			seen[l] = true
 			list = append(list, l.place())

@@ -15,6 +15,7 @@ import (
 	"github.com/bloomery/bloomery/bloom"
 	"github.com/bloomery/bloomery/codec"
 	"github.com/bloomery/bloomery/internal/redisbloom"
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/door/cluster/memlog"
 	"github.com/bloomery/bloomery/server/internal/folder"
@@ -187,7 +188,7 @@ func TestGroups(t *testing.T) {
 		if d.Wait(ops); !errors.Is(ops[0].Result.Err, store.ErrCondition) || !errors.Is(ops[2].Result.Err, store.ErrCondition) {
 			t.Errorf("a group on an old version: %v, %v", ops[0].Result.Err, ops[2].Result.Err)
 		}
-		if got := store.PartOf(make.Result.Entry).Cuckoo().Items(); got != 4 {
+		if got := contents.PartOf(make.Result.Entry).Cuckoo().Items(); got != 4 {
 			t.Errorf("%d items, want 4", got)
 		}
 	})
@@ -225,7 +226,7 @@ func TestUnfit(t *testing.T) {
 		if err := do(d, set(strings.Repeat("n", store.MaxName+1))); !errors.Is(err, store.ErrLength) {
 			t.Errorf("a name that is too long: %v", err)
 		}
-		if err := do(d, &door.Op{Record: store.Record{ID: 99, Body: &store.CuckooInsert{Hashes: []uint64{1}}}}); !errors.Is(err, store.ErrRetry) {
+		if err := do(d, &door.Op{Record: store.Record{ID: 99, Body: &store.CuckooInsert{Hashes: []uint64{1}}}}); !errors.Is(err, contents.ErrRetry) {
 			t.Errorf("a record of a part that is gone: %v", err)
 		}
 	})
@@ -240,10 +241,10 @@ func TestLanes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, replicas := range []uint8{0, 3, store.AllReplicas} {
+		for _, replicas := range []uint8{0, 3, contents.AllReplicas} {
 			name := fmt.Sprint("f", replicas)
-			plan := store.Plan{Parts: 7, Replicas: replicas}
-			made := &door.Op{Record: store.Record{Body: &store.Make{As: store.OpFilter, Name: []byte(name), Header: store.AppendCreation(nil, &plan, outline)}}}
+			plan := contents.Plan{Parts: 7, Replicas: replicas}
+			made := &door.Op{Record: store.Record{Body: &store.Make{As: store.OpFilter, Name: []byte(name), Header: contents.AppendCreation(nil, &plan, outline)}}}
 			if err := do(d, made); err != nil {
 				t.Fatal(err)
 			}
@@ -251,7 +252,7 @@ func TestLanes(t *testing.T) {
 			for i := range uint32(128) {
 				lanes[d.LaneOf(made.Result.Entry.ID, i)]++
 			}
-			if replicas == store.AllReplicas {
+			if replicas == contents.AllReplicas {
 				if lanes[9] != 128 {
 					t.Errorf("a filter for every node is in lanes %v", lanes)
 				}

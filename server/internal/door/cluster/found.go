@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/folder"
 	"github.com/bloomery/bloomery/server/internal/placement"
 	"github.com/bloomery/bloomery/server/internal/roster"
@@ -186,10 +187,10 @@ func (s founder) Cut(m *snapshot.Manifest, copy func()) error {
 }
 
 // Freeze implements snapshot.Source.
-func (s founder) Freeze(e *catalog.Entry, index int, p *store.Part, fn func(lane int, position uint64)) {
+func (s founder) Freeze(e *catalog.Entry, index int, p *contents.Part, fn func(lane int, position uint64)) {
 	p.Lock()
 	defer p.Unlock()
-	fn(laneNumber(s.roster.Lanes, e.ID, uint32(index), store.Everywhere(e)), 0)
+	fn(laneNumber(s.roster.Lanes, e.ID, uint32(index), contents.Everywhere(e)), 0)
 }
 
 // Settle implements snapshot.Source.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery/internal/redisbloom"
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/door/cluster/memlog"
 	"github.com/bloomery/bloomery/server/internal/folder"
@@ -167,7 +168,7 @@ func TestCopyBesideTransactions(t *testing.T) {
 			if times++; times > 1 {
 				return
 			}
-			version := store.PartOf(nodes[0].state.Names.ByID(id)).Changes()
+			version := contents.PartOf(nodes[0].state.Names.ByID(id)).Changes()
 			ops := []*door.Op{
 				{Record: store.Record{ID: id, Body: &store.ExpectPart{Version: version}}},
 				{Record: store.Record{ID: id, Body: &store.CuckooInsert{Room: store.Unlimited, Hashes: []uint64{99}}}},
@@ -222,7 +223,7 @@ func TestCopyAsksOthersAgain(t *testing.T) {
 			nodes, _, shard := spreadNodesOver(t, memlog.New(1, memlog.Faults{}), Config{}, net)
 			other := makeCF(t, nodes[0], "other")
 			insert(t, nodes[0], other, 7)
-			second := store.PartOf(nodes[0].state.Names.ByID(other)).Shard()
+			second := contents.PartOf(nodes[0].state.Names.ByID(other)).Shard()
 			if second == shard {
 				t.Fatal("both are in the same shard")
 			}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/roster"
 	"github.com/bloomery/bloomery/server/internal/snapshot"
@@ -217,8 +218,8 @@ func (d source) cutNames(m *snapshot.Manifest, copy func()) {
 
 // Freeze implements snapshot.Source. A message holds several records of a part: only
 // between two messages is there a sequence that describes it.
-func (d source) Freeze(e *catalog.Entry, index int, p *store.Part, fn func(lane int, position uint64)) {
-	l := d.laneAt(e.ID, uint32(index), store.Everywhere(e)) // the filter may be gone meanwhile
+func (d source) Freeze(e *catalog.Entry, index int, p *contents.Part, fn func(lane int, position uint64)) {
+	l := d.laneAt(e.ID, uint32(index), contents.Everywhere(e)) // the filter may be gone meanwhile
 	l.still(func(seq uint64) {
 		p.Lock()
 		defer p.Unlock()

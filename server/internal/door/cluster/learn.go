@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/peers"
 	"github.com/bloomery/bloomery/server/internal/roster"
@@ -33,21 +34,21 @@ type learned struct {
 	id      uint64
 	index   uint32
 	of      roster.Held // the copy of its shard that this node learns
-	part    *store.Part
+	part    *contents.Part
 	senders senders // of the lane, at seq
 	seq     uint64  // what the part has of the lane
 	records []store.Record
 	result  store.Result
 }
 
-// learnFrom learns a part from a node that holds it. The error is store.ErrRetry if it is not
+// learnFrom learns a part from a node that holds it. The error is contents.ErrRetry if it is not
 // to be learned any more.
 func (d *Door) learnFrom(ctx context.Context, node uint32, id uint64, index uint32, of roster.Held) error {
 	e := d.state.Names.ByID(id)
 	if e == nil {
-		return store.ErrRetry
+		return contents.ErrRetry
 	}
-	l := d.laneAt(id, index, store.Everywhere(e))
+	l := d.laneAt(id, index, contents.Everywhere(e))
 	l.recent.Store(&recent{}) // before it is frozen, so that little has to be read from the log
 	defer l.recent.Store(nil)
 	b, err := d.ask(ctx, node, question(askLend, uint64(d.number.Load()), id, uint64(index)), peers.MaxBody)
@@ -83,7 +84,7 @@ func (d *Door) giveBack(ctx context.Context, node uint32) {
 
 // receive puts a part together that another node lends. Its bytes count from then on. They are
 // asked for first: the pieces, and the contents made of them, are here at the same time.
-func (d *Door) receive(ctx context.Context, node uint32, kind catalog.Kind, z *loan, first []byte) (*store.Part, error) {
+func (d *Door) receive(ctx context.Context, node uint32, kind catalog.Kind, z *loan, first []byte) (*contents.Part, error) {
 	if d.config.Headroom != nil && d.config.Headroom()/2 < z.size {
 		return nil, fmt.Errorf("%w: a part of %d bytes, and %d are left below max-memory", door.ErrMemory, z.size, d.config.Headroom())
 	}
@@ -110,9 +111,9 @@ func (d *Door) receive(ctx context.Context, node uint32, kind catalog.Kind, z *l
 			err = d.pace(ctx, len(piece))
 		}
 	}
-	var p *store.Part
+	var p *contents.Part
 	if err == nil {
-		p, err = store.FinishLoad(into)
+		p, err = contents.FinishLoad(into)
 	}
 	if err != nil {
 		into.Release()
@@ -124,7 +125,7 @@ func (d *Door) receive(ctx context.Context, node uint32, kind catalog.Kind, z *l
 }
 
 // follow has the part follow its lane until it is where that is, and installs it. The error is
-// ErrPurged if the log has no more what the part lacks, and store.ErrRetry if the part is not to
+// ErrPurged if the log has no more what the part lacks, and contents.ErrRetry if the part is not to
 // be learned any more: another one is then begun, if one is to be.
 func (g *learned) follow(ctx context.Context) error {
 	if !g.lane.reach(g.seq) { // what was lent may be ahead
@@ -136,7 +137,7 @@ func (g *learned) follow(ctx context.Context) error {
 		case done:
 			return nil
 		case at == g.seq:
-			return store.ErrRetry
+			return contents.ErrRetry
 		}
 		for g.seq < at {
 			msg, err := g.lane.recent.Load().at(g.seq+1), error(nil)
@@ -188,7 +189,7 @@ func (g *learned) took(seq uint64, msg []byte) error {
 			continue
 		}
 		store.Apply(g.d.state, r, g.part, &g.result)
-		if errors.Is(g.result.Err, store.ErrMemory) {
+		if errors.Is(g.result.Err, contents.ErrMemory) {
 			return g.result.Err
 		}
 		if h.flags&flagGroup != 0 && r.Expects() && g.result.Err != nil {

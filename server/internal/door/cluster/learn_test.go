@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery/internal/redisbloom"
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/door/cluster/memlog"
 	"github.com/bloomery/bloomery/server/internal/folder"
@@ -80,7 +81,7 @@ func spreadNodesOver(t *testing.T, log *memlog.Log, c Config, net *memlog.Peers)
 	}
 	id = made.Result.Entry.ID
 	names(t, nodes[0], &store.ShardCopies{Copies: 2})
-	shard = store.PartOf(made.Result.Entry).Shard()
+	shard = contents.PartOf(made.Result.Entry).Shard()
 	time.Sleep(time.Second) // all know it
 	for i := range uint64(20) {
 		insert(t, nodes[i%2], id, i+1)
@@ -117,12 +118,12 @@ func TestLearn(t *testing.T) {
 			log := memlog.New(seed, memlog.Faults{Twice: 0.4, Unacked: 0.2, Delay: 20 * time.Millisecond})
 			nodes, id, shard := spreadNodes(t, log, Config{MoveRate: 4 << 20})
 			c := nodes[2]
-			far := store.PartOf(c.state.Names.ByID(id))
+			far := contents.PartOf(c.state.Names.ByID(id))
 			if !far.Elsewhere() || c.state.Answers(far) {
 				t.Fatal("the contents are still here")
 			}
 			op := &door.Op{Record: store.Record{ID: id, Body: &store.CuckooInsert{Room: store.Unlimited, Hashes: []uint64{9}}}}
-			if err := do(c, op); !errors.Is(err, store.ErrElsewhere) || !errors.Is(err, door.ErrRefused) {
+			if err := do(c, op); !errors.Is(err, contents.ErrElsewhere) || !errors.Is(err, door.ErrRefused) {
 				t.Errorf("a write of a node that does not hold the part: %v", err)
 			}
 			writes := make(chan struct{})
@@ -136,7 +137,7 @@ func TestLearn(t *testing.T) {
 			time.Sleep(time.Second)
 			go func() {
 				for phaseOf(c, shard) != roster.Holds {
-					if _, err := c.lend(id, 0); !errors.Is(err, store.ErrElsewhere) && phaseOf(c, shard) != roster.Holds {
+					if _, err := c.lend(id, 0); !errors.Is(err, contents.ErrElsewhere) && phaseOf(c, shard) != roster.Holds {
 						t.Errorf("it lends what it does not hold yet: %v", err)
 					}
 					time.Sleep(10 * time.Millisecond)
@@ -183,7 +184,7 @@ func TestLearnInVain(t *testing.T) {
 				meanwhile()
 			}()
 			err := c.learnFrom(t.Context(), 1, id, 0, held)
-			if c.state.Bytes() != before || !store.PartOf(c.state.Names.ByID(id)).Elsewhere() {
+			if c.state.Bytes() != before || !contents.PartOf(c.state.Names.ByID(id)).Elsewhere() {
 				t.Errorf("%d bytes are here, %d before", c.state.Bytes(), before)
 			}
 			return err
@@ -209,10 +210,10 @@ func TestLearnInVain(t *testing.T) {
 		}
 		if err := learn(func() {
 			names(t, nodes[0], &store.ShardCancel{Node: 3, Shard: uint64(shard), Since: held.Since})
-		}); !errors.Is(err, store.ErrRetry) {
+		}); !errors.Is(err, contents.ErrRetry) {
 			t.Errorf("it is not to be learned: %v", err)
 		}
-		if err := c.learnFrom(t.Context(), 1, id+100, 0, held); !errors.Is(err, store.ErrRetry) {
+		if err := c.learnFrom(t.Context(), 1, id+100, 0, held); !errors.Is(err, contents.ErrRetry) {
 			t.Errorf("a part that is none is learned: %v", err)
 		}
 	})
@@ -278,7 +279,7 @@ func TestLostContents(t *testing.T) {
 			if err := errors.Join(do(nodes[0], made), do(nodes[0], set("s"))); err != nil {
 				t.Fatal(err)
 			}
-			id, shard := made.Result.Entry.ID, store.PartOf(made.Result.Entry).Shard()
+			id, shard := made.Result.Entry.ID, contents.PartOf(made.Result.Entry).Shard()
 			time.Sleep(time.Second) // all know it
 			if err := errors.Join(nodes[0].Snapshot(), nodes[1].Snapshot()); err != nil {
 				t.Fatal(err)
@@ -319,7 +320,7 @@ func TestLostContents(t *testing.T) {
 			nodes[2] = c
 			toLearn(t, nodes, shard)
 			time.Sleep(time.Second)
-			if c.learnShards(t.Context()); !c.state.Holdings().Answers(shard) || store.PartOf(c.state.Names.ByID(id)).Cuckoo().Items() != 1 {
+			if c.learnShards(t.Context()); !c.state.Holdings().Answers(shard) || contents.PartOf(c.state.Names.ByID(id)).Cuckoo().Items() != 1 {
 				t.Error("it does not learn the shard again")
 			}
 		})

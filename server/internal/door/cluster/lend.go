@@ -10,9 +10,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/placement"
 	"github.com/bloomery/bloomery/server/internal/roster"
-	"github.com/bloomery/bloomery/server/internal/store"
 	"github.com/bloomery/bloomery/server/internal/wire"
 )
 
@@ -53,30 +53,30 @@ type lent struct {
 	used    time.Duration // as Door.tick counts; guarded by keeping.mu
 
 	mu     sync.Mutex // guards what follows
-	part   *store.Part
-	frozen store.Frozen // nil when all of it was read, or nobody will
-	pieces uint64       // that were read
-	read   uint64       // bytes of those
-	sum    uint32       // of those
+	part   *contents.Part
+	frozen contents.Frozen // nil when all of it was read, or nobody will
+	pieces uint64          // that were read
+	read   uint64          // bytes of those
+	sum    uint32          // of those
 }
 
-// lend freezes a part of a shard that this node holds. The error is store.ErrRetry if it is
-// gone, and store.ErrElsewhere if this node does not answer for it.
+// lend freezes a part of a shard that this node holds. The error is contents.ErrRetry if it is
+// gone, and contents.ErrElsewhere if this node does not answer for it.
 func (d *Door) lend(id uint64, index uint32) (*lent, error) {
 	e := d.state.Names.ByID(id)
-	if e == nil || store.PartAt(e, index) == nil {
-		return nil, store.ErrRetry
+	if e == nil || contents.PartAt(e, index) == nil {
+		return nil, contents.ErrRetry
 	}
-	z := &lent{part: store.PartAt(e, index), lane: d.laneAt(id, index, store.Everywhere(e))}
+	z := &lent{part: contents.PartAt(e, index), lane: d.laneAt(id, index, contents.Everywhere(e))}
 	var err error
 	z.lane.still(func(seq uint64) {
 		z.part.Lock()
 		defer z.part.Unlock()
 		switch {
 		case z.part.Gone():
-			err = store.ErrRetry
+			err = contents.ErrRetry
 		case z.part.Elsewhere() || !d.state.Answers(z.part):
-			err = store.ErrElsewhere
+			err = contents.ErrElsewhere
 		default:
 			z.seq, z.senders, z.version = seq, z.lane.senders.append(nil), z.part.Changes()
 			z.frozen, err = z.part.Freeze()
@@ -135,7 +135,7 @@ func (d *Door) readLoan(learner, number, piece uint64) ([]byte, error) {
 }
 
 // appendPiece appends the next piece, which has to be the one that is asked for. The error is
-// store.ErrRetry if the part is gone meanwhile: it is not whole then.
+// contents.ErrRetry if the part is gone meanwhile: it is not whole then.
 func (z *lent) appendPiece(b []byte, number uint64) ([]byte, error) {
 	z.mu.Lock()
 	defer z.mu.Unlock()
@@ -151,7 +151,7 @@ func (z *lent) appendPiece(b []byte, number uint64) ([]byte, error) {
 	}
 	z.part.RUnlock()
 	if gone {
-		return nil, store.ErrRetry
+		return nil, contents.ErrRetry
 	}
 	z.pieces++
 	z.read += uint64(len(piece))

@@ -19,6 +19,7 @@ import (
 	"github.com/bloomery/bloomery/codec"
 	"github.com/bloomery/bloomery/internal/redisbloom"
 	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/door/cluster/memlog"
 	"github.com/bloomery/bloomery/server/internal/folder"
@@ -165,13 +166,13 @@ func (s meddling) Cut(m *snapshot.Manifest, copy func()) error {
 }
 
 // Freeze implements snapshot.Source.
-func (s meddling) Freeze(e *catalog.Entry, index int, p *store.Part, fn func(lane int, position uint64)) {
+func (s meddling) Freeze(e *catalog.Entry, index int, p *contents.Part, fn func(lane int, position uint64)) {
 	s.freezing()
 	if !s.outside {
 		s.source.Freeze(e, index, p, fn)
 		return
 	}
-	l := s.laneAt(e.ID, uint32(index), store.Everywhere(e))
+	l := s.laneAt(e.ID, uint32(index), contents.Everywhere(e))
 	p.Lock()
 	defer p.Unlock()
 	fn(l.number, l.seq.Load())
@@ -210,7 +211,7 @@ func (m *machine) fill(round int) {
 		if err != nil {
 			m.t.Fatal(err)
 		}
-		if err := do(m.Door, &door.Op{Record: store.Record{Body: &store.Make{As: store.OpFilter, Name: []byte("parts"), Header: store.AppendCreation(nil, &store.Plan{Parts: 2}, outline)}}}); err != nil {
+		if err := do(m.Door, &door.Op{Record: store.Record{Body: &store.Make{As: store.OpFilter, Name: []byte("parts"), Header: contents.AppendCreation(nil, &contents.Plan{Parts: 2}, outline)}}}); err != nil {
 			m.t.Fatal(err)
 		}
 	}
@@ -254,7 +255,7 @@ func all(d *Door) (b []byte) {
 	d.state.Names.Lock()
 	defer d.state.Names.Unlock()
 	for _, e := range d.state.Names.All() {
-		for _, p := range store.Parts(e) {
+		for _, p := range contents.Parts(e) {
 			b = fmt.Appendf(b, "%d:%d ", e.ID, p.Version())
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
@@ -54,7 +55,7 @@ func (d *Door) Takers(r *store.Record) []door.Taker {
 }
 
 // TakersOf implements door.Router.
-func (d *Door) TakersOf(p *store.Part, n uint64) []door.Taker {
+func (d *Door) TakersOf(p *contents.Part, n uint64) []door.Taker {
 	place := d.state.PlaceOf(p)
 	return d.takers(func(node uint32) uint64 {
 		if place != nil && place.Copy(node).Phase == 0 {
@@ -78,7 +79,7 @@ func (d *Door) takers(takes func(node uint32) uint64) (list []door.Taker) {
 
 // fitsPart reports whether every other node that has a part, or learns it, has room for n bytes
 // more.
-func (d *Door) fitsPart(p *store.Part, n uint64) bool {
+func (d *Door) fitsPart(p *contents.Part, n uint64) bool {
 	if d.fits(n) {
 		return true
 	}
@@ -87,7 +88,7 @@ func (d *Door) fitsPart(p *store.Part, n uint64) bool {
 }
 
 // admitAll is Admit for this node and all others that have the part.
-func (d *Door) admitAll(admit door.Admitter, p *store.Part, ops []*door.Op) (aside uint64, ok bool) {
+func (d *Door) admitAll(admit door.Admitter, p *contents.Part, ops []*door.Op) (aside uint64, ok bool) {
 	aside, ok = admit.Admit(p, ops)
 	if ok && !d.fitsPart(p, aside) {
 		admit.Settle(aside)

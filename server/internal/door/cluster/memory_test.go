@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery/internal/redisbloom"
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/door/cluster/memlog"
 	"github.com/bloomery/bloomery/server/internal/store"
@@ -31,10 +32,10 @@ func TestNoMemory(t *testing.T) {
 			t.Errorf("a write that others may have: %v", err)
 		}
 		<-d.Failed()
-		if err := d.Serving(); !errors.Is(err, store.ErrMemory) {
+		if err := d.Serving(); !errors.Is(err, contents.ErrMemory) {
 			t.Errorf("Serving = %v", err)
 		}
-		if err := d.Snapshot(); !errors.Is(err, store.ErrMemory) {
+		if err := d.Snapshot(); !errors.Is(err, contents.ErrMemory) {
 			t.Errorf("Snapshot = %v", err)
 		}
 	})
@@ -84,7 +85,7 @@ func TestHeadroom(t *testing.T) {
 // generous sets 10,000 bytes aside for everything.
 type generous struct{}
 
-func (generous) Admit(_ *store.Part, ops []*door.Op) (uint64, bool) {
+func (generous) Admit(_ *contents.Part, ops []*door.Op) (uint64, bool) {
 	for _, op := range ops {
 		op.Record.Body.(store.Items).Give(10_000)
 	}
@@ -98,7 +99,7 @@ func TestHeadroomOfHolders(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		nodes, id, shard := spreadNodes(t, memlog.New(1, memlog.Faults{}), Config{})
 		d := nodes[0]
-		p := store.PartOf(d.state.Names.ByID(id))
+		p := contents.PartOf(d.state.Names.ByID(id))
 		full := func(node uint32) {
 			v := beat{node: node, level: d.level, at: time.Now().UnixMilli(), headroom: 1000}
 			d.hear(v.bytes(d.id.Load()))

@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/placement"
 	"github.com/bloomery/bloomery/server/internal/roster"
@@ -130,7 +131,7 @@ func (d *Door) learnPart(ctx context.Context, of roster.Held, p store.PartID) er
 	err := errNoSource
 	for _, node := range d.sources(of.Shard) {
 		switch err = d.learnFrom(ctx, node, p.ID, p.Index, of); {
-		case err == nil || errors.Is(err, store.ErrRetry):
+		case err == nil || errors.Is(err, contents.ErrRetry):
 			return nil
 		case errors.Is(err, door.ErrMemory) || ctx.Err() != nil:
 			return err

@@ -2,13 +2,16 @@ package cluster
 
 // Which record goes through which lane.
 
-import "github.com/bloomery/bloomery/server/internal/store"
+import (
+	"github.com/bloomery/bloomery/server/internal/contents"
+	"github.com/bloomery/bloomery/server/internal/store"
+)
 
 // partLane returns the lane of a part. It never changes in the life of the part, and
 // never in the life of the cluster: every node computes it alike.
 func (d *Door) partLane(id uint64, index uint32) *lane {
 	e := d.state.Names.ByID(id)
-	return d.laneAt(id, index, e != nil && store.Everywhere(e))
+	return d.laneAt(id, index, e != nil && contents.Everywhere(e))
 }
 
 // laneAt is partLane for a caller who knows whether every node holds the filter.

@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/door/cluster/memlog"
 	"github.com/bloomery/bloomery/server/internal/store"
@@ -158,7 +159,7 @@ func TestLeftWithoutAName(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		log := memlog.New(1, memlog.Faults{})
 		a, b := open(t, log, Config{}), open(t, log, Config{})
-		stage := &door.Op{Record: store.Record{Body: &store.Stage{As: store.OpFilterLoad, Header: store.AppendPlan(nil, &store.Plan{})}}}
+		stage := &door.Op{Record: store.Record{Body: &store.Stage{As: store.OpFilterLoad, Header: contents.AppendPlan(nil, &contents.Plan{})}}}
 		if err := do(a, stage); err != nil {
 			t.Fatal(err)
 		}

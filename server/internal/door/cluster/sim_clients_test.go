@@ -13,6 +13,7 @@ import (
 	"github.com/bloomery/bloomery/codec"
 	counts "github.com/bloomery/bloomery/cuckoo"
 	"github.com/bloomery/bloomery/internal/redisbloom"
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
@@ -100,7 +101,7 @@ func countOf(state *store.State, name string) (n int64, known bool) {
 	if e == nil {
 		return 0, true
 	}
-	p := store.PartOf(e)
+	p := contents.PartOf(e)
 	if p == nil {
 		n, _ := strconv.ParseInt(store.Text(e), 10, 64)
 		return n, true
@@ -228,7 +229,7 @@ var cuckooOf = redisbloom.CuckooParams{Capacity: 4096, BucketSize: 4, MaxIterati
 func (c *client) filter(name string) (id uint64, ok bool) {
 	for range 100 {
 		if e := c.state.Names.Lookup([]byte(name), time.Now().UnixMilli()); e != nil {
-			return e.ID, store.PartOf(e) != nil
+			return e.ID, contents.PartOf(e) != nil
 		}
 		if _, err := c.send(store.Record{Body: &store.MakeCuckoo{Name: []byte(name), Params: cuckooOf}}); err != nil {
 			return 0, false
@@ -251,7 +252,7 @@ func (c *client) insert() {
 	}
 	ops, _ := c.send(records...)
 	for _, op := range ops {
-		if op.Err == nil && errors.Is(op.Result.Err, store.ErrRetry) && (c.s.flush || c.s.spread) {
+		if op.Err == nil && errors.Is(op.Result.Err, contents.ErrRetry) && (c.s.flush || c.s.spread) {
 			continue
 		}
 		c.s.model.note(name, int64(op.Record.Body.(store.Items).Len()), op.Err)
@@ -287,14 +288,14 @@ func (c *client) delete() {
 	}
 	h := c.hashes(1)
 	ops, err := c.send(store.Record{ID: id, Body: &store.CuckooInsert{Room: store.Unlimited, Hashes: h}})
-	if errors.Is(ops[0].Result.Err, store.ErrRetry) && c.s.spread {
+	if errors.Is(ops[0].Result.Err, contents.ErrRetry) && c.s.spread {
 		return // it has moved
 	}
 	if c.s.model.note(name, 1, err); err != nil {
 		return
 	}
 	ops, err = c.send(store.Record{ID: id, Body: &store.CuckooDelete{Hashes: h}})
-	if errors.Is(ops[0].Result.Err, store.ErrRetry) && c.s.spread {
+	if errors.Is(ops[0].Result.Err, contents.ErrRetry) && c.s.spread {
 		return
 	}
 	c.s.model.note(name, 1, err)
@@ -356,7 +357,7 @@ func (c *client) others() {
 	}
 	ops, _ := c.send(records...)
 	for _, op := range ops {
-		if op.Err == nil && op.Result.Err != nil && !errors.Is(op.Result.Err, store.ErrRetry) {
+		if op.Err == nil && op.Result.Err != nil && !errors.Is(op.Result.Err, contents.ErrRetry) {
 			c.s.errorf("insert: %v", op.Result.Err)
 		}
 	}
@@ -374,11 +375,11 @@ func (c *client) parts() {
 			c.s.errorf("%v", err)
 			return
 		}
-		plan := store.Plan{Parts: 2}
+		plan := contents.Plan{Parts: 2}
 		if i%2 == 0 {
-			plan.Replicas = store.AllReplicas
+			plan.Replicas = contents.AllReplicas
 		}
-		_, _ = c.send(store.Record{Body: &store.Make{As: store.OpFilter, Name: name, Header: store.AppendCreation(nil, &plan, outline)}})
+		_, _ = c.send(store.Record{Body: &store.Make{As: store.OpFilter, Name: name, Header: contents.AppendCreation(nil, &plan, outline)}})
 		return
 	}
 	var records []store.Record
@@ -395,7 +396,7 @@ func (c *client) copy() {
 	if e == nil {
 		return
 	}
-	p := store.PartOf(e)
+	p := contents.PartOf(e)
 	var header []byte
 	var pieces []store.Record
 	p.RLock()
@@ -465,7 +466,7 @@ func (c *client) readElsewhere() {
 	}
 	for name := range before {
 		e := state.Names.Lookup([]byte(name), time.Now().UnixMilli())
-		if e != nil && store.PartOf(e) != nil && d.Fresh(e.ID, 0) != nil {
+		if e != nil && contents.PartOf(e) != nil && d.Fresh(e.ID, 0) != nil {
 			return
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/door/cluster/memlog"
 	"github.com/bloomery/bloomery/server/internal/folder"
 	"github.com/bloomery/bloomery/server/internal/folder/powercut"
@@ -195,7 +196,7 @@ func (s *sim) laws(lane int, below uint64) {
 // have the same, and that it is what clients were told.
 func (s *sim) compareShards() {
 	s.laws(0, 0)
-	contents, catalogues := map[string][]string{}, map[string]bool{}
+	held, catalogues := map[string][]string{}, map[string]bool{}
 	for i := range s.nodes {
 		d, state := s.door(i)
 		if d == nil {
@@ -211,14 +212,14 @@ func (s *sim) compareShards() {
 		state.Names.Lock()
 		for _, e := range state.Names.All() {
 			fmt.Fprintf(&text, "id %d %q kind %d deadline %d: %q", e.ID, e.Name(), e.Kind, e.When(), store.Text(e))
-			for j, p := range store.Parts(e) {
+			for j, p := range contents.Parts(e) {
 				part := fmt.Sprintf("part %d of id %d, in shard %d", j, e.ID, p.Shard())
 				fmt.Fprintln(&text, part)
 				if p.RLock(); state.Answers(p) {
 					_, chunk := p.Contents().ScanDump(1)
-					contents[part] = append(contents[part], fmt.Sprintf("version %d %x %x", p.Changes(), p.Contents().AppendHeader(nil), chunk))
-				} else if contents[part] == nil {
-					contents[part] = []string{}
+					held[part] = append(held[part], fmt.Sprintf("version %d %x %x", p.Changes(), p.Contents().AppendHeader(nil), chunk))
+				} else if held[part] == nil {
+					held[part] = []string{}
 				}
 				p.RUnlock()
 			}
@@ -232,7 +233,7 @@ func (s *sim) compareShards() {
 	if len(catalogues) != 1 {
 		s.errorf("nodes have %d different catalogues", len(catalogues))
 	}
-	for part, list := range contents {
+	for part, list := range held {
 		if len(list) < 2 {
 			s.errorf("%s: %d nodes hold it", part, len(list))
 		}

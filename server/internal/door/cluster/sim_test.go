@@ -16,6 +16,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/door/cluster/memlog"
 	"github.com/bloomery/bloomery/server/internal/folder"
@@ -540,7 +541,7 @@ func pieces(d *Door) (list []string) {
 	names.Lock()
 	for _, e := range names.All() {
 		text := fmt.Sprintf("id %d %q kind %d deadline %d: %q", e.ID, e.Name(), e.Kind, e.When(), store.Text(e))
-		for _, p := range store.Parts(e) {
+		for _, p := range contents.Parts(e) {
 			p.RLock()
 			text += fmt.Sprintf(" version %d %x", p.Changes(), p.Contents().AppendHeader(nil))
 			_, chunk := p.Contents().ScanDump(1)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery/internal/redisbloom"
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/door/cluster/memlog"
 	"github.com/bloomery/bloomery/server/internal/folder"
@@ -228,8 +229,8 @@ func TestLongQuestions(t *testing.T) {
 // settled is an Admitter that counts what is given back.
 type settled struct{ bytes uint64 }
 
-func (s *settled) Admit(*store.Part, []*door.Op) (uint64, bool) { return 0, true }
-func (s *settled) Settle(aside uint64)                          { s.bytes += aside }
+func (s *settled) Admit(*contents.Part, []*door.Op) (uint64, bool) { return 0, true }
+func (s *settled) Settle(aside uint64)                             { s.bytes += aside }
 
 // TestReleasedOnce asks that what was set aside for a run is given back once.
 func TestReleasedOnce(t *testing.T) {
@@ -247,7 +248,7 @@ func TestReleasedOnce(t *testing.T) {
 func TestUnsentResults(t *testing.T) {
 	broken := errors.New("broken")
 	for name, settle := range map[string]func([]*door.Op, error){"answer": answer, "refuse": refuse} {
-		op := &door.Op{Result: store.Result{Changed: true, Done: 3, N: 4}}
+		op := &door.Op{Result: store.Result{Outcome: contents.Outcome{Changed: true, Done: 3}, N: 4}}
 		if settle([]*door.Op{op}, broken); !op.Settled || op.Result.Err != broken || op.Result.Changed || op.Result.Done != 0 || op.Result.N != 0 || (op.Err != nil) != (name == "refuse") {
 			t.Errorf("%s: %+v", name, op)
 		}

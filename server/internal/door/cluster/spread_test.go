@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/door/local"
 	"github.com/bloomery/bloomery/server/internal/folder"
@@ -49,14 +50,14 @@ func spreadOver(t *testing.T, from folder.Folder, nodes, copies int) []*machine 
 func sameParts(t *testing.T, list []*machine, want *store.State, copies int) {
 	t.Helper()
 	for _, e := range want.Names.All() {
-		for i, p := range store.Parts(e) {
+		for i, p := range contents.Parts(e) {
 			has := 0
 			for n, m := range list {
 				other := m.state.Names.ByID(e.ID)
 				if other == nil || other.Name() != e.Name() || other.When() != e.When() {
 					t.Fatalf("node %d has no %s, or another one", n+1, e.Name())
 				}
-				q := store.PartAt(other, uint32(i))
+				q := contents.PartAt(other, uint32(i))
 				switch here := m.state.Answers(q); {
 				case here && !bytes.Equal(partBytes(t, q), partBytes(t, p)):
 					t.Errorf("node %d has another part %d of %s", n+1, i, e.Name())
@@ -66,7 +67,7 @@ func sameParts(t *testing.T, list []*machine, want *store.State, copies int) {
 					t.Errorf("node %d has part %d of %s in memory, and does not hold it", n+1, i, e.Name())
 				}
 			}
-			if all := store.Everywhere(e); has != copies && !all || all && has != len(list) {
+			if all := contents.Everywhere(e); has != copies && !all || all && has != len(list) {
 				t.Errorf("%d nodes hold part %d of %s", has, i, e.Name())
 			}
 		}
@@ -79,7 +80,7 @@ func sameParts(t *testing.T, list []*machine, want *store.State, copies int) {
 }
 
 // partBytes returns the contents of a part.
-func partBytes(t *testing.T, p *store.Part) []byte {
+func partBytes(t *testing.T, p *contents.Part) []byte {
 	t.Helper()
 	p.Lock()
 	defer p.Unlock()
@@ -128,7 +129,7 @@ func addSomewhere(t *testing.T, list []*machine, name string, index uint32, body
 	for range 100 {
 		for _, m := range list {
 			e := m.state.Names.Lookup([]byte(name), 0)
-			if e == nil || !m.state.Answers(store.PartAt(e, index)) {
+			if e == nil || !m.state.Answers(contents.PartAt(e, index)) {
 				continue
 			}
 			if err := do(m.Door, &door.Op{Record: store.Record{ID: e.ID, Index: index, Body: body}}); err != nil {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
@@ -240,11 +241,11 @@ func (l *lane) applyRecords(seq uint64, h *header, rides []*ride) {
 			r.Origin = store.Origin{Session: h.session, Counter: h.counter}
 			l.applyNames(r, res)
 		}
-		if errors.Is(res.Err, store.ErrMemory) {
+		if errors.Is(res.Err, contents.ErrMemory) {
 			l.lost(rides, res.Err)
 			return
 		}
-		if op != nil && errors.Is(res.Err, store.ErrElsewhere) { // others have applied it, and know what came of it
+		if op != nil && errors.Is(res.Err, contents.ErrElsewhere) { // others have applied it, and know what came of it
 			own.err = fmt.Errorf("%w: %w", door.ErrUnknown, res.Err)
 		}
 		if group && r.Expects() && res.Err != nil {
@@ -274,18 +275,18 @@ func (l *lane) applyPart(seq uint64, r *store.Record, res *store.Result) {
 		res.Err = nil
 		return
 	}
-	var p *store.Part
+	var p *contents.Part
 	if e := l.d.state.Names.ByID(r.ID); e != nil {
-		p = store.PartAt(e, r.Index)
+		p = contents.PartAt(e, r.Index)
 	}
 	if p == nil {
-		res.Err, res.Changed, res.Done, res.N = store.ErrRetry, false, 0, 0
+		res.Err, res.Changed, res.Done, res.N = contents.ErrRetry, false, 0, 0
 		return
 	}
 	p.Lock()
 	store.Apply(l.d.state, r, p, res)
 	l.journal.add(r, res)
-	if errors.Is(res.Err, store.ErrElsewhere) {
+	if errors.Is(res.Err, contents.ErrElsewhere) {
 		l.journal.pass(r)
 	}
 	l.d.keep.save.Note(p)
@@ -295,7 +296,7 @@ func (l *lane) applyPart(seq uint64, r *store.Record, res *store.Result) {
 // applyNames applies a record of the catalogue.
 func (l *lane) applyNames(r *store.Record, res *store.Result) {
 	if l.number != 0 {
-		res.Err = store.ErrType // no node sends that
+		res.Err = contents.ErrType // no node sends that
 		return
 	}
 	names := l.d.state.Names

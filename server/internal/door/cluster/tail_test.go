@@ -15,6 +15,7 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/internal/redisbloom"
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/door/cluster/memlog"
 	"github.com/bloomery/bloomery/server/internal/store"
@@ -90,7 +91,7 @@ func TestReveal(t *testing.T) {
 		if err := do(a, &door.Op{Record: store.Record{Body: &store.MakeBloom{Name: []byte("model"), Params: redisbloom.BloomParams{ErrorRate: 0.01, Capacity: 100, Expansion: 2}}}}); err != nil {
 			t.Fatal(err)
 		}
-		model := store.PartOf(a.state.Names.Lookup([]byte("model"), 0)).Contents()
+		model := contents.PartOf(a.state.Names.Lookup([]byte("model"), 0)).Contents()
 		next, chunk := model.ScanDump(1)
 		bits := bytes.Repeat([]byte{0xff}, len(chunk))
 		stage := &door.Op{Record: store.Record{Body: &store.Stage{As: store.OpBloomDump, Header: model.AppendHeader(nil)}}}
@@ -115,7 +116,7 @@ func TestReveal(t *testing.T) {
 		if !has(b, "k") {
 			t.Fatal("a filter whose contents are there is not shown")
 		}
-		if _, got := store.PartOf(b.state.Names.Lookup([]byte("k"), 0)).Contents().ScanDump(1); !bytes.Equal(got, bits) {
+		if _, got := contents.PartOf(b.state.Names.Lookup([]byte("k"), 0)).Contents().ScanDump(1); !bytes.Equal(got, bits) {
 			t.Error("its contents are others")
 		}
 	})

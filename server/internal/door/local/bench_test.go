@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery/internal/redisbloom"
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/door/local"
 	"github.com/bloomery/bloomery/server/internal/folder"
@@ -49,7 +50,7 @@ type adder struct {
 	rng  *rand.Rand
 }
 
-func newAdder(d *local.Door, seed, id uint64, part *store.Part) *adder {
+func newAdder(d *local.Door, seed, id uint64, part *contents.Part) *adder {
 	const run = 16
 	op := &door.Op{Record: store.Record{ID: id, Body: &store.BloomAdd{Room: store.Unlimited, Digests: make([]redisbloom.Digest, run)}}, Part: part}
 	op.Result.Bools = make([]bool, run)
@@ -66,14 +67,14 @@ func (a *adder) run() {
 }
 
 // makeLarge makes a Bloom filter of about n bytes.
-func makeLarge(b *testing.B, d *local.Door, n uint64) (uint64, *store.Part) {
+func makeLarge(b *testing.B, d *local.Door, n uint64) (uint64, *contents.Part) {
 	b.Helper()
 	r := newBloom("large", min(n*8*100/1103, 1<<30)) // 11.03 bits an item
 	op := &door.Op{Record: r}
 	if d.Do([]*door.Op{op}); op.Result.Err != nil {
 		b.Fatal(op.Result.Err)
 	}
-	return op.Result.Entry.ID, store.PartOf(op.Result.Entry)
+	return op.Result.Entry.ID, contents.PartOf(op.Result.Entry)
 }
 
 // BenchmarkAdd is additions of new items in runs of 16 by one client: what the
@@ -209,7 +210,7 @@ func BenchmarkSnapshot(b *testing.B) {
 
 // readers returns how long a reader waits for the lock of a part, which is how
 // long others hold it.
-func readers(part *store.Part, stop chan struct{}) (waits []time.Duration) {
+func readers(part *contents.Part, stop chan struct{}) (waits []time.Duration) {
 	for {
 		select {
 		case <-stop:
@@ -225,7 +226,7 @@ func readers(part *store.Part, stop chan struct{}) (waits []time.Duration) {
 }
 
 // touch sets bits all over a filter, so that its memory is real.
-func touch(d *local.Door, id uint64, part *store.Part) {
+func touch(d *local.Door, id uint64, part *contents.Part) {
 	a := newAdder(d, 77, id, part)
 	for range 100_000 {
 		a.run()
@@ -291,7 +292,7 @@ func BenchmarkOpen(b *testing.B) {
 }
 
 func touch16(d *local.Door, op *door.Op) {
-	a := newAdder(d, 1, op.Result.Entry.ID, store.PartOf(op.Result.Entry))
+	a := newAdder(d, 1, op.Result.Entry.ID, contents.PartOf(op.Result.Entry))
 	for range 1000 {
 		a.run()
 	}

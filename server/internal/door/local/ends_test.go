@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/door/local"
 	"github.com/bloomery/bloomery/server/internal/folder"
@@ -19,7 +20,7 @@ func TestAfterACutGroup(t *testing.T) {
 	files := &folder.Memory{}
 	state, d := open(t, files, local.Never)
 	id := do(t, d, newBloom("k", 100)).Entry.ID
-	items := func() uint64 { return store.PartOf(state.Names.ByID(id)).Bloom().Items() }
+	items := func() uint64 { return contents.PartOf(state.Names.ByID(id)).Bloom().Items() }
 	do(t, d, add(id, 1), store.Record{Body: &store.Begin{}}, add(id, 2))
 	for start := range uint64(3) {
 		if err := d.Close(); err != nil {

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/door/local"
 	"github.com/bloomery/bloomery/server/internal/folder"
 	"github.com/bloomery/bloomery/server/internal/store"
@@ -81,7 +82,7 @@ func TestGoldenFolders(t *testing.T) {
 
 // items returns the items that the bits of a part show: the tests of this package wrote
 // that down.
-func items(p *store.Part) uint64 {
+func items(p *contents.Part) uint64 {
 	if f := p.Filter(); f != nil {
 		return f.Stats().Items
 	}
@@ -99,12 +100,12 @@ func checkGolden(t *testing.T, state *store.State, want []goldenEntry) {
 			t.Errorf("%s is missing", w.Name)
 			continue
 		}
-		got := goldenEntry{Name: w.Name, Type: store.TypeName(e.Kind), Deadline: deadline}
+		got := goldenEntry{Name: w.Name, Type: contents.TypeName(e.Kind), Deadline: deadline}
 		if e.Kind == catalog.String {
 			got.Text = store.Text(e)
 		} else {
 			sum := sha256.New()
-			for _, p := range store.Parts(e) {
+			for _, p := range contents.Parts(e) {
 				c := p.Contents()
 				got.Items += items(p)
 				sum.Write(c.AppendHeader(nil))

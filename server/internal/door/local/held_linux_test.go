@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/door/local"
 	"github.com/bloomery/bloomery/server/internal/folder"
-	"github.com/bloomery/bloomery/server/internal/store"
 )
 
 // flags returns the flags of the mapping that holds an address.
@@ -54,7 +54,7 @@ func TestLoadedFiltersAreOnHugePages(t *testing.T) {
 		if state.Mapped() < 9<<20 {
 			t.Errorf("snapshot %v: %d bytes are mapped after a start", saved, state.Mapped())
 		}
-		_, chunk := store.PartOf(state.Names.ByID(1)).Contents().ScanDump(1)
+		_, chunk := contents.PartOf(state.Names.ByID(1)).Contents().ScanDump(1)
 		if got := flags(t, &chunk[len(chunk)/2]); !strings.Contains(got+" ", "hg ") {
 			t.Errorf("snapshot %v: the mapping has flags %q, want hg among them", saved, got)
 		}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/folder"
 	"github.com/bloomery/bloomery/server/internal/snapshot"
 	"github.com/bloomery/bloomery/server/internal/store"
@@ -261,7 +262,7 @@ func (r *Report) log(files folder.Folder, names []string, rp *replayer) bool {
 		}
 	}
 	for _, e := range rp.stillLost() {
-		lost := LostName{Name: e.Name(), Kind: store.TypeName(e.Kind)}
+		lost := LostName{Name: e.Name(), Kind: contents.TypeName(e.Kind)}
 		if it := rp.m.Find(e.ID); it != nil {
 			lost.File = folder.PartName(it.File)
 		}

@@ -27,6 +27,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/folder"
 	"github.com/bloomery/bloomery/server/internal/order"
@@ -250,12 +251,12 @@ func (d *Door) part(ops []*door.Op) {
 	p := ops[0].Part
 	if p == nil {
 		if e := d.state.Names.ByID(ops[0].Record.ID); e != nil {
-			p = store.PartAt(e, ops[0].Record.Index)
+			p = contents.PartAt(e, ops[0].Record.Index)
 		}
 	}
 	if p == nil {
 		for _, op := range ops {
-			op.Result.Err = store.ErrRetry
+			op.Result.Err = contents.ErrRetry
 		}
 		return
 	}
@@ -278,7 +279,7 @@ func (d *Door) part(ops []*door.Op) {
 
 // shadowed applies a record of a filter that has a shadow, or of a shadow. Parts of the
 // shadow may be locked until the record is in the log, so every record is a run of its own.
-func (d *Door) shadowed(ops []*door.Op, p *store.Part, f *store.Effect) {
+func (d *Door) shadowed(ops []*door.Op, p *contents.Part, f *store.Effect) {
 	op := ops[0]
 	if err := d.state.Meets(&op.Record); err != nil {
 		op.Result.Err, op.Result.Changed, op.Result.Done = err, false, 0
@@ -294,7 +295,7 @@ func (d *Door) shadowed(ops []*door.Op, p *store.Part, f *store.Effect) {
 
 // admit asks for the memory of a run and applies it. If there is not enough for
 // all, it asks for one record after the other.
-func (d *Door) admit(ops []*door.Op, p *store.Part, f *store.Effect) {
+func (d *Door) admit(ops []*door.Op, p *contents.Part, f *store.Effect) {
 	admit := ops[0].Admit
 	if admit == nil {
 		for _, op := range ops {
@@ -320,7 +321,7 @@ func (d *Door) admit(ops []*door.Op, p *store.Part, f *store.Effect) {
 	}
 }
 
-func (d *Door) apply(op *door.Op, p *store.Part, f *store.Effect) {
+func (d *Door) apply(op *door.Op, p *contents.Part, f *store.Effect) {
 	store.Apply(d.state, &op.Record, p, &op.Result)
 	if d.log != nil {
 		f.Add(&op.Record, &op.Result)

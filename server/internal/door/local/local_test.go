@@ -15,6 +15,7 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/internal/redisbloom"
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/door/local"
 	"github.com/bloomery/bloomery/server/internal/folder"
@@ -196,7 +197,7 @@ func TestSnapshotUnderLoad(t *testing.T) {
 				}
 				d.Do(ops)
 				if e := state.Names.Lookup([]byte(name), 0); e != nil {
-					d.Do([]*door.Op{{Record: add(e.ID, rng.Uint64()), Part: store.PartOf(e)}})
+					d.Do([]*door.Op{{Record: add(e.ID, rng.Uint64()), Part: contents.PartOf(e)}})
 				}
 			}
 		})
@@ -285,7 +286,7 @@ func TestFailedSyncIsFinal(t *testing.T) {
 			t.Errorf("a record after it: %v, changed %v, want %v", op.Err, op.Result.Changed, door.ErrRefused)
 		}
 	}
-	if items := store.PartOf(state.Names.ByID(id)).Bloom().Items(); items != 0 || state.Names.Len() != 1 {
+	if items := contents.PartOf(state.Names.ByID(id)).Bloom().Items(); items != 0 || state.Names.Len() != 1 {
 		t.Errorf("%d items, %d names: what was refused is there", items, state.Names.Len())
 	}
 	if err := d.Sync(); !errors.Is(err, door.ErrRefused) {
@@ -604,8 +605,8 @@ func TestRunsMakeOneFrame(t *testing.T) {
 		t.Errorf("new: %v, want true, true, false", got) //nolint:dupword // two are new
 	}
 	gone := &door.Op{Record: store.Record{ID: 99, Body: &store.BloomAdd{}}}
-	if d.Do([]*door.Op{gone}); !errors.Is(gone.Result.Err, store.ErrRetry) {
-		t.Errorf("a record for an id that never was: %v, want %v", gone.Result.Err, store.ErrRetry)
+	if d.Do([]*door.Op{gone}); !errors.Is(gone.Result.Err, contents.ErrRetry) {
+		t.Errorf("a record for an id that never was: %v, want %v", gone.Result.Err, contents.ErrRetry)
 	}
 	if err := d.Close(); err != nil {
 		t.Fatal(err)
@@ -636,7 +637,7 @@ func TestRunsMakeOneFrame(t *testing.T) {
 // refuser lets nothing in that has more than one digest.
 type refuser struct{ settled uint64 }
 
-func (r *refuser) Admit(_ *store.Part, ops []*door.Op) (uint64, bool) {
+func (r *refuser) Admit(_ *contents.Part, ops []*door.Op) (uint64, bool) {
 	n := 0
 	for _, op := range ops {
 		n += op.Record.Body.(store.Items).Len()

@@ -5,6 +5,7 @@ import (
 
 	"github.com/bloomery/bloomery/bloom"
 	"github.com/bloomery/bloomery/codec"
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/door/local"
 	"github.com/bloomery/bloomery/server/internal/folder"
@@ -29,7 +30,7 @@ func TestLostPart(t *testing.T) {
 		}
 		return &op.Result
 	}
-	res := do(store.Record{Body: &store.Make{As: store.OpFilter, Name: []byte("f"), Header: store.AppendCreation(nil, &store.Plan{Parts: 2}, outline)}})
+	res := do(store.Record{Body: &store.Make{As: store.OpFilter, Name: []byte("f"), Header: contents.AppendCreation(nil, &contents.Plan{Parts: 2}, outline)}})
 	id := res.Entry.ID
 	for i := range uint32(4) {
 		do(store.Record{ID: id, Index: i, Body: &store.FilterAdd{Room: store.Unlimited, Hashes: []uint64{1, 2, 3}}})

@@ -5,6 +5,7 @@ import (
 	"github.com/bloomery/bloomery/codec"
 	"github.com/bloomery/bloomery/hashing"
 	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
@@ -33,7 +34,7 @@ func (w *world) rebuild(name []byte, at int64) {
 		w.do(store.Record{At: at, Body: swap})
 	case k < 4 && sh.Row().Features.Static:
 		commit := uint64(w.do(store.Record{At: at, Body: &store.ShadowSeal{ID: sh.ID}}).N)
-		built, err := w.state.Build(sh, commit)
+		built, err := w.state.Build(sh.Entry(), commit)
 		if err != nil || k == 2 { // given up
 			sh.Reopen(commit)
 			return
@@ -56,14 +57,14 @@ func (w *world) begin(e *catalog.Entry, name []byte, at int64) store.Record {
 	} else {
 		o.Name = name
 	}
-	p := store.Plan{Parts: uint8(w.rng.IntN(3)), Generation: 1000}
+	p := contents.Plan{Parts: uint8(w.rng.IntN(3)), Generation: 1000}
 	if w.rng.IntN(2) == 0 {
-		o.Header = store.AppendShadow(nil, &p, w.outline())
+		o.Header = contents.AppendShadow(nil, &p, w.outline())
 		return r
 	}
 	for _, k := range codec.Kinds() {
 		if k.Name == "fuse8" {
-			o.Header = store.AppendStatic(nil, &p, &k, hashing.Seeded(0), 50, 0.01)
+			o.Header = contents.AppendStatic(nil, &p, &k, hashing.Seeded(0), 50, 0.01)
 		}
 	}
 	return r

@@ -19,6 +19,7 @@ import (
 	"github.com/bloomery/bloomery/hashing"
 	"github.com/bloomery/bloomery/internal/redisbloom"
 	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/door/local"
 	"github.com/bloomery/bloomery/server/internal/folder"
@@ -196,19 +197,19 @@ func (w *world) write() {
 		}
 	default:
 		e := w.state.Names.Lookup(name(), 0)
-		if e == nil || store.PartOf(e) == nil {
+		if e == nil || contents.PartOf(e) == nil {
 			return
 		}
-		if r, ok := w.sketched(e.ID, store.PartOf(e)); ok {
+		if r, ok := w.sketched(e.ID, contents.PartOf(e)); ok {
 			w.do(r)
 			return
 		}
-		if store.PartOf(e).Filter() != nil {
+		if contents.PartOf(e).Filter() != nil {
 			w.do(w.filtered(e))
 			return
 		}
 		var body store.Body = &store.BloomAdd{}
-		if store.PartOf(e).Cuckoo() != nil {
+		if contents.PartOf(e).Cuckoo() != nil {
 			body = []store.Body{&store.CuckooInsert{}, &store.CuckooInsert{New: true}, &store.CuckooDelete{}, &store.CuckooCompact{}}[rng.IntN(4)]
 		}
 		var digests []redisbloom.Digest
@@ -262,17 +263,17 @@ func (w *world) outline() []byte {
 
 // newFilter makes a filter of one to four parts.
 func (w *world) newFilter(name []byte, at int64) store.Record {
-	plan := store.Plan{Parts: uint8(w.rng.IntN(3)), Generation: 1000}
-	return store.Record{At: at, Body: &store.Make{As: store.OpFilter, Name: name, Header: store.AppendCreation(nil, &plan, w.outline())}}
+	plan := contents.Plan{Parts: uint8(w.rng.IntN(3)), Generation: 1000}
+	return store.Record{At: at, Body: &store.Make{As: store.OpFilter, Name: name, Header: contents.AppendCreation(nil, &plan, w.outline())}}
 }
 
 // filtered returns a record of a part of a filter.
 func (w *world) filtered(e *catalog.Entry) store.Record {
-	r := store.Record{ID: e.ID, Index: uint32(w.rng.IntN(store.PartCount(e)))}
+	r := store.Record{ID: e.ID, Index: uint32(w.rng.IntN(contents.PartCount(e)))}
 	remove := false
-	features := store.PartOf(e).Row().Features
+	features := contents.PartOf(e).Row().Features
 	switch k := w.rng.IntN(8); {
-	case k == 0 && store.PartOf(e).Row().Name == "bloom" && w.rng.IntN(2) == 0:
+	case k == 0 && contents.PartOf(e).Row().Name == "bloom" && w.rng.IntN(2) == 0:
 		r.Body = &store.FilterGrow{Rate: 0.3, Equal: true}
 		return r
 	case k == 0 && !features.Static:
@@ -280,7 +281,7 @@ func (w *world) filtered(e *catalog.Entry) store.Record {
 		// any record of its kind.
 		r.Body = &store.FilterClear{Outline: w.blank(e)}
 		return r
-	case k < 3 && store.PartOf(e).Row().Name == "bloom":
+	case k < 3 && contents.PartOf(e).Row().Name == "bloom":
 		r.Body = &store.FilterFold{} // what was folded three times stays as it is
 		return r
 	case k < 3 && features.Delete:
@@ -307,7 +308,7 @@ func (w *world) filtered(e *catalog.Entry) store.Record {
 
 // blank returns the outline of an empty filter of the kind of another.
 func (w *world) blank(e *catalog.Entry) []byte {
-	row := store.PartOf(e).Row()
+	row := contents.PartOf(e).Row()
 	f, err := row.New(1+w.rng.IntN(300), 0.1, hashing.Hasher{})
 	if err != nil {
 		panic(err)
@@ -333,7 +334,7 @@ func (w *world) load(name []byte, at int64) {
 		}
 		parts = append(parts, data)
 	}
-	res := w.do(store.Record{At: at, Body: &store.Stage{As: store.OpFilterLoad, Header: store.AppendPlan(nil, &store.Plan{Parts: 1, Version: uint64(at)})}})
+	res := w.do(store.Record{At: at, Body: &store.Stage{As: store.OpFilterLoad, Header: contents.AppendPlan(nil, &contents.Plan{Parts: 1, Version: uint64(at)})}})
 	if res == nil || res.Entry == nil {
 		return
 	}
@@ -363,7 +364,7 @@ func (w *world) newSketch(name []byte, at int64) store.Record {
 }
 
 // sketched returns a record of a part that is a sketch.
-func (w *world) sketched(id uint64, p *store.Part) (r store.Record, ok bool) {
+func (w *world) sketched(id uint64, p *contents.Part) (r store.Record, ok bool) {
 	r.ID = id
 	var value []byte
 	switch {

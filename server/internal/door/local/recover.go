@@ -11,6 +11,7 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/folder"
 	"github.com/bloomery/bloomery/server/internal/snapshot"
 	"github.com/bloomery/bloomery/server/internal/store"
@@ -365,7 +366,7 @@ type replayer struct {
 	result  store.Result
 	id      uint64 // whose part is part
 	index   uint32
-	part    *store.Part
+	part    *contents.Part
 	from    uint64 // position from which on part takes records
 	applied int
 	lost    map[uint64]bool // ids whose contents could not be read
@@ -440,7 +441,7 @@ func (r *replayer) apply(position uint64) error {
 			r.lost[r.result.Entry.ID] = true
 		}
 		_, swaps := rec.Body.(*store.ShadowSwap)
-		if errors.Is(r.result.Err, store.ErrMemory) || swaps && errors.Is(r.result.Err, bloomery.ErrCorrupt) {
+		if errors.Is(r.result.Err, contents.ErrMemory) || swaps && errors.Is(r.result.Err, bloomery.ErrCorrupt) {
 			return fmt.Errorf("record at position %d: %w", position, r.result.Err)
 		}
 		return nil
@@ -457,9 +458,9 @@ func (r *replayer) apply(position uint64) error {
 	r.part.Lock()
 	store.Apply(r.state, rec, r.part, &r.result)
 	r.part.Unlock()
-	if err := r.result.Err; errors.Is(err, store.ErrMemory) {
+	if err := r.result.Err; errors.Is(err, contents.ErrMemory) {
 		return fmt.Errorf("record at position %d for id %d: %w", position, rec.ID, err)
-	} else if err != nil && !errors.Is(err, store.ErrElsewhere) { // the state is that of one of several nodes
+	} else if err != nil && !errors.Is(err, contents.ErrElsewhere) { // the state is that of one of several nodes
 
 		return fmt.Errorf("%w: record at position %d for id %d: %w", bloomery.ErrCorrupt, position, rec.ID, err)
 	}
@@ -500,7 +501,7 @@ func (r *replayer) target(id uint64, index uint32) bool {
 	if e == nil {
 		return false
 	}
-	p := store.PartAt(e, index)
+	p := contents.PartAt(e, index)
 	if p == nil || p.Void() {
 		return false
 	}

@@ -8,10 +8,10 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/folder"
 	"github.com/bloomery/bloomery/server/internal/snapshot"
 	"github.com/bloomery/bloomery/server/internal/status"
-	"github.com/bloomery/bloomery/server/internal/store"
 )
 
 // errNothingKept is the error of a snapshot without a folder.
@@ -106,7 +106,7 @@ func (d source) Cut(m *snapshot.Manifest, copy func()) error {
 }
 
 // Freeze implements snapshot.Source: records of a part are logged under its lock.
-func (d source) Freeze(_ *catalog.Entry, _ int, p *store.Part, fn func(lane int, position uint64)) {
+func (d source) Freeze(_ *catalog.Entry, _ int, p *contents.Part, fn func(lane int, position uint64)) {
 	p.Lock()
 	defer p.Unlock()
 	fn(0, d.log.position())

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/bloomery/bloomery/server/internal/answer"
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/filters"
 	"github.com/bloomery/bloomery/server/internal/store"
@@ -123,10 +124,10 @@ func buildShared(x *engine.Context, c *engine.Call, sh *store.Shadow, attempt, o
 	}
 	built, err := x.Contents().AwaitBuilt(sh, attempt)
 	switch {
-	case errors.Is(err, store.ErrRetry):
+	case errors.Is(err, contents.ErrRetry):
 		c.Fail(textEnded)
 		return false
-	case errors.Is(err, store.ErrNoRoom):
+	case errors.Is(err, contents.ErrNoRoom):
 		c.Fail("OOM a node that holds parts of the new filter has no memory to build them: " + filters.Cause(err))
 		return false
 	case err != nil:
@@ -160,7 +161,7 @@ func beforeBuild(x *engine.Context, c *engine.Call, items uint64) (release func(
 		c.Fail(textNoItems)
 		return nil, false
 	}
-	if release, ok = x.Contents().Reserve(store.BuildBytes(items)); !ok {
+	if release, ok = x.Contents().Reserve(contents.BuildBytes(items)); !ok {
 		c.Fail(answer.TextOOM)
 	}
 	return release, ok
@@ -233,7 +234,7 @@ func unswapped(err error) string {
 		return textNotReady
 	case errors.Is(err, store.ErrSealed):
 		return textCommitting
-	case errors.Is(err, store.ErrRetry), errors.Is(err, store.ErrMissing):
+	case errors.Is(err, contents.ErrRetry), errors.Is(err, store.ErrMissing):
 		return textEnded
 	case errors.Is(err, store.ErrExists):
 		return "ERR the key was created meanwhile: ABORT, or remove it"

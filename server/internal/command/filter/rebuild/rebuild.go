@@ -14,6 +14,7 @@ import (
 	"github.com/bloomery/bloomery/server/internal/blueprint"
 	"github.com/bloomery/bloomery/server/internal/bundle"
 	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/filters"
 	"github.com/bloomery/bloomery/server/internal/store"
@@ -112,11 +113,11 @@ func runBegin(x *engine.Context, c *engine.Call) {
 	}
 	defer o.Within(x.Hold, x.Unhold)()
 	r := &store.ShadowOpen{Shared: x.Contents().Shared()}
-	plan := store.Plan{KeyID: o.Keyed}
+	plan := contents.Plan{KeyID: o.Keyed}
 	if entry == nil {
 		r.Name = c.Args[1]
 	} else {
-		old := store.PartOf(entry).Plan()
+		old := contents.PartOf(entry).Plan()
 		r.Of, plan.SLA, plan.Budget, plan.Replicas, plan.News = entry.ID, old.SLA, old.Budget, old.Replicas, old.News
 	}
 	if r.Header, text = draft(o, row, &plan, x.Milliseconds()); text != "" {
@@ -132,7 +133,7 @@ func runBegin(x *engine.Context, c *engine.Call) {
 	case failed.Kind != answer.None:
 		c.Answer(failed)
 		return
-	case errors.Is(res.Err, store.ErrRetry):
+	case errors.Is(res.Err, contents.ErrRetry):
 		c.Fail("ERR the key has changed meanwhile: try again")
 		return
 	case errors.Is(res.Err, store.ErrExists):
@@ -147,7 +148,7 @@ func runBegin(x *engine.Context, c *engine.Call) {
 		return
 	}
 	if entry != nil { // adds that began before have ended when this is answered
-		for _, p := range store.Parts(entry) {
+		for _, p := range contents.Parts(entry) {
 			p.RLock()
 			p.RUnlock() //nolint:staticcheck // waiting is all
 		}
@@ -237,7 +238,7 @@ func isBeginWord(word string) bool {
 
 // takeFrom takes kind, size and hash of a filter. It returns the error text, or "".
 func takeFrom(x *engine.Context, o *blueprint.Options, entry *catalog.Entry) string {
-	p := store.PartOf(entry)
+	p := contents.PartOf(entry)
 	o.Kind, o.Keyed, o.Least = p.Row().Name, p.Plan().KeyID, 1<<p.Plan().Parts
 	o.Hasher, _ = p.Hasher()
 	if x.Dry() { // the rest says nothing about rights
@@ -271,11 +272,11 @@ func takeFrom(x *engine.Context, o *blueprint.Options, entry *catalog.Entry) str
 }
 
 // progressOf returns what there is to know of a filter that may be rebuilt, wherever it is held.
-func progressOf(x *engine.Context, entry *catalog.Entry) (v store.Progress, ok bool, failed answer.Reply) {
+func progressOf(x *engine.Context, entry *catalog.Entry) (v contents.Progress, ok bool, failed answer.Reply) {
 	if !x.Contents().Whole(entry) {
 		return x.Contents().Progress(entry.ID)
 	}
-	if v, ok = store.PartOf(entry).Progress(); !ok {
+	if v, ok = contents.PartOf(entry).Progress(); !ok {
 		return v, false, failed
 	}
 	l, ok := x.Contents().Watched(entry).Look() // which looks at some of many parts
@@ -285,7 +286,7 @@ func progressOf(x *engine.Context, entry *catalog.Entry) (v store.Progress, ok b
 
 // draft returns the Value of the record that opens a shadow at a time in milliseconds
 // since 1970, or the error text.
-func draft(o *blueprint.Options, row codec.Kind, plan *store.Plan, now int64) ([]byte, string) {
+func draft(o *blueprint.Options, row codec.Kind, plan *contents.Plan, now int64) ([]byte, string) {
 	if row.Features.Static {
 		return o.Static(&row, plan)
 	}
@@ -296,7 +297,7 @@ func draft(o *blueprint.Options, row codec.Kind, plan *store.Plan, now int64) ([
 	if err != nil {
 		return nil, "ERR " + o.Kind + ": " + filters.Cause(err)
 	}
-	return store.AppendShadow(nil, plan, outline), ""
+	return contents.AppendShadow(nil, plan, outline), ""
 }
 
 func runFeed(x *engine.Context, c *engine.Call) {
@@ -331,7 +332,7 @@ func runFeed(x *engine.Context, c *engine.Call) {
 	switch {
 	case failed.Kind != answer.None:
 		c.Answer(failed)
-	case errors.Is(err, store.ErrRetry), errors.Is(err, store.ErrType): // it is gone, or a filter now
+	case errors.Is(err, contents.ErrRetry), errors.Is(err, contents.ErrType): // it is gone, or a filter now
 		c.Fail(textEnded)
 	case errors.Is(err, store.ErrSealed):
 		c.Fail(textCommitting + ": no more items are taken")
@@ -353,7 +354,7 @@ func breakShadow(x *engine.Context, sh *store.Shadow) {
 		x.Contents().ApplyNames(&store.RebuildStep{ID: sh.ID, What: store.StepBreak}, 0)
 		return
 	}
-	x.Contents().ApplyPiece(store.PartOf(sh.Entry()), store.Record{ID: sh.ID, Body: &store.ShadowBreak{}})
+	x.Contents().ApplyPiece(contents.PartOf(sh.Entry()), store.Record{ID: sh.ID, Body: &store.ShadowBreak{}})
 }
 
 func runAbort(x *engine.Context, c *engine.Call) {
@@ -423,7 +424,7 @@ func runStatus(x *engine.Context, c *engine.Call) {
 			pairs = append(pairs, answer.Text("old_items"), number(old.Items))
 		}
 	}
-	if made := store.PartOf(sh.Entry()).Made(); made > 0 {
+	if made := contents.PartOf(sh.Entry()).Made(); made > 0 {
 		pairs = append(pairs, answer.Text("age"), answer.Integer(max(0, x.Milliseconds()/1000-made)))
 	}
 	c.Answer(answer.Pairs(pairs...))
@@ -437,7 +438,7 @@ func Check(x *engine.Context, sh *store.Shadow, calls []engine.Call, adding *bun
 	_, usable := sh.Hasher()
 	if !usable && !sh.Broken() { // its key is gone: it will lack what comes now
 		r := store.Record{ID: sh.ID, Body: &store.ShadowBreak{}}
-		if x.Contents().Refresh(store.PartOf(sh.Entry()), r) {
+		if x.Contents().Refresh(contents.PartOf(sh.Entry()), r) {
 			return true
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/filters"
 	"github.com/bloomery/bloomery/server/internal/store"
@@ -37,7 +38,7 @@ func runFold(x *engine.Context, c *engine.Call) {
 	if entry == nil || !filters.Usable(c, entry) {
 		return
 	}
-	if store.PartOf(entry).Row().Name == "split" && x.Contents().Level() < store.LevelSplitFolds {
+	if contents.PartOf(entry).Row().Name == "split" && x.Contents().Level() < store.LevelSplitFolds {
 		c.Fail("ERR FILTER.FOLD of kind split: nodes of an older release cannot read the result: bloomery cluster upgrade first")
 		return
 	}
@@ -83,7 +84,7 @@ func foldOnce(x *engine.Context, c *engine.Call, entry *catalog.Entry) (why obst
 			continue // a call that was cut short has folded it
 		}
 		r := store.Record{ID: entry.ID, Index: uint32(i), Body: &store.FilterFold{}}
-		res, failed := x.Contents().ApplyLarge(store.PartAt(entry, uint32(i)), r, 2*size)
+		res, failed := x.Contents().ApplyLarge(contents.PartAt(entry, uint32(i)), r, 2*size)
 		if !filters.Settled(c, &res, failed) {
 			return obstacle{}, false
 		}
@@ -101,7 +102,7 @@ type tried struct {
 
 // tryFolds folds copies of the parts of a filter, one by one, wherever they lie.
 func tryFolds(x *engine.Context, entry *catalog.Entry) (parts []tried, failed answer.Reply) {
-	for i := range store.Parts(entry) {
+	for i := range contents.Parts(entry) {
 		if x.Stopped() {
 			return nil, answer.Fail(answer.TextStopped)
 		}
@@ -118,7 +119,7 @@ func tryFolds(x *engine.Context, entry *catalog.Entry) (parts []tried, failed an
 	return parts, failed
 }
 
-func tryFold(x *engine.Context, p *store.Part) (v tried, failed answer.Reply) {
+func tryFold(x *engine.Context, p *contents.Part) (v tried, failed answer.Reply) {
 	p.RLock()
 	gone := p.Gone()
 	if !gone {
@@ -150,9 +151,9 @@ func folds(parts []tried, size uint64) obstacle {
 			continue
 		}
 		switch err := v.err; {
-		case errors.Is(err, store.ErrRetry):
+		case errors.Is(err, contents.ErrRetry):
 			return obstacle{text: answer.TextNotFound}
-		case errors.Is(err, store.ErrType):
+		case errors.Is(err, contents.ErrType):
 			return obstacle{text: "ERR FILTER.FOLD is for kinds bloom, standard and split, not for " + v.kind}
 		case errors.Is(err, bloomery.ErrIncompatible):
 			return obstacle{"ERR FILTER.FOLD: this filter cannot be halved any further", true}

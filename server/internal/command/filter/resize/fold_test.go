@@ -6,7 +6,7 @@ import (
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/command/commandtest"
 	"github.com/bloomery/bloomery/server/internal/command/filter/resize"
-	"github.com/bloomery/bloomery/server/internal/store"
+	"github.com/bloomery/bloomery/server/internal/contents"
 )
 
 // TestFoldOfWhatIsGone tries to fold a part of a filter that was deleted after it was found.
@@ -17,7 +17,7 @@ func TestFoldOfWhatIsGone(t *testing.T) {
 	if got := b.Line("DEL f"); got != ":1" {
 		t.Fatal(got)
 	}
-	if _, failed := resize.TryFold(nil, store.PartOf(entry)); failed.Text != answer.TextNotFound {
+	if _, failed := resize.TryFold(nil, contents.PartOf(entry)); failed.Text != answer.TextNotFound {
 		t.Errorf("a part that is gone: %q", failed.Text)
 	}
 }

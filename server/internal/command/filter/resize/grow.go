@@ -6,6 +6,7 @@ import (
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/blueprint"
 	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/filters"
 	"github.com/bloomery/bloomery/server/internal/store"
@@ -42,7 +43,7 @@ func runGrow(x *engine.Context, c *engine.Call) {
 		return
 	}
 	var todo []uint32
-	for i, p := range store.Parts(entry) {
+	for i, p := range contents.Parts(entry) {
 		if !x.Contents().Mine(entry, p) {
 			continue
 		}
@@ -50,7 +51,7 @@ func runGrow(x *engine.Context, c *engine.Call) {
 		case "bloom":
 			todo = append(todo, uint32(i))
 		case "scalable", "growing":
-			if store.PartCount(entry) == 1 {
+			if contents.PartCount(entry) == 1 {
 				c.Fail("ERR FILTER.GROW is for kind bloom; a filter of kind " + row.Name + " grows by itself")
 				return
 			}
@@ -60,7 +61,7 @@ func runGrow(x *engine.Context, c *engine.Call) {
 		}
 	}
 	if len(todo) == 0 && !x.Contents().Assembled() {
-		c.Fail("ERR FILTER.GROW is for kind bloom; a filter of kind " + store.PartOf(entry).Row().Name + " grows by itself")
+		c.Fail("ERR FILTER.GROW is for kind bloom; a filter of kind " + contents.PartOf(entry).Row().Name + " grows by itself")
 		return
 	}
 	for _, i := range todo {
@@ -86,7 +87,7 @@ func assembleGrow(x *engine.Context, c *engine.Call, parts []answer.Reply) answe
 // growPart grows a part to a rate, 0 for twice what was asked for. It answers and
 // reports false if that fails.
 func growPart(x *engine.Context, c *engine.Call, entry *catalog.Entry, i uint32, rate float64) bool {
-	p := store.PartAt(entry, i)
+	p := contents.PartAt(entry, i)
 	p.RLock()
 	gone := p.Gone()
 	asked, now, size := 0.0, 0.0, uint64(0)

@@ -10,8 +10,8 @@ import (
 
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/engine"
-	"github.com/bloomery/bloomery/server/internal/store"
 )
 
 // whereRow is a filter and the items that it may contain: few of them by their numbers,
@@ -148,7 +148,7 @@ func lostFilters(x *engine.Context, pattern string, items int) (list []lostFilte
 	for cursor, more := uint64(0), true; more; more = cursor != 0 {
 		cursor = x.Names().Scan(cursor, whereNames, &seen)
 		for _, v := range seen {
-			if !store.IsFilter(v.Entry) || !match(v.Name) || !x.Names().Readable(v.Name) {
+			if !contents.IsFilter(v.Entry) || !match(v.Name) || !x.Names().Readable(v.Name) {
 				continue
 			}
 			if why := x.Contents().Lost(v.Entry); why != "" {

@@ -9,10 +9,10 @@ import (
 	"github.com/bloomery/bloomery/hashing"
 	"github.com/bloomery/bloomery/internal/redisbloom"
 	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/filters"
 	"github.com/bloomery/bloomery/server/internal/glob"
-	"github.com/bloomery/bloomery/server/internal/store"
 	"github.com/bloomery/bloomery/server/internal/traits"
 )
 
@@ -47,9 +47,9 @@ type seeker struct {
 	rows   []whereRow
 	asked  int // items of small filters, since others have had their turn
 
-	plans []*store.Plan // of the filters that are asked next
-	plan  *store.Plan   // of the last filter
-	last  []uint64      // its hashes
+	plans []*contents.Plan // of the filters that are asked next
+	plan  *contents.Plan   // of the last filter
+	last  []uint64         // its hashes
 
 	blooms, narrow []redisbloom.Digest
 	cuckoos        []uint64
@@ -111,9 +111,9 @@ func matcher(pattern string) func(string) bool {
 func (s *seeker) reach(seen []catalog.View) {
 	s.plans = s.plans[:0]
 	for _, v := range seen {
-		var plan *store.Plan
+		var plan *contents.Plan
 		if v.Entry.Kind == catalog.Filter {
-			plan = store.PartOf(v.Entry).Plan()
+			plan = contents.PartOf(v.Entry).Plan()
 		}
 		s.plans = append(s.plans, plan)
 	}
@@ -121,9 +121,9 @@ func (s *seeker) reach(seen []catalog.View) {
 
 // ask asks a filter for all items. It reports false if it is no filter, is gone or
 // cannot be read, or if the search has ended.
-func (s *seeker) ask(entry *catalog.Entry, plan *store.Plan) bool {
-	p := store.PartOf(entry)
-	if store.PartCount(entry) == 1 && !s.x.Contents().Mine(entry, p) {
+func (s *seeker) ask(entry *catalog.Entry, plan *contents.Plan) bool {
+	p := contents.PartOf(entry)
+	if contents.PartCount(entry) == 1 && !s.x.Contents().Mine(entry, p) {
 		return false
 	}
 	if plan != nil && plan == s.plan && plan.Parts == 0 && plan.Generation == 0 && len(s.items) <= whereItems {
@@ -151,7 +151,7 @@ func (s *seeker) ask(entry *catalog.Entry, plan *store.Plan) bool {
 }
 
 // askOne asks a filter of one part for some items.
-func (s *seeker) askOne(p *store.Part, from, to int) bool {
+func (s *seeker) askOne(p *contents.Part, from, to int) bool {
 	p.RLock()
 	gone := p.Gone()
 	switch {
@@ -166,7 +166,7 @@ func (s *seeker) askOne(p *store.Part, from, to int) bool {
 }
 
 // prepare makes the digests for a filter. It reports false if it is not to be asked.
-func (s *seeker) prepare(entry *catalog.Entry, p *store.Part, plan *store.Plan) bool {
+func (s *seeker) prepare(entry *catalog.Entry, p *contents.Part, plan *contents.Plan) bool {
 	switch entry.Kind {
 	case catalog.Filter:
 		return plan != nil && s.hashFor(p, plan) && (plan.Generation == 0 || s.advance(entry))
@@ -182,7 +182,7 @@ func (s *seeker) prepare(entry *catalog.Entry, p *store.Part, plan *store.Plan) 
 }
 
 // askSome asks a filter for some items. It reports false if the filter is gone.
-func (s *seeker) askSome(entry *catalog.Entry, p *store.Part, plan *store.Plan, from, to int) bool {
+func (s *seeker) askSome(entry *catalog.Entry, p *contents.Part, plan *contents.Plan, from, to int) bool {
 	switch {
 	case plan != nil && plan.Parts > 0:
 		return s.askParts(entry, plan, from, to)
@@ -224,7 +224,7 @@ const (
 
 // hashFor hashes the items as a filter does. It reports false if the filter has no key,
 // or there is no room.
-func (s *seeker) hashFor(p *store.Part, plan *store.Plan) bool {
+func (s *seeker) hashFor(p *contents.Part, plan *contents.Plan) bool {
 	if plan == s.plan {
 		return true
 	}
@@ -277,10 +277,10 @@ func (s *seeker) pieces(f func(from, to int)) {
 }
 
 // askParts asks a filter of several parts.
-func (s *seeker) askParts(entry *catalog.Entry, plan *store.Plan, from, to int) bool {
+func (s *seeker) askParts(entry *catalog.Entry, plan *contents.Plan, from, to int) bool {
 	for i := from; i < to; i++ {
 		h, ok := s.last[i], false
-		p := store.PartAt(entry, uint32(bloomery.Route(h, uint(plan.Parts))))
+		p := contents.PartAt(entry, uint32(bloomery.Route(h, uint(plan.Parts))))
 		if s.found[i] = false; !s.x.Contents().Mine(entry, p) {
 			continue
 		}
@@ -291,7 +291,7 @@ func (s *seeker) askParts(entry *catalog.Entry, plan *store.Plan, from, to int) 
 	return true
 }
 
-func askPart(p *store.Part, h uint64) (found, ok bool) {
+func askPart(p *contents.Part, h uint64) (found, ok bool) {
 	p.RLock()
 	defer p.RUnlock()
 	if p.Gone() {

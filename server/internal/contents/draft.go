@@ -1,4 +1,4 @@
-package store
+package contents
 
 // The contents of a filter that is being rebuilt.
 
@@ -13,48 +13,47 @@ import (
 	"github.com/bloomery/bloomery/hashing"
 	"github.com/bloomery/bloomery/quotient"
 	"github.com/bloomery/bloomery/server/internal/catalog"
-	"github.com/bloomery/bloomery/server/internal/effort"
 	"github.com/bloomery/bloomery/server/internal/wire"
 )
 
-// draft is the contents of a part of a shadow: a filter, or the hashes from which one
+// Draft is the contents of a part of a shadow: a filter, or the hashes from which one
 // of a static kind will be built, and what is to be known of the rebuild.
-type draft struct {
-	main    uint64 // see Shadow
-	name    string
+type Draft struct {
+	main    uint64 // the filter whose place it takes, 0 if there is none
+	name    string // the name that it will have if there is none
 	fed     uint64 // items of FEED
 	added   uint64 // items that were added to the filter meanwhile, and were new here
 	missed  uint64 // items that were deleted from the filter and are here
 	broken  bool
-	plan    *shared
-	inner   *filter // nil for a static kind
+	plan    *Shared
+	inner   *Filter // nil for a static kind
 	rate    float64 // of a static kind
 	limit   uint64  // most hashes of a static kind
 	chunks  [][]uint64
 	hashes  uint64 // in chunks
 	enlarge uint64 // bytes of chunks
 
-	sealed   uint64    // the attempt that has sealed it, 0 for none: see RebuildSeal
+	sealed   uint64    // the attempt that has sealed it, 0 for none: see Seal
 	building *building // what it becomes, nil if it is not sealed, or was sealed before the start
 }
 
-var _ Contents = (*draft)(nil)
+var _ Contents = (*Draft)(nil)
 
 // chunkHashes is how many hashes a draft makes room for at once.
 const chunkHashes = 8192
 
-func (*draft) Kind() catalog.Kind { return catalog.Filter }
+func (*Draft) Kind() catalog.Kind { return catalog.Filter }
 
 // Stats returns those of the filter; of hashes their number, those that are there
 // twice included.
-func (d *draft) Stats() bloomery.Stats {
+func (d *Draft) Stats() bloomery.Stats {
 	if d.inner != nil {
 		return d.inner.Stats()
 	}
-	return bloomery.Stats{Kind: d.plan.kind.Name, Items: d.hashes, Capacity: d.limit / limitFactor, Bytes: d.enlarge}
+	return bloomery.Stats{Kind: d.plan.Kind.Name, Items: d.hashes, Capacity: d.limit / limitFactor, Bytes: d.enlarge}
 }
 
-func (d *draft) Bytes() uint64 {
+func (d *Draft) Bytes() uint64 {
 	n := d.plan.beside() + uint64(len(d.name))
 	if d.inner != nil {
 		return n + d.inner.Bytes()
@@ -62,7 +61,7 @@ func (d *draft) Bytes() uint64 {
 	return n + d.enlarge
 }
 
-func (d *draft) Growth(n int) (most uint64, sure bool) {
+func (d *Draft) Growth(n int) (most uint64, sure bool) {
 	if d.inner != nil {
 		return d.inner.Growth(n)
 	}
@@ -70,7 +69,7 @@ func (d *draft) Growth(n int) (most uint64, sure bool) {
 }
 
 // growth returns the bytes of chunks that n more hashes need.
-func (d *draft) growth(n int) uint64 {
+func (d *Draft) growth(n int) uint64 {
 	have := uint64(len(d.chunks)) * chunkHashes
 	if need := d.hashes + uint64(n); need > have {
 		return (need - have + chunkHashes - 1) / chunkHashes * chunkHashes * 8
@@ -79,11 +78,11 @@ func (d *draft) growth(n int) uint64 {
 }
 
 // put adds hashes.
-func (d *draft) put(hashes []uint64, room uint64, res *Result) (grown int64) {
+func (d *Draft) put(hashes []uint64, room uint64, res *Outcome) (grown int64) {
 	if d.inner != nil {
-		return d.inner.put(hashes, room, res)
+		return d.inner.Put(hashes, room, res)
 	}
-	res.sized(len(hashes))
+	res.Size(len(hashes))
 	clear(res.Bools)
 	need := d.growth(len(hashes))
 	switch {
@@ -107,17 +106,59 @@ func (d *draft) put(hashes []uint64, room uint64, res *Result) (grown int64) {
 	return int64(need)
 }
 
-// put is add for a filter that is a shadow, or was one.
-func (c *filter) put(hashes []uint64, room uint64, res *Result) (grown int64) {
+// Put is Add for a filter that is a shadow, or was one: it asks first whether there is room.
+func (c *Filter) Put(hashes []uint64, room uint64, res *Outcome) (grown int64) {
 	if most, _ := c.Growth(len(hashes)); most > room {
 		res.Err = ErrRoom
 		return 0
 	}
-	return c.add(hashes, room, res)
+	return c.Add(hashes, room, res)
 }
 
+// Feed adds hashes that were fed.
+func (d *Draft) Feed(hashes []uint64, room uint64, res *Outcome) (grown int64) {
+	grown = d.put(hashes, room, res)
+	d.fed += uint64(res.Done)
+	res.All, res.Changed = true, res.Done > 0
+	return grown
+}
+
+// Mirror adds hashes that were added to the filter.
+func (d *Draft) Mirror(hashes []uint64, room uint64, res *Outcome) (grown int64) {
+	grown = d.put(hashes, room, res)
+	for i := range res.Done {
+		if res.Kept(i) {
+			d.added++
+		}
+	}
+	return grown
+}
+
+// Miss counts items that were deleted from the filter alone.
+func (d *Draft) Miss(items uint64) { d.missed += items }
+
+// Break notes that items are lacking, and reports whether that is new.
+func (d *Draft) Break() (first bool) {
+	first = !d.broken
+	d.broken = true
+	return first
+}
+
+// Broken reports whether items are lacking.
+func (d *Draft) Broken() bool { return d.broken }
+
+// For returns the filter whose place the shadow takes, 0 if there is none, and the name that it will
+// have then.
+func (d *Draft) For() (main uint64, name string) { return d.main, d.name }
+
+// Shared returns the plan of the shadow with its kind and its hasher.
+func (d *Draft) Shared() *Shared { return d.plan }
+
+// Ready reports whether the draft can become the filter that it is: it is one, or is being built.
+func (d *Draft) Ready() bool { return d.inner != nil || d.sealed != 0 }
+
 // all returns a copy of the hashes of a static kind.
-func (d *draft) all() []uint64 {
+func (d *Draft) all() []uint64 {
 	list := make([]uint64, 0, d.hashes)
 	for _, c := range d.chunks {
 		list = append(list, c...)
@@ -125,7 +166,7 @@ func (d *draft) all() []uint64 {
 	return list
 }
 
-func (d *draft) Release() {
+func (d *Draft) Release() {
 	if d.inner != nil {
 		d.inner.Release()
 	}
@@ -134,9 +175,9 @@ func (d *draft) Release() {
 }
 
 // AppendHeader appends the plan and what is to be known of the rebuild.
-func (d *draft) AppendHeader(b []byte) []byte { return d.appendInfo(AppendPlan(b, &d.plan.Plan)) }
+func (d *Draft) AppendHeader(b []byte) []byte { return d.appendInfo(AppendPlan(b, &d.plan.Plan)) }
 
-func (d *draft) appendInfo(b []byte) []byte {
+func (d *Draft) appendInfo(b []byte) []byte {
 	for _, v := range []uint64{d.main, d.fed, d.added, d.missed, d.limit, math.Float64bits(d.rate)} {
 		b = binary.AppendUvarint(b, v)
 	}
@@ -150,7 +191,7 @@ func (d *draft) appendInfo(b []byte) []byte {
 	}
 	b = append(b, flags)
 	if d.inner == nil {
-		b = appendHash(b, d.plan.kind, d.plan.hasher)
+		b = appendHash(b, d.plan.Kind, d.plan.Hasher)
 	}
 	return b
 }
@@ -161,7 +202,7 @@ const (
 )
 
 // appendKeys appends the encoding of the filter, or the hashes.
-func (d *draft) appendKeys(b []byte) ([]byte, error) {
+func (d *Draft) appendKeys(b []byte) ([]byte, error) {
 	if d.inner != nil {
 		return d.inner.encode(b)
 	}
@@ -174,7 +215,7 @@ func (d *draft) appendKeys(b []byte) ([]byte, error) {
 }
 
 // ScanDump returns everything as one chunk.
-func (d *draft) ScanDump(iter int64) (next int64, chunk []byte) {
+func (d *Draft) ScanDump(iter int64) (next int64, chunk []byte) {
 	data, err := d.appendKeys(nil)
 	if err != nil || iter < 1 || iter > int64(len(data)) {
 		return 0, nil
@@ -183,9 +224,9 @@ func (d *draft) ScanDump(iter int64) (next int64, chunk []byte) {
 }
 
 // Freeze implements Contents.
-func (d *draft) Freeze() (Frozen, error) { return d.freeze(0) }
+func (d *Draft) Freeze() (Frozen, error) { return d.freeze(0) }
 
-func (d *draft) freeze(made uint32) (Frozen, error) {
+func (d *Draft) freeze(made uint32) (Frozen, error) {
 	if d.inner != nil {
 		if g, ok := d.inner.f.(*quotient.Growing); ok {
 			return newFrozenFork(d.appendInfo(append(appendAge(nil, &d.plan.Plan, made), formDraft)), g.Fork(), nil), nil
@@ -202,8 +243,8 @@ func (d *draft) freeze(made uint32) (Frozen, error) {
 }
 
 // redraft reads what freeze has written behind the form.
-func (s *State) redraft(p Plan, sealed uint64, in *wire.Reader) (Contents, error) {
-	d := &draft{sealed: sealed, main: in.Uvarint(), fed: in.Uvarint(), added: in.Uvarint(), missed: in.Uvarint(), limit: in.Uvarint()}
+func (s *Supply) redraft(p Plan, sealed uint64, in *wire.Reader) (Contents, error) {
+	d := &Draft{sealed: sealed, main: in.Uvarint(), fed: in.Uvarint(), added: in.Uvarint(), missed: in.Uvarint(), limit: in.Uvarint()}
 	d.rate = math.Float64frombits(in.Uvarint())
 	d.name = string(in.Bytes())
 	flags := in.Byte()
@@ -241,10 +282,10 @@ func (s *State) redraft(p Plan, sealed uint64, in *wire.Reader) (Contents, error
 }
 
 // staticPlan reads kind and hash of a static filter that is not built yet.
-func (s *State) staticPlan(p Plan, in *wire.Reader) (*shared, error) {
+func (s *Supply) staticPlan(p Plan, in *wire.Reader) (*Shared, error) {
 	v, err := s.readHash(p, in)
-	if err == nil && (v.kind.Build == nil || v.kind.Features.Get || v.kind.Features.Out) {
-		return nil, fmt.Errorf("store: draft: %w: kind %s is not one that is built", bloomery.ErrVersion, v.kind.Name)
+	if err == nil && (v.Kind.Build == nil || v.Kind.Features.Get || v.Kind.Features.Out) {
+		return nil, fmt.Errorf("store: draft: %w: kind %s is not one that is built", bloomery.ErrVersion, v.Kind.Name)
 	}
 	return v, err
 }
@@ -273,37 +314,31 @@ const (
 	shadowStatic = 1
 )
 
-// kind and the others implement maker: ShadowOpen makes the parts of a shadow.
-func (*ShadowOpen) kind() catalog.Kind                     { return catalog.Filter }
-func (*ShadowOpen) size(uint64, effort.Adding) effort.Size { return effort.Size{} }
-
-func (o *ShadowOpen) bytes() (uint64, error) {
-	if len(o.Header) > maxText {
-		return 0, fmt.Errorf("store: create: %w: header of %d bytes", bloomery.ErrTooLarge, len(o.Header))
-	}
-	d := wire.Reader{Rest: o.Header}
+// ShadowBytes returns the memory of a shadow that AppendShadow or AppendStatic has described, and that
+// will make a name.
+func ShadowBytes(header, name []byte) (uint64, error) {
+	d := wire.Reader{Rest: header}
 	form := d.Byte()
 	switch {
 	case d.Bad || form > shadowStatic:
 		return 0, corrupt("shadow")
 	case form == shadowFilter:
 		p, outline, err := parseCreation(d.Rest)
-		return (outline.Bytes() + 2*p.beside() + p.newsBytes() + uint64(len(o.Name))) << p.Parts, err
+		return (outline.Bytes() + 2*p.beside() + p.newsBytes() + uint64(len(name))) << p.Parts, err
 	}
-	p, _, err := parsePlan(d.Rest)
-	return (p.beside() + uint64(len(o.Name))) << p.Parts, err
+	p, _, err := CutPlan(d.Rest)
+	return (p.beside() + uint64(len(name))) << p.Parts, err
 }
 
-func (o *ShadowOpen) contents(s *State, l lying) ([]Contents, error) {
-	in := wire.Reader{Rest: o.Header}
-	blank := draft{main: o.Of}
-	if o.Of == 0 {
-		blank.name = string(o.Name)
-	}
+// Drafts makes the parts of a shadow that AppendShadow or AppendStatic has described, which will take the
+// place of a filter, or make a name.
+func (s *Supply) Drafts(header []byte, main uint64, name string, here Here) ([]Contents, error) {
+	in := wire.Reader{Rest: header}
+	blank := Draft{main: main, name: name}
 	if form := in.Byte(); form == shadowFilter {
-		parts, err := newFilter(s, in.Rest, l)
+		parts, err := newFilter(s, in.Rest, here)
 		for i, c := range parts {
-			if c, here := c.(*filter); here {
+			if c, held := c.(*Filter); held {
 				d := blank
 				d.inner, d.plan = c, c.plan.Load()
 				parts[i] = &d
@@ -311,7 +346,7 @@ func (o *ShadowOpen) contents(s *State, l lying) ([]Contents, error) {
 		}
 		return parts, err
 	}
-	p, rest, err := parsePlan(in.Rest)
+	p, rest, err := CutPlan(in.Rest)
 	if err != nil {
 		return nil, err
 	}
@@ -325,7 +360,7 @@ func (o *ShadowOpen) contents(s *State, l lying) ([]Contents, error) {
 	}
 	parts := make([]Contents, 1<<p.Parts)
 	for i := range parts {
-		if !l.here(i, &p) {
+		if !here(i, &p) {
 			parts[i] = newElsewhere(catalog.Filter, blank.plan)
 			continue
 		}

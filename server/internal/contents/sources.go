@@ -1,4 +1,4 @@
-package store
+package contents
 
 // Sources of a filter: summaries of others' data, of which it is the union.
 
@@ -17,9 +17,6 @@ import (
 )
 
 const (
-	// LevelSources is the level of a cluster from which on filters have sources. No release has that
-	// level yet.
-	LevelSources = LevelShards
 	// MaxSources is how many sources a filter may have.
 	MaxSources = 256
 	// MaxSourceName is how many bytes the name of a source may have.
@@ -44,7 +41,7 @@ type summary struct {
 	name    string
 	version uint64 // 0 before the first one is whole
 	at      int64  // when it came, in milliseconds since 1970
-	filter  *filter
+	filter  *Filter
 	next    *incoming
 }
 
@@ -67,7 +64,7 @@ type Source struct {
 func (p *Part) Sources() (list []Source) {
 	p.RLock()
 	defer p.RUnlock()
-	c, ok := p.contents.(*filter)
+	c, ok := p.contents.(*Filter)
 	if !ok || c.aside == nil {
 		return nil
 	}
@@ -80,7 +77,7 @@ func (p *Part) Sources() (list []Source) {
 }
 
 // sourced reports whether the filter has sources.
-func (c *filter) sourced() bool { return c.aside != nil && c.aside.added != nil }
+func (c *Filter) sourced() bool { return c.aside != nil && c.aside.added != nil }
 
 // at returns the place of a source, and the source if there is one.
 func (a *aside) at(name string) (i int, v *summary) {
@@ -104,31 +101,21 @@ func (a *aside) source(name []byte) *summary {
 	return v
 }
 
-// FilterSource stores bytes of the encoding of a version of a source, in order. The last of them have
-// the version take the place of the one before, and the filter is the union of all sources then. A
-// version that is not later than the one that is there, or than one that is on its way, changes nothing.
-// If the last of them are refused nothing is left of the version.
-type FilterSource struct {
+// SourcePiece is bytes of the encoding of a version of a source.
+type SourcePiece struct {
 	Source  []byte
 	Version uint64
 	At      int64 // milliseconds since 1970
 	Offset  int64
 	Of      uint64 // the length of the encoding; 0 drops what has come of any
 	Data    []byte
-	Known   uint64 // see FilterAdd
 }
 
-func (*FilterSource) op() Op { return OpFilterSource }
-func (o *FilterSource) fields(c coder, r *Record) coder {
-	return c.target(r).bytes(&o.Source).uvarint(&o.Version).varint(&o.At).bytes(&o.Data).varint(&o.Offset).uvarint(&o.Of).uvarint(&o.Known)
-}
-
-func (o *FilterSource) change(s *State, p *Part, _ *Record, res *Result) int64 {
-	c := p.contents.(*filter)
-	if s.late(c, o.Known) {
-		res.Err = ErrRebuilding
-		return 0
-	}
+// TakeSource stores a piece of a version of a source, in order, and returns by how many bytes the filter
+// has grown. The last of them have the version take the place of the one before, and the filter is the
+// union of all sources then. A version that is not later than the one that is there, or than one that is
+// on its way, changes nothing. If the last of them are refused nothing is left of the version.
+func (s *Supply) TakeSource(c *Filter, o *SourcePiece, res *Outcome) (grown int64) {
 	before := c.Bytes()
 	switch _, v := c.aside.at(string(o.Source)); {
 	case o.Of == 0:
@@ -139,16 +126,8 @@ func (o *FilterSource) change(s *State, p *Part, _ *Record, res *Result) int64 {
 	return int64(c.Bytes()) - int64(before)
 }
 
-// effect has the log keep that a version was dropped: the piece that was refused would be a mistake in it.
-func (o *FilterSource) effect(f *Effect, r *Record, res *Result) {
-	if res.Err != nil {
-		o = &FilterSource{Source: o.Source, Version: o.Version, Known: o.Known}
-	}
-	f.put(r, o)
-}
-
 // putSource stores a piece of a later version.
-func (s *State) putSource(c *filter, o *FilterSource, res *Result) {
+func (s *Supply) putSource(c *Filter, o *SourcePiece, res *Outcome) {
 	if res.Err = c.takesSource(o); res.Err != nil {
 		return
 	}
@@ -181,7 +160,7 @@ func (s *State) putSource(c *filter, o *FilterSource, res *Result) {
 }
 
 // abandon drops what has come of a version that is not whole, and reports whether there was any.
-func (c *filter) abandon() (some bool) {
+func (c *Filter) abandon() (some bool) {
 	a := c.aside
 	if a == nil {
 		return false
@@ -215,14 +194,14 @@ func (a *aside) whole() (sources int, bytes uint64) {
 }
 
 // takesSource returns why a filter cannot have a piece of a source.
-func (c *filter) takesSource(o *FilterSource) error {
+func (c *Filter) takesSource(o *SourcePiece) error {
 	shape, ok := shapeOf(c.f)
 	_, v := c.aside.at(string(o.Source))
 	sources, bytes := c.aside.whole() // a load that begins drops the others
 	n := uint64(len(o.Data))
 	switch {
 	case !ok:
-		return noSources(c.plan.Load().kind.Name)
+		return noSources(c.plan.Load().Kind.Name)
 	case len(o.Source) == 0 || len(o.Source) > MaxSourceName || o.Version == 0:
 		return corrupt("name or version of a source")
 	case n == 0 || o.Offset < 0 || n > o.Of || uint64(o.Offset) > o.Of-n:
@@ -239,7 +218,7 @@ func (c *filter) takesSource(o *FilterSource) error {
 
 // CheckSourceKind returns an error unless filters of a kind can have sources.
 func CheckSourceKind(kind string) error {
-	if slices.Contains(plainBits, kind) {
+	if PlainBits(kind) {
 		return nil
 	}
 	return noSources(kind)
@@ -269,13 +248,13 @@ func shapeOf(f bloomery.Hashed) (shape sizing.Shape, ok bool) {
 }
 
 // openSource returns a filter that data encodes, if it is one like c.
-func (s *State) openSource(c *filter, data []byte) (*filter, error) {
+func (s *Supply) openSource(c *Filter, data []byte) (*Filter, error) {
 	plan := c.plan.Load()
 	header, err := codec.Peek(data)
 	if err != nil {
 		return nil, err
 	}
-	if header.Kind.Number != plan.kind.Number || header.Hash != plan.hasher.Kind() || header.Check != plan.hasher.Check() {
+	if header.Kind.Number != plan.Kind.Number || header.Hash != plan.Hasher.Kind() || header.Check != plan.Hasher.Check() {
 		return nil, fmt.Errorf("store: source: %w: it is of kind %s with another hash or seed, or of another kind than the filter", bloomery.ErrIncompatible, header.Kind.Name)
 	}
 	f, err := s.keptContents(plan, func(config codec.Config) (bloomery.Hashed, error) { return config.Open(data) })
@@ -291,7 +270,7 @@ func (s *State) openSource(c *filter, data []byte) (*filter, error) {
 }
 
 // replaceSource puts a version of a source, which is whole, in the place of the one before.
-func (s *State) replaceSource(c *filter, o *FilterSource, data []byte) error {
+func (s *Supply) replaceSource(c *Filter, o *SourcePiece, data []byte) error {
 	fresh, err := s.openSource(c, data)
 	if err != nil {
 		return err
@@ -318,7 +297,7 @@ func (s *State) replaceSource(c *filter, o *FilterSource, data []byte) error {
 }
 
 // begin has a filter keep what it has, and what is added to it, apart from its sources.
-func (s *State) begin(c *filter) error {
+func (s *Supply) begin(c *Filter) error {
 	data, err := encoded(c.f)
 	if err != nil {
 		return err
@@ -343,7 +322,7 @@ func (s *State) begin(c *filter) error {
 }
 
 // reunite makes the filter the union of its sources and of what was added to it.
-func (c *filter) reunite() {
+func (c *Filter) reunite() {
 	all := c.array()
 	copy(all, c.aside.added.array())
 	for _, v := range c.aside.sources {
@@ -355,7 +334,7 @@ func (c *filter) reunite() {
 
 // addToSourced keeps hashes that were added apart from the sources, and reports whether that changed
 // anything.
-func (c *filter) addToSourced(hashes []uint64) (some bool) {
+func (c *Filter) addToSourced(hashes []uint64) (some bool) {
 	news := make([]bool, len(hashes))
 	c.aside.added.f.(bloomery.Adder).AddHashes(news, hashes)
 	return slices.Contains(news, true)
@@ -393,7 +372,7 @@ func (a *aside) appendSources(b []byte) []byte {
 }
 
 // appendFilter appends the encoding of a filter, or of none.
-func appendFilter(b []byte, c *filter) []byte {
+func appendFilter(b []byte, c *Filter) []byte {
 	if c == nil {
 		return append(b, 0)
 	}
@@ -406,7 +385,7 @@ func appendFilter(b []byte, c *filter) []byte {
 
 // readSources reads what appendSources wrote into the aside of c. Pieces of a version that cannot become a
 // source are dropped. If it fails the caller releases c.
-func (s *State) readSources(c *filter, d *wire.Reader) error {
+func (s *Supply) readSources(c *Filter, d *wire.Reader) error {
 	n := d.Uvarint()
 	if n == 0 {
 		return nil
@@ -415,7 +394,7 @@ func (s *State) readSources(c *filter, d *wire.Reader) error {
 		return corrupt("sources of a filter")
 	}
 	a := c.aside
-	read := func() (f *filter, err error) {
+	read := func() (f *Filter, err error) {
 		if data := d.Bytes(); len(data) > 0 {
 			f, err = s.openSource(c, data)
 		}

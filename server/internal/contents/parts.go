@@ -1,4 +1,4 @@
-package store
+package contents
 
 // Filters of several parts.
 
@@ -13,8 +13,8 @@ import (
 // of the usual filter is its *Part itself.
 type several struct{ parts []*Part }
 
-// valueOf returns the value of an entry with these parts.
-func valueOf(parts []*Part) any {
+// Value returns the value of an entry with these parts.
+func Value(parts []*Part) any {
 	if len(parts) == 1 {
 		return parts[0]
 	}
@@ -70,3 +70,6 @@ func Parts(e *catalog.Entry) iter.Seq2[int, *Part] {
 // Made returns when the filter was made, in seconds since 1970, 0 if that is not
 // known.
 func (p *Part) Made() int64 { return int64(p.made) }
+
+// SetMade sets what Made returns. Nobody else has p.
+func (p *Part) SetMade(seconds int64) { p.made = uint32(seconds) }

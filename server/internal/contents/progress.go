@@ -1,4 +1,4 @@
-package store
+package contents
 
 // What there is to know of a part for those who rebuild its filter.
 
@@ -14,14 +14,14 @@ import (
 // Progress is what there is to know of a filter, or of a shadow, for those who rebuild it.
 type Progress struct {
 	Items, Bytes, Capacity uint64
-	Fed, Added, Missed     uint64  // of a shadow: see draft
+	Fed, Added, Missed     uint64  // of a shadow: see Draft
 	Gone                   uint64  // of a filter: items that are deleted elsewhere
 	Asked                  float64 // error rate, of the first part
 	// Members and Need are those of kind quorum, Generations and Burst those of a window.
 	Members, Need, Generations uint64
 	Burst                      float64
 
-	open bool // it is of a shadow
+	Open bool // it is of a shadow; not sent
 }
 
 // Progress returns what there is to know of a part. It reports false if its contents are not here.
@@ -33,10 +33,10 @@ func (p *Part) Progress() (v Progress, ok bool) {
 	}
 	var stats bloomery.Stats
 	switch c := p.contents.(type) {
-	case *draft:
-		stats, v.Bytes, v.open = c.Stats(), c.Bytes(), true
+	case *Draft:
+		stats, v.Bytes, v.Open = c.Stats(), c.Bytes(), true
 		v.Fed, v.Added, v.Missed = c.fed, c.added, c.missed
-	case *filter:
+	case *Filter:
 		stats, v.Bytes = c.Stats(), c.Bytes()
 		if c.aside != nil {
 			v.Gone = c.aside.gone
@@ -87,20 +87,4 @@ func ReadProgress(b []byte) (v Progress, rest []byte, ok bool) {
 	}
 	v.Asked, v.Burst = math.Float64frombits(d.Uint64()), math.Float64frombits(d.Uint64())
 	return v, d.Rest, !d.Bad
-}
-
-// Progress returns how far the shadow has come. It reports false if it is gone, or not here.
-func (sh *Shadow) Progress() (sum Progress, ok bool) {
-	for i, p := range Parts(sh.Entry()) {
-		v, ok := p.Progress()
-		if !ok || !v.open {
-			return sum, false
-		}
-		if i == 0 {
-			sum = v
-		} else {
-			sum.Add(&v)
-		}
-	}
-	return sum, true
 }

@@ -1,4 +1,4 @@
-package store
+package contents
 
 // Probing a filter with random hashes.
 
@@ -27,7 +27,7 @@ func (p *Part) look(wait bool, f func(Contents)) bool {
 		return false
 	}
 	switch p.contents.(type) {
-	case *loading, *elsewhere:
+	case *Loading, *Elsewhere:
 		return false
 	}
 	f(p.contents)
@@ -53,7 +53,7 @@ func (p *Part) Probe(dst []bool, hs []uint64, wait bool) (yes int, ok bool) {
 // probe sets dst[i] to whether c has hs[i].
 func probe(c Contents, dst []bool, hs []uint64) {
 	switch c := c.(type) {
-	case bloom:
+	case Bloom:
 		var digests [64]redisbloom.Digest
 		for i, h := range hs {
 			digests[i] = redisbloom.Digest{A: h, B: bloomery.Salted(h, digestSalt)}
@@ -62,9 +62,9 @@ func probe(c Contents, dst []bool, hs []uint64) {
 			}
 		}
 		c.ContainsDigests(dst, digests[:len(hs)])
-	case cuckoo:
+	case Cuckoo:
 		c.ContainsDigests(dst, hs)
-	case *filter:
+	case *Filter:
 		c.f.ContainsHashes(dst, hs)
 	}
 }
@@ -92,11 +92,11 @@ func (p *Part) Look(wait bool) (l Look, ok bool) {
 	ok = p.look(wait, func(c Contents) {
 		l = Look{Stats: c.Stats(), Version: p.version, Layers: 1}
 		switch c := c.(type) {
-		case bloom:
+		case Bloom:
 			l.Layers, l.Grows = c.Layers(), !c.NonScaling()
-		case cuckoo:
+		case Cuckoo:
 			l.Layers, l.Grows = c.Filters(), c.Expansion() > 0
-		case *filter:
+		case *Filter:
 			l.Bytes = c.taken(l.Stats)
 			l.Layers, l.Folds = layersOf(c.f), folds(c.f)
 			if row := p.Row(); row != nil {

@@ -1,4 +1,4 @@
-package store
+package contents
 
 // Layers over other filters, as contents of a part.
 
@@ -16,9 +16,6 @@ import (
 )
 
 const (
-	// LevelLayers is the level of a cluster from which on there can be layers: nodes of earlier
-	// levels do not know them. No release has that level yet.
-	LevelLayers = LevelShards
 	// MaxLayers is how many filters layers may be over.
 	MaxLayers = 16
 	// MaxLayerNames is how long their names may be together: a copy is one piece.
@@ -70,15 +67,6 @@ func LayersOf(e *catalog.Entry) []string {
 	return nil
 }
 
-// NewLayers returns the names of the layers that a record makes, none if it makes others.
-func NewLayers(b Body) []string {
-	if m, _ := makerOf(b).(*Make); m != nil && m.As == OpLayers {
-		names, _ := parseLayers(m.Header)
-		return names
-	}
-	return nil
-}
-
 // Stop counts items that layer i has stopped; Pass those that no layer has.
 func (l *Layered) Stop(i, items int) { l.stopped[i].Add(uint64(items)) }
 
@@ -92,8 +80,7 @@ func (layered) Kind() catalog.Kind                        { return catalog.Layer
 func (layered) Growth(int) (most uint64, sure bool)       { return 0, true }
 func (layered) ScanDump(int64) (next int64, chunk []byte) { return 0, nil }
 func (layered) Release()                                  {}
-
-func (c layered) Stats() bloomery.Stats { return bloomery.Stats{Kind: "layers", Bytes: c.Bytes()} }
+func (c layered) Stats() bloomery.Stats                   { return bloomery.Stats{Kind: "layers", Bytes: c.Bytes()} }
 
 func (c layered) Bytes() uint64 {
 	n := uint64(beside)
@@ -144,6 +131,12 @@ func parseLayers(header []byte) (names []string, err error) {
 		return nil, corrupt("layers")
 	}
 	return names, nil
+}
+
+// LayerNames returns the names in what AppendLayers wrote, none if it is corrupt.
+func LayerNames(header []byte) []string {
+	names, _ := parseLayers(header)
+	return names
 }
 
 // AppendHeader appends all there is: layers have no chunks.

@@ -1,4 +1,4 @@
-package store
+package contents
 
 // Copies of filters that others change meanwhile.
 
@@ -119,7 +119,7 @@ type frozenBits struct {
 
 // freezeBits returns the copy of a large filter behind a head, with what it keeps aside if that is asked
 // for; nil if the filter has to be copied at once.
-func (c *filter) freezeBits(head []byte, aside bool) *frozenBits {
+func (c *Filter) freezeBits(head []byte, aside bool) *frozenBits {
 	if c.own == nil || c.own.bytes < piecesFrom || c.sourced() {
 		return nil
 	}
@@ -197,7 +197,7 @@ const writePiece = 256 << 10
 func (p *Part) WriteLarge(w io.Writer, aside bool) (ok bool, err error) {
 	p.Lock()
 	var z *frozenBits
-	if c, is := p.contents.(*filter); is && !p.Gone() {
+	if c, is := p.contents.(*Filter); is && !p.Gone() {
 		z = c.freezeBits(nil, aside)
 	}
 	p.Unlock()

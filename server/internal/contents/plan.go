@@ -1,4 +1,4 @@
-package store
+package contents
 
 // Plan: what a user has asked of a filter.
 
@@ -10,7 +10,6 @@ import (
 	"github.com/bloomery/bloomery/codec"
 	"github.com/bloomery/bloomery/hashing"
 	"github.com/bloomery/bloomery/server/internal/catalog"
-	"github.com/bloomery/bloomery/server/internal/keyring"
 	"github.com/bloomery/bloomery/server/internal/wire"
 )
 
@@ -52,23 +51,23 @@ func Everywhere(e *catalog.Entry) bool {
 // everywhere is Everywhere for contents, which belong to nobody else yet.
 func everywhere(c Contents) bool {
 	switch c := c.(type) {
-	case *filter:
+	case *Filter:
 		return c.plan.Load().Replicas == AllReplicas
-	case *loading:
+	case *Loading:
 		return c.plan.Replicas == AllReplicas
-	case *draft:
+	case *Draft:
 		return c.plan.Replicas == AllReplicas
-	case *elsewhere:
+	case *Elsewhere:
 		plan := c.plan.Load()
 		return plan != nil && plan.Replicas == AllReplicas
 	}
 	return false
 }
 
-// asked returns the plan of a filter, loaded or not, of no contents one that asks for
+// Asked returns the plan of a filter, loaded or not, of no contents one that asks for
 // nothing. It needs no lock.
-func (p *Part) asked() *Plan {
-	if l, ok := p.contents.(*loading); ok {
+func (p *Part) Asked() *Plan {
+	if l, ok := p.contents.(*Loading); ok {
 		return &l.plan
 	}
 	if plan := p.Plan(); plan != nil {
@@ -77,12 +76,12 @@ func (p *Part) asked() *Plan {
 	return &Plan{}
 }
 
-// shared is a plan with the hasher of its filters. Filters made alike share one.
-type shared struct {
+// Shared is a plan with the hasher of its filters. Filters made alike share one.
+type Shared struct {
 	Plan
-	hasher hashing.Hasher
-	kind   *codec.Kind
-	mark   uint64 // the last rebuild of a filter, which has this plan alone then: see FilterMark
+	Hasher hashing.Hasher
+	Kind   *codec.Kind
+	mark   uint64 // the last rebuild of a filter, which has this plan alone then: see Filter.SetMark
 }
 
 // rows are the kinds of package codec by number.
@@ -128,8 +127,8 @@ func AppendPlan(b []byte, p *Plan) []byte {
 	return wire.AppendBytes(b, body)
 }
 
-// parsePlan reads a plan and returns what is behind it.
-func parsePlan(b []byte) (p Plan, rest []byte, err error) {
+// CutPlan reads a plan and returns what is behind it.
+func CutPlan(b []byte) (p Plan, rest []byte, err error) {
 	d := wire.Reader{Rest: b}
 	in := wire.Reader{Rest: d.Bytes()}
 	version := in.Byte()
@@ -152,39 +151,6 @@ func parsePlan(b []byte) (p Plan, rest []byte, err error) {
 	return p, d.Rest, nil
 }
 
-// share returns a plan with the hasher that opens its filters: the one of the last
-// filter, where that is the same, so that a million filters made alike have one.
-func (s *State) share(p Plan, k codec.Kind, hash hashing.Kind, check uint64) (*shared, error) {
-	row := rows[k.Number]
-	if row == nil {
-		return nil, fmt.Errorf("store: open: %w: kind %s is not served", bloomery.ErrIncompatible, k.Name)
-	}
-	if last := s.plan.Load(); last != nil && last.Plan == p && last.kind == row && last.hasher.Kind() == hash && last.hasher.Check() == check {
-		return last, nil
-	}
-	v := &shared{p, s.Keys().Open(p.KeyID, hash, check), row, 0}
-	s.plan.Store(v)
-	return v, nil
-}
-
-// SetKeys sets the secret keys of hashes: before anything is loaded, and again when
-// keys were added. Filters that are there keep what they were opened with.
-func (s *State) SetKeys(keys keyring.Ring) {
-	s.keys.Store(&keys)
-	s.plan.Store(nil) // it may have been made without its key
-}
-
-// Keys returns the secret keys of hashes.
-func (s *State) Keys() keyring.Ring {
-	if keys := s.keys.Load(); keys != nil {
-		return *keys
-	}
-	return nil
-}
-
-// KeyIDs returns the ids of all secret keys, in order.
-func (s *State) KeyIDs() []string { return s.Keys().IDs() }
-
 // AppendCreation appends the Value of a record that makes a filter: its plan, and
 // the outline of each of its parts, which are alike.
 func AppendCreation(b []byte, p *Plan, outline []byte) []byte {
@@ -193,7 +159,7 @@ func AppendCreation(b []byte, p *Plan, outline []byte) []byte {
 
 // parseCreation reads what AppendCreation wrote.
 func parseCreation(b []byte) (Plan, codec.Outline, error) {
-	p, rest, err := parsePlan(b)
+	p, rest, err := CutPlan(b)
 	if err != nil {
 		return p, codec.Outline{}, err
 	}
@@ -201,18 +167,38 @@ func parseCreation(b []byte) (Plan, codec.Outline, error) {
 	return p, o, err
 }
 
-// parseLoad reads the Value of a record that makes a filter to be loaded: its plan.
-func parseLoad(b []byte) (Plan, error) {
-	p, rest, err := parsePlan(b)
+// ParsePlan reads what AppendPlan wrote. The error wraps bloomery.ErrCorrupt or
+// bloomery.ErrVersion.
+func ParsePlan(b []byte) (Plan, error) {
+	p, rest, err := CutPlan(b)
 	if err == nil && len(rest) > 0 {
 		err = corrupt("bytes behind a plan")
 	}
 	return p, err
 }
 
-// ParsePlan reads what AppendPlan wrote. The error wraps bloomery.ErrCorrupt or
-// bloomery.ErrVersion.
-func ParsePlan(b []byte) (Plan, error) { return parseLoad(b) }
-
 // maxEncoding bounds the encoding of a part.
 const maxEncoding = 1 << 40
+
+// MaxNews is the largest number of changes that a filter may be asked to keep.
+const MaxNews = 1 << 28
+
+// SetBytes returns how many bytes more a filter takes that keeps so many changes.
+func SetBytes(p *Part, news uint64) uint64 {
+	own := *p.Asked()
+	before := own.newsBytes()
+	own.News = news
+	return max(own.newsBytes(), before) - before
+}
+
+// NewsRoom returns how many changes of a part a user has asked for.
+func (p *Plan) NewsRoom() uint64 {
+	if p.News == 0 {
+		return 0
+	}
+	return (p.News-1)>>p.Parts + 1
+}
+
+// newsBytes is what changes take that a user has asked for, of each part. They count with the filter, from the
+// beginning: those of a share count when somebody asks for them.
+func (p *Plan) newsBytes() uint64 { return 9 * p.NewsRoom() }

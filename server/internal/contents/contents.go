@@ -1,9 +1,15 @@
-package store
-
-// Contents: what a part holds.
+// Package contents is what names stand for: filters of package codec, the filters and sketches of
+// RedisBloom, and layers over other filters; their parts, each with a lock of its own; the copies
+// that snapshots and other nodes take of them; and what stands in their place while they are
+// loaded, rebuilt, or held by other nodes.
+//
+// It knows no names and no records: package store decides what is done to contents, and in which
+// order. Errors speak of the store, since that is what clients have been told ever since.
+package contents
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/internal/memory"
@@ -93,31 +99,20 @@ type Loader interface {
 	Release()
 }
 
-// kind is a row of the table of kinds.
-type kind struct {
-	name string // as TYPE spells it
-	// load begins a Loader with the first piece of size bytes.
-	load func(first []byte, size int64, m *memory.Arena) (Loader, error)
-	// dump is the operation that makes contents from the header of a dump, and piece
-	// the body of a piece of the dump, which ends at a position.
-	dump  Op
-	piece func(position int64, data []byte) Body
-	grows bool // a piece may make them grow, by its length at most
-}
-
 // kinds is the table of kinds: a new one is a file like bloom.go, a row here, and one
-// in sources.
-var kinds = map[catalog.Kind]kind{
-	catalog.String: {name: "string"},
-	catalog.Bloom:  {name: redisbloom.BloomType, load: loadBloom, dump: OpBloomDump, piece: func(position int64, data []byte) Body { return &BloomChunk{Position: position, Data: data} }},
-	catalog.Cuckoo: {name: redisbloom.CuckooType, load: loadCuckoo, dump: OpCuckooDump, piece: func(position int64, data []byte) Body { return &CuckooChunk{Position: position, Data: data} }},
-
-	catalog.CountMin: {name: redisbloom.CountMinType, load: loadCountMin, dump: OpCountMin, piece: func(position int64, data []byte) Body { return &CountMinChunk{Position: position, Cells: data} }},
-	catalog.TopK:     {name: redisbloom.TopKType, load: loadTopK, dump: OpTopK, piece: func(position int64, data []byte) Body { return &TopKChunk{Position: position, Data: data} }, grows: true},
-	catalog.TDigest:  {name: redisbloom.TDigestType, load: loadTDigest, dump: OpTDigest, piece: func(_ int64, data []byte) Body { return &TDigestChunk{Nodes: data} }},
-
-	catalog.Filter: {name: "bloomery-", dump: OpFilterLoad},
-	catalog.Layers: {name: "bloomlyrs", load: loadLayered, dump: OpLayers},
+// in makers. load begins a Loader with the first piece of size bytes.
+var kinds = map[catalog.Kind]struct {
+	name string // as TYPE spells it
+	load func(first []byte, size int64, m *memory.Arena) (Loader, error)
+}{
+	catalog.String:   {name: "string"},
+	catalog.Bloom:    {redisbloom.BloomType, loadBloom},
+	catalog.Cuckoo:   {redisbloom.CuckooType, loadCuckoo},
+	catalog.CountMin: {redisbloom.CountMinType, loadCountMin},
+	catalog.TopK:     {redisbloom.TopKType, loadTopK},
+	catalog.TDigest:  {redisbloom.TDigestType, loadTDigest},
+	catalog.Filter:   {name: "bloomery-"},
+	catalog.Layers:   {"bloomlyrs", loadLayered},
 
 	catalog.FilterPart: {},
 }
@@ -134,7 +129,7 @@ func TypeName(k catalog.Kind) string { return kinds[k].name }
 // NewLoader begins to load contents of a kind, size bytes of pieces, with the
 // first of them. The error wraps bloomery.ErrCorrupt or bloomery.ErrVersion, or
 // ErrMemory.
-func (s *State) NewLoader(k catalog.Kind, first []byte, size int64) (Loader, error) {
+func (s *Supply) NewLoader(k catalog.Kind, first []byte, size int64) (Loader, error) {
 	if k == catalog.Filter || k == catalog.FilterPart {
 		return s.loadFilter(first, size)
 	}
@@ -142,14 +137,21 @@ func (s *State) NewLoader(k catalog.Kind, first []byte, size int64) (Loader, err
 	if load == nil {
 		return nil, fmt.Errorf("store: load: %w: kind %d", bloomery.ErrVersion, k)
 	}
-	return load(first, size, s.memory)
+	return load(first, size, s.arena)
 }
 
-// DumpPiece returns the body that stores a piece of a dump, which ends at a position, in
-// contents of a kind, and by how many bytes that may make them grow.
-func DumpPiece(k catalog.Kind, position int64, data []byte) (b Body, growth uint64) {
-	if kinds[k].grows {
-		growth = uint64(len(data))
-	}
-	return kinds[k].piece(position, data), growth
+func corrupt(what string) error {
+	return fmt.Errorf("store: decode: %w: %s", bloomery.ErrCorrupt, what)
+}
+
+// plainBits are the kinds that are one array of bits, to which keys only add some.
+var plainBits = []string{"bloom", "standard", "partitioned", "split"}
+
+// PlainBits reports whether filters of a kind are one array of bits, to which keys only add some.
+func PlainBits(kind string) bool { return slices.Contains(plainBits, kind) }
+
+// Marker is a filter that says which bits an add has set.
+type Marker interface {
+	Mark(marks []uint8, hs []uint64)
+	MarkedBits(dst, hs []uint64, marks []uint8) []uint64
 }

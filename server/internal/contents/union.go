@@ -1,4 +1,4 @@
-package store
+package contents
 
 // Union of filters in use.
 
@@ -10,7 +10,7 @@ import (
 	bloomfilter "github.com/bloomery/bloomery/bloom"
 )
 
-// WholeUnion as the Offset of FilterUnion means that Data is the encoding of a
+// WholeUnion as the offset of Union means that the data is the encoding of a
 // filter: for those of one small array.
 const WholeUnion = -1
 
@@ -18,13 +18,13 @@ const WholeUnion = -1
 // both arrays, nil if the part is of another kind or small. It belongs to the lock
 // of p.
 func (p *Part) Array() []byte {
-	if c, ok := p.contents.(*filter); ok && c.own != nil && c.own.bytes >= keepFrom {
+	if c, ok := p.contents.(*Filter); ok && c.own != nil && c.own.bytes >= keepFrom {
 		return c.array()
 	}
 	return nil
 }
 
-func (c *filter) array() []byte {
+func (c *Filter) array() []byte {
 	if c.own == nil || len(c.own.list) != 1 {
 		return nil
 	}
@@ -35,39 +35,9 @@ func (c *filter) array() []byte {
 	return nil
 }
 
-// FilterUnion adds the keys of a filter of the same shape, or of a piece of its array.
-type FilterUnion struct {
-	Offset int64 // in the array, or WholeUnion
-	Data   []byte
-	Known  uint64 // see FilterAdd
-}
-
-func (o *FilterUnion) op() Op {
-	if o.Known != 0 {
-		return OpFilterUnionKnown
-	}
-	return OpFilterUnion
-}
-
-func (o *FilterUnion) fields(c coder, r *Record) coder {
-	if c = c.target(r).bytes(&o.Data).varint(&o.Offset); o.Known != 0 {
-		c = c.uvarint(&o.Known)
-		c.bad = c.bad || o.Known == 0
-	}
-	return c
-}
-
-func (o *FilterUnion) change(s *State, p *Part, _ *Record, res *Result) int64 {
-	c := p.contents.(*filter)
-	if s.late(c, o.Known) {
-		res.Err = ErrRebuilding
-		return 0
-	}
-	c.union(o, res)
-	return 0
-}
-
-func (c *filter) union(o *FilterUnion, res *Result) {
+// Union adds the keys of a filter of the same shape, or of a piece of its array, which begins at
+// an offset.
+func (c *Filter) Union(offset int64, data []byte, res *Outcome) {
 	if c.sourced() {
 		res.Err = ErrSourced
 		return
@@ -78,17 +48,17 @@ func (c *filter) union(o *FilterUnion, res *Result) {
 			c.news.estimate(c.f, littleBytes)
 		}
 	}()
-	if o.Offset == WholeUnion {
-		c.uniteWhole(o.Data, res)
+	if offset == WholeUnion {
+		c.uniteWhole(data, res)
 		return
 	}
 	array := c.array()
-	if array == nil || o.Offset < 0 || o.Offset > int64(len(array)-len(o.Data)) {
-		res.Err = fmt.Errorf("store: union: %w: %d bytes at %d of an array of %d", bloomery.ErrIncompatible, len(o.Data), o.Offset, len(array))
+	if array == nil || offset < 0 || offset > int64(len(array)-len(data)) {
+		res.Err = fmt.Errorf("store: union: %w: %d bytes at %d of an array of %d", bloomery.ErrIncompatible, len(data), offset, len(array))
 		return
 	}
-	res.Changed = orBytes(array[o.Offset:], o.Data)
-	res.Done = len(o.Data)
+	res.Changed = orBytes(array[offset:], data)
+	res.Done = len(data)
 }
 
 // orBytes sets in dst all bits that are set in src and reports whether that
@@ -109,7 +79,7 @@ func orBytes(dst, src []byte) bool {
 }
 
 // uniteWhole adds the keys of a filter that the record holds.
-func (c *filter) uniteWhole(data []byte, res *Result) {
+func (c *Filter) uniteWhole(data []byte, res *Outcome) {
 	h, ok := c.f.(hasherOwner)
 	if !ok {
 		res.Err = ErrType

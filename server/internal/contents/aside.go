@@ -1,4 +1,4 @@
-package store
+package contents
 
 // What a filter keeps besides its items: how many of them are deleted, and its sources.
 
@@ -8,19 +8,14 @@ import (
 	"math"
 
 	"github.com/bloomery/bloomery"
-	"github.com/bloomery/bloomery/internal/redisbloom"
 	"github.com/bloomery/bloomery/server/internal/wire"
 )
-
-// LevelGone is the level of a cluster from which on filters keep something aside. No release has
-// that level yet.
-const LevelGone = LevelShards
 
 // aside is what a filter keeps besides its items. The nil pointer keeps nothing.
 type aside struct {
 	gone uint64 // items that callers have deleted elsewhere, and the filter still has
 
-	added   *filter // what was added to a filter that has sources, nil for others
+	added   *Filter // what was added to a filter that has sources, nil for others
 	sources []*summary
 }
 
@@ -88,7 +83,7 @@ func cutAside(data []byte) (filter, kept []byte) {
 }
 
 // readAside has c keep what cutAside has found. If it fails the caller releases c.
-func (s *State) readAside(c *filter, kept []byte) error {
+func (s *Supply) readAside(c *Filter, kept []byte) error {
 	if kept == nil {
 		return nil
 	}
@@ -108,7 +103,7 @@ func (s *State) readAside(c *filter, kept []byte) error {
 
 // AppendAside appends what the part keeps aside to its encoding. It belongs to the lock of p.
 func (p *Part) AppendAside(b []byte) []byte {
-	if c, ok := p.contents.(*filter); ok {
+	if c, ok := p.contents.(*Filter); ok {
 		return c.aside.encode(b)
 	}
 	return b
@@ -118,32 +113,18 @@ func (p *Part) AppendAside(b []byte) []byte {
 // has. It reports false as Probe does.
 func (p *Part) GoneItems(wait bool) (n uint64, ok bool) {
 	ok = p.look(wait, func(c Contents) {
-		if f, is := c.(*filter); is && f.aside != nil {
+		if f, is := c.(*Filter); is && f.aside != nil {
 			n = f.aside.gone
 		}
 	})
 	return n, ok
 }
 
-// FilterGone counts the hashes that a filter has, of items that were deleted elsewhere.
-type FilterGone struct{ Hashes []uint64 }
-
-func (*FilterGone) op() Op                            { return OpFilterGone }
-func (o *FilterGone) fields(c coder, r *Record) coder { return c.target(r).hashes(&o.Hashes) }
-
-// Len implements Items.
-func (o *FilterGone) Len() int { return len(o.Hashes) }
-
-// Give implements Items.
-func (*FilterGone) Give(uint64) {}
-
-// Hold implements Items.
-func (o *FilterGone) Hold(_ []redisbloom.Digest, hashes []uint64) { o.Hashes = hashes }
-
-func (o *FilterGone) change(_ *State, p *Part, _ *Record, res *Result) (grown int64) {
-	c := p.contents.(*filter)
-	res.sized(len(o.Hashes))
-	c.f.ContainsHashes(res.Bools, o.Hashes)
+// Gone counts the hashes that the filter has, of items that were deleted elsewhere, and returns by
+// how many bytes that has grown. Bools says which it has.
+func (c *Filter) Gone(hashes []uint64, res *Outcome) (grown int64) {
+	res.Size(len(hashes))
+	c.f.ContainsHashes(res.Bools, hashes)
 	n := uint64(0)
 	for _, there := range res.Bools {
 		if there {
@@ -156,6 +137,12 @@ func (o *FilterGone) change(_ *State, p *Part, _ *Record, res *Result) (grown in
 	if n > 0 {
 		c.aside.gone += min(n, math.MaxUint64-c.aside.gone)
 	}
-	res.Changed, res.Done = n > 0, len(o.Hashes)
+	res.Changed, res.Done = n > 0, len(hashes)
 	return grown
+}
+
+// KeepsAside reports whether something that a filter keeps aside stands behind its encoding.
+func KeepsAside(data []byte) bool {
+	_, kept := cutAside(data)
+	return kept != nil
 }

@@ -1,4 +1,4 @@
-package store
+package contents
 
 // The layers, generations and members of a part.
 
@@ -29,11 +29,11 @@ type Layer struct {
 func (p *Part) Layers(most int) (layers []Layer, ok bool) {
 	ok = p.look(true, func(c Contents) {
 		switch c := c.(type) {
-		case bloom:
+		case Bloom:
 			layers = bloomLayers(c, most)
-		case cuckoo:
+		case Cuckoo:
 			layers = cuckooLayers(c, most)
-		case *filter:
+		case *Filter:
 			layers = filterLayers(c.f, most)
 		}
 	})
@@ -67,7 +67,7 @@ func filterLayers(f bloomery.Hashed, most int) (layers []Layer) {
 
 // bloomLayers describes the layers of a BF. The rate of one is that of independent
 // bits.
-func bloomLayers(c bloom, most int) (layers []Layer) {
+func bloomLayers(c Bloom, most int) (layers []Layer) {
 	for array := range c.Arrays() {
 		if len(layers) == min(most, c.Layers()) {
 			break
@@ -84,7 +84,7 @@ func bloomLayers(c bloom, most int) (layers []Layer) {
 
 // cuckooLayers describes the sub-filters of a CF. An absent item finds its
 // fingerprint, of 255, in one of the slots of two buckets.
-func cuckooLayers(c cuckoo, most int) (layers []Layer) {
+func cuckooLayers(c Cuckoo, most int) (layers []Layer) {
 	slots := 2 * float64(c.BucketSize())
 	for array := range c.Arrays() {
 		if len(layers) == most {
@@ -150,7 +150,7 @@ const DensityCells = 256
 // It waits for the lock, and reports false if the part is gone.
 func (p *Part) Density(cells []float64, first, pieces int) (ofBits, ok bool) {
 	ok = p.look(true, func(c Contents) {
-		if f, is := c.(*filter); is {
+		if f, is := c.(*Filter); is {
 			if g, is := f.f.(*quotient.Growing); is {
 				growingDensity(cells, first, pieces, g)
 				return
@@ -203,18 +203,18 @@ var bitKinds = map[string]bool{"bloom": true, "standard": true, "partitioned": t
 // holds the lock of the part.
 func arraysOf(c Contents) (arrays [][]byte, ofBits bool) {
 	switch c := c.(type) {
-	case bloom:
+	case Bloom:
 		for a := range c.Arrays() {
 			arrays = append(arrays, a)
 		}
 		return arrays, true
-	case cuckoo:
+	case Cuckoo:
 		for a := range c.Arrays() {
 			arrays = append(arrays, a)
 		}
 		return arrays, false
-	case *filter:
-		ofBits = bitKinds[c.plan.Load().kind.Name]
+	case *Filter:
+		ofBits = bitKinds[c.plan.Load().Kind.Name]
 		if c.own != nil && len(c.own.list) > 0 {
 			return c.own.list, ofBits
 		}

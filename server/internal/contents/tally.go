@@ -1,4 +1,4 @@
-package store
+package contents
 
 // How many items a filter of bits holds.
 
@@ -98,7 +98,7 @@ func (t *tally) estimate(f bloomery.Hashed, most uint64) {
 // its array. It reports known as false if that would be needed, and ok as Probe does.
 func (p *Part) Items(wait bool) (n uint64, known, ok bool) {
 	ok = p.look(wait, func(c Contents) {
-		f, ok := c.(*filter)
+		f, ok := c.(*Filter)
 		if ok && !f.news.unknown() {
 			n, known = f.news.items, true
 			return

@@ -1,4 +1,4 @@
-package store
+package contents
 
 // How much the work on contents touches.
 
@@ -37,15 +37,15 @@ func SizeOf(e *catalog.Entry, a effort.Adding) (s effort.Size) {
 // LookParts is how many parts of a filter are looked at to describe it.
 const LookParts = 16
 
-func (b bloom) size(a effort.Adding) effort.Size   { return effort.Bloom(b.Bloom, a) }
-func (c cuckoo) size(a effort.Adding) effort.Size  { return effort.Cuckoo(c.Shape(), a) }
-func (c countMin) size(effort.Adding) effort.Size  { return effort.CountMin(c.Bytes(), c.depth) }
-func (t tdigest) size(a effort.Adding) effort.Size { return effort.TDigest(t.Bytes(), a) }
-func (t topK) size(effort.Adding) effort.Size {
+func (b Bloom) size(a effort.Adding) effort.Size   { return effort.Bloom(b.Bloom, a) }
+func (c Cuckoo) size(a effort.Adding) effort.Size  { return effort.Cuckoo(c.Shape(), a) }
+func (c CountMin) size(effort.Adding) effort.Size  { return effort.CountMin(c.Bytes(), c.depth) }
+func (t TDigest) size(a effort.Adding) effort.Size { return effort.TDigest(t.Bytes(), a) }
+func (t TopK) size(effort.Adding) effort.Size {
 	return effort.TopK(t.Bytes(), uint64(t.K()), uint64(t.Depth()))
 }
 
-func (c *filter) size(a effort.Adding) effort.Size {
+func (c *Filter) size(a effort.Adding) effort.Size {
 	if c.f == nil {
 		return effort.Size{}
 	}
@@ -56,14 +56,14 @@ func (c *filter) size(a effort.Adding) effort.Size {
 	if a.Items > 0 {
 		grown, _ = c.Growth(a.Items)
 	}
-	if c.plan.Load().hasher.Kind() != hashing.SipHash {
+	if c.plan.Load().Hasher.Kind() != hashing.SipHash {
 		a.Hashes = a.Items // they can be chosen, too
 	}
 	return effort.Filter(c.f, bytes, uint64(layersOf(c.f)), grown, a)
 }
 
 // size is that of the filter which a shadow is, or of the hashes of a static one.
-func (d *draft) size(a effort.Adding) effort.Size {
+func (d *Draft) size(a effort.Adding) effort.Size {
 	if d.inner != nil {
 		return d.inner.size(a)
 	}
@@ -93,7 +93,7 @@ func newFilterSize(header []byte, bytes uint64, a effort.Adding) effort.Size {
 	if p.KeyID == "" {
 		a.Hashes = a.Items
 	}
-	_, outline, _ := parsePlan(header)
+	_, outline, _ := CutPlan(header)
 	s := effort.New{Kind: o.Kind().Name, Outline: outline, Bytes: bytes, Parts: 1 << p.Parts}.Size(a)
 	s.InParts(1<<p.Parts, LookParts)
 	return s
@@ -103,7 +103,7 @@ func newFilterSize(header []byte, bytes uint64, a effort.Adding) effort.Size {
 // more alike than inserts allow: each command on it would take long.
 func (p *Part) CheckReach() (err error) {
 	p.look(true, func(c Contents) {
-		if f, ok := c.(*filter); ok {
+		if f, ok := c.(*Filter); ok {
 			err = effort.CheckReach(f.f)
 		}
 	})

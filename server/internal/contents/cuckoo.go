@@ -1,0 +1,93 @@
+package contents
+
+// CF as contents.
+
+import (
+	"github.com/bloomery/bloomery/internal/memory"
+	"github.com/bloomery/bloomery/internal/redisbloom"
+	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/effort"
+)
+
+// Cuckoo is a CF as contents. It is one pointer: an interface holds it without
+// an allocation.
+type Cuckoo struct{ *redisbloom.Cuckoo }
+
+var _ Contents = Cuckoo{}
+
+// Cuckoo returns the CF of a part, nil if it is of another kind. It belongs to
+// the lock of p.
+func (p *Part) Cuckoo() *redisbloom.Cuckoo {
+	c, _ := p.contents.(Cuckoo)
+	return c.Cuckoo
+}
+
+func (Cuckoo) Kind() catalog.Kind { return catalog.Cuckoo }
+
+// Growth returns at most 2^62. Whether an insert makes a cuckoo filter grow is
+// seen only when it is tried.
+func (c Cuckoo) Growth(n int) (most uint64, sure bool) {
+	const (
+		limit = 1 << 62
+		extra = 8 << 10 // what a filter of many sub-filters keeps besides
+	)
+	step := c.GrowBytes()
+	if step == 0 {
+		return 0, false
+	}
+	if c.Expansion() == 1 {
+		return min(step*uint64(n)+extra, limit), false
+	}
+	sum := uint64(extra)
+	for range n {
+		if sum += step; sum > limit || step > limit {
+			return limit, false
+		}
+		step *= uint64(c.Expansion())
+	}
+	return sum, false
+}
+
+func (c Cuckoo) Freeze() (Frozen, error) { return c.Cuckoo.Freeze() }
+
+func (c Cuckoo) ScanDump(iter int64) (next int64, chunk []byte) {
+	next, chunk, _ = c.Cuckoo.ScanDump(iter)
+	return next, chunk
+}
+
+func cuckooDumpBytes(header []byte) (uint64, error) {
+	h, err := redisbloom.ParseCuckooHeader(header)
+	if err != nil {
+		return 0, err
+	}
+	return h.Bytes(), nil
+}
+
+func newCuckooDump(header []byte, m *memory.Arena) (Contents, error) {
+	h, err := redisbloom.ParseCuckooHeader(header)
+	if err != nil {
+		return nil, err
+	}
+	c, err := h.New(m)
+	return Cuckoo{c}, err
+}
+
+func cuckooDumpSize(header []byte, _ uint64, a effort.Adding) effort.Size {
+	h, _ := redisbloom.ParseCuckooHeader(header)
+	return effort.Cuckoo(h.Shape(), a)
+}
+
+// cuckooLoader is a Loader of a CF.
+type cuckooLoader struct {
+	*redisbloom.Loader[*redisbloom.Cuckoo]
+}
+
+func loadCuckoo(first []byte, size int64, m *memory.Arena) (Loader, error) {
+	l, err := redisbloom.NewCuckooLoader(first, size, m)
+	return cuckooLoader{l}, err
+}
+
+func (l cuckooLoader) Done() (Contents, error) {
+	c, err := l.Loader.Done()
+	return Cuckoo{c}, err
+}

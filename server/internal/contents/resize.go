@@ -1,0 +1,137 @@
+package contents
+
+// Growing and folding a filter in use.
+
+import (
+	"math"
+
+	"github.com/bloomery/bloomery"
+	bloomfilter "github.com/bloomery/bloomery/bloom"
+	"github.com/bloomery/bloomery/codec"
+	"github.com/bloomery/bloomery/internal/envelope"
+)
+
+// Scale turns a bloom filter into a scalable one of a rate whose first layer it is, and returns by
+// how many bytes that has grown. Its layers have equal shares of the rate if that is asked for.
+func (s *Supply) Scale(c *Filter, rate float64, equal bool) (grown int64, err error) {
+	f, ok := c.f.(*bloomfilter.Filter)
+	if !ok {
+		return 0, ErrType
+	}
+	var data []byte
+	if equal {
+		data, err = EqualLayers(f, rate-f.Stats().Asked, rate)
+	} else if scalable, failed := f.Scalable(rate); failed != nil {
+		err = failed
+	} else {
+		data, err = encoded(scalable)
+	}
+	if err != nil {
+		return 0, err
+	}
+	return s.replace(c, data)
+}
+
+// Fold halves the array of a filter, and returns by how many bytes that has grown.
+func (s *Supply) Fold(c *Filter) (grown int64, err error) {
+	half, err := folded(c.f)
+	if err != nil {
+		return 0, err
+	}
+	data, err := encoded(half)
+	if err != nil {
+		return 0, err
+	}
+	return s.replace(c, data)
+}
+
+// folded returns a filter of half the size with the same keys. The error is ErrType
+// if its kind cannot be folded, and wraps bloomery.ErrIncompatible if its size
+// cannot be.
+func folded(f bloomery.Hashed) (bloomery.Hashed, error) {
+	switch f := f.(type) {
+	case *bloomfilter.Filter:
+		return fitting(f.Fold(2))
+	case *bloomfilter.Standard:
+		return fitting(f.Fold(2))
+	case *bloomfilter.Split:
+		return fitting(f.Fold(2))
+	}
+	return nil, ErrType
+}
+
+// fitting returns a filter, or no filter and the error.
+func fitting[F bloomery.Hashed](f F, err error) (bloomery.Hashed, error) {
+	if err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+// Folded returns what the part would be at half its size. It belongs to nobody else.
+// Errors are ErrRetry if the filter is gone, ErrType if its kind cannot be folded, and
+// wrap bloomery.ErrIncompatible if its size cannot be.
+func (p *Part) Folded() (bloomery.Hashed, error) {
+	p.RLock()
+	defer p.RUnlock()
+	c, ok := p.contents.(*Filter)
+	if !ok || p.Gone() {
+		return nil, ErrRetry
+	}
+	return folded(c.f)
+}
+
+// replace puts the filter that data encodes in the place of that of c, and returns by how many
+// bytes that has grown.
+func (s *Supply) replace(c *Filter, data []byte) (grown int64, err error) {
+	if c.sourced() {
+		return 0, ErrSourced
+	}
+	header, err := codec.Peek(data)
+	if err != nil {
+		return 0, err
+	}
+	plan, err := s.share(c.plan.Load().Plan, header.Kind, header.Hash, header.Check)
+	if err != nil {
+		return 0, err
+	}
+	fresh, err := s.newContents(plan, func(config codec.Config) (bloomery.Hashed, error) { return config.Open(data) })
+	if err != nil {
+		return 0, err
+	}
+	before := c.Bytes()
+	c.abandon()
+	fresh.news, fresh.aside = c.news, c.aside // the same items
+	c.become(fresh)
+	return int64(c.Bytes()) - int64(before), nil
+}
+
+// EqualLayers returns the encoding of a scalable filter whose first layer is f, of kind
+// bloom or standard. Its further layers have a fortieth of the rate each, and total is
+// the rate of the whole. That is the oldest form of docs/format.md, kind 5: a record of
+// before gives the same bytes for ever, and nodes of an older release can read them.
+func EqualLayers(f bloomery.Hashed, rate, total float64) ([]byte, error) {
+	counts, ok := f.(interface{ EstimateCount() uint64 })
+	data, err := encoded(f)
+	if !ok && err == nil {
+		err = ErrType
+	}
+	if err != nil {
+		return nil, err
+	}
+	sealed, err := envelope.Open(data)
+	if err != nil {
+		return nil, err
+	}
+	const line = 8 // words
+	h, words := sealed.Header, sealed.Words()
+	lines := make([]uint64, 2*line, 2*line+len(words)+line)
+	lines[0], lines[1] = math.Float64bits(total), 1
+	copy(lines[line:], []uint64{
+		uint64(h.Kind), h.Size, uint64(h.K), h.Capacity, math.Float64bits(h.Rate), min(counts.EstimateCount(), h.Size),
+	})
+	lines = append(lines, words...)
+	lines = append(lines, make([]uint64, -len(words)&(line-1))...)
+	h.Kind, h.K, h.Extra, h.Rate, h.Payload = envelope.KindScalable, 2, 1, rate, uint64(len(lines))*8
+	return envelope.Append(nil, h, lines), nil
+}

@@ -1,0 +1,55 @@
+package contents
+
+// Copies of sketches that are merged.
+
+import (
+	"github.com/bloomery/bloomery/internal/memory"
+	"github.com/bloomery/bloomery/internal/redisbloom"
+)
+
+// CopySketch returns a copy of a sketch that can be merged, and its version. It is nil if the sketch
+// is gone.
+func (s *Supply) CopySketch(p *Part) (c Contents, version uint64, err error) {
+	p.RLock()
+	defer p.RUnlock()
+	if p.Gone() {
+		return nil, 0, nil
+	}
+	switch v := p.contents.(type) {
+	case CountMin:
+		sketch, err := v.Dump().New(s.arena)
+		if err != nil {
+			return nil, 0, err
+		}
+		return CountMin{sketch, v.Depth()}, p.version, nil
+	case TDigest:
+		sketch, err := copyDigest(v, s.arena)
+		if err != nil {
+			return nil, 0, err
+		}
+		return TDigest{sketch}, p.version, nil
+	}
+	return nil, 0, ErrType
+}
+
+// copyDigest returns a copy of a digest with all of its nodes, compressed or not.
+func copyDigest(t TDigest, m *memory.Arena) (*redisbloom.TDigest, error) {
+	header := t.TDigest.AppendHeader(nil)
+	params, err := redisbloom.ParseTDigestHeader(header)
+	if err != nil {
+		return nil, err
+	}
+	params.Memory = m
+	sketch, err := redisbloom.NewTDigest(params)
+	if err != nil {
+		return nil, err
+	}
+	merged, waiting := t.Nodes()
+	for _, err := range []error{sketch.Begin(header), sketch.LoadNodes(merged, false), sketch.LoadNodes(waiting, true)} {
+		if err != nil {
+			sketch.Release()
+			return nil, err
+		}
+	}
+	return sketch, nil
+}

@@ -1,0 +1,131 @@
+package contents
+
+// TDIGEST as contents.
+
+import (
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/internal/memory"
+	"github.com/bloomery/bloomery/internal/redisbloom"
+	"github.com/bloomery/bloomery/server/internal/catalog"
+)
+
+// TDigest is a TDIGEST as contents. It is one pointer: an interface holds it
+// without an allocation.
+type TDigest struct{ *redisbloom.TDigest }
+
+var (
+	_ Contents = TDigest{}
+	_ Detailed = TDigest{}
+)
+
+// TDigest returns the TDIGEST of a part, nil if it is of another kind. It belongs
+// to the lock of p.
+func (p *Part) TDigest() *redisbloom.TDigest {
+	c, _ := p.contents.(TDigest)
+	return c.TDigest
+}
+
+func (TDigest) Kind() catalog.Kind { return catalog.TDigest }
+
+// Growth returns 0: there is room for all nodes from the beginning.
+func (TDigest) Growth(int) (most uint64, sure bool) { return 0, true }
+
+func (t TDigest) Freeze() (Frozen, error) { return t.TDigest.Freeze() }
+
+func (t TDigest) Stats() bloomery.Stats {
+	s := t.TDigest.Stats()
+	nodes := s.MergedNodes + s.UnmergedNodes
+	return bloomery.Stats{
+		Kind: "tdigest", Items: uint64(t.Observations()), Exact: true, Bits: 128 * uint64(s.Capacity), Bytes: s.Bytes,
+		Saturation: float64(nodes) / float64(s.Capacity),
+	}
+}
+
+// Details shows the compression and the nodes.
+func (t TDigest) Details() []Detail {
+	s := t.TDigest.Stats()
+	return []Detail{
+		{Name: "compression", Whole: s.Compression},
+		{Name: "capacity_nodes", Whole: int64(s.Capacity)},
+		{Name: "merged_nodes", Whole: int64(s.MergedNodes)},
+		{Name: "unmerged_nodes", Whole: int64(s.UnmergedNodes)},
+		{Name: "compressions", Whole: s.Compressions},
+	}
+}
+
+// AppendHeader appends all of the digest: it has no chunks.
+func (t TDigest) AppendHeader(b []byte) []byte {
+	b, _ = t.AppendBinary(b) // there is no error but for a digest that was never made
+	return b
+}
+
+func (TDigest) ScanDump(int64) (next int64, chunk []byte) { return 0, nil }
+
+// largeDigest is from how many nodes on a digest is compressed outside of locks.
+const largeDigest = 1 << 14
+
+// LargeDigest reports whether the digest of a part, which needs so many more nodes, takes
+// long to compress, and whether that is to be done now: it is not compressed, or full.
+func (p *Part) LargeDigest(more int) (large, due bool) {
+	if p.Run() == maxRun {
+		return false, false
+	}
+	p.RLock()
+	defer p.RUnlock()
+	t := p.TDigest()
+	if p.Gone() || t == nil {
+		return false, false
+	}
+	s := t.Stats()
+	if more > 0 { // one that is full when it is compressed is halved, which takes little
+		return true, s.UnmergedNodes > 0 && s.MergedNodes+s.UnmergedNodes+more >= s.Capacity
+	}
+	return true, !t.Compressed()
+}
+
+// NewDigest returns an empty digest in the memory of s.
+func (s *Supply) NewDigest(p redisbloom.TDigestParams) (*redisbloom.TDigest, error) {
+	p.Memory = s.arena
+	return redisbloom.NewTDigest(p)
+}
+
+func tdigestBytes(header []byte) (uint64, error) {
+	p, err := redisbloom.ParseTDigestHeader(header)
+	if err != nil {
+		return 0, err
+	}
+	return p.Bytes()
+}
+
+func newTDigest(header []byte, m *memory.Arena) (Contents, error) {
+	p, err := redisbloom.ParseTDigestHeader(header)
+	if err != nil {
+		return nil, err
+	}
+	p.Memory = m
+	t, err := redisbloom.NewTDigest(p)
+	if err != nil {
+		return nil, err
+	}
+	return TDigest{t}, t.Begin(header)
+}
+
+// tdigestLoader is a Loader of a TDIGEST.
+type tdigestLoader struct {
+	*redisbloom.Loader[*redisbloom.TDigest]
+}
+
+func loadTDigest(first []byte, size int64, m *memory.Arena) (Loader, error) {
+	l, err := redisbloom.NewTDigestLoader(first, size, m)
+	return tdigestLoader{l}, err
+}
+
+// Done makes room for all nodes, so that the digest takes as much memory as
+// before.
+func (l tdigestLoader) Done() (Contents, error) {
+	t, err := l.Loader.Done()
+	if err != nil {
+		return nil, err
+	}
+	return TDigest{t}, t.Add()
+}
