@@ -16,7 +16,7 @@ const module = "github.com/bloomery/bloomery"
 // commands is what every package of commands may import: none imports another, but filter its
 // own rooms.
 var commands = []string{
-	"internal/redisbloom", "server/internal/acl", "server/internal/answer", "server/internal/bundle", "server/internal/catalog", "server/internal/contents", "server/internal/control", "server/internal/engine", "server/internal/glob", "server/internal/health", "server/internal/maker",
+	"internal/redisbloom", "server/internal/acl", "server/internal/answer", "server/internal/bundle", "server/internal/catalog", "server/internal/contents", "server/internal/control", "server/internal/engine", "server/internal/following", "server/internal/glob", "server/internal/health", "server/internal/maker",
 	"internal/rdb", "server/internal/refusal", "server/internal/scratch", "server/internal/session", "server/internal/staging", "server/internal/status", "server/internal/store", "server/internal/traits",
 }
 
@@ -89,7 +89,8 @@ var rooms = map[string][]string{
 	"server/internal/effort":              {"", "bloom", "compose", "cuckoo", "quotient", "sizing", "internal/redisbloom", "internal/envelope"},
 	"server/internal/roster":              {"", "server/internal/placement", "server/internal/wire"},
 	"server/internal/contents":            {"", "bloom", "codec", "compose", "hashing", "quotient", "sizing", "internal/redisbloom", "internal/envelope", "internal/memory", "server/internal/catalog", "server/internal/effort", "server/internal/keyring", "server/internal/order", "server/internal/wire"},
-	"server/internal/store":               {"", "codec", "hashing", "quotient", "internal/redisbloom", "internal/envelope", "internal/news", "server/internal/catalog", "server/internal/contents", "server/internal/effort", "server/internal/placement", "server/internal/roster", "server/internal/wire"},
+	"server/internal/following":           {"codec", "internal/news", "internal/redisbloom", "quotient", "server/internal/catalog", "server/internal/contents"},
+	"server/internal/store":               {"", "codec", "hashing", "internal/redisbloom", "internal/envelope", "server/internal/catalog", "server/internal/contents", "server/internal/effort", "server/internal/following", "server/internal/placement", "server/internal/roster", "server/internal/wire"},
 	"server/internal/keyring":             {"hashing"},
 	"server/internal/status":              {},
 	"server/internal/door":                {"server/internal/contents", "server/internal/status", "server/internal/store"},
@@ -117,7 +118,7 @@ var rooms = map[string][]string{
 	"server/internal/checkup":             {"", "server/internal/catalog", "server/internal/contents", "server/internal/health", "server/internal/status", "server/internal/store"},
 	"server/internal/routes":              {""},
 	"server/internal/staging":             {"", "internal/redisbloom", "server/internal/answer", "server/internal/catalog", "server/internal/contents", "server/internal/door", "server/internal/routes", "server/internal/store"},
-	"server/internal/engine":              {"", "hashing", "internal/news", "server/internal/acl", "server/internal/answer", "server/internal/budget", "server/internal/catalog", "server/internal/checkup", "server/internal/contents", "server/internal/control", "server/internal/cost", "server/internal/door", "server/internal/gate", "server/internal/glob", "server/internal/health", "server/internal/keyring", "internal/rdb", "server/internal/placement", "server/internal/refusal", "server/internal/roster", "server/internal/scratch", "server/internal/session", "server/internal/staging", "server/internal/status", "server/internal/store", "server/internal/sweep", "server/internal/traits"},
+	"server/internal/engine":              {"", "hashing", "internal/news", "server/internal/acl", "server/internal/answer", "server/internal/budget", "server/internal/catalog", "server/internal/checkup", "server/internal/contents", "server/internal/control", "server/internal/cost", "server/internal/door", "server/internal/following", "server/internal/gate", "server/internal/glob", "server/internal/health", "server/internal/keyring", "internal/rdb", "server/internal/placement", "server/internal/refusal", "server/internal/roster", "server/internal/scratch", "server/internal/session", "server/internal/staging", "server/internal/status", "server/internal/store", "server/internal/sweep", "server/internal/traits"},
 	"server/internal/bundle":              {"server/internal/answer", "server/internal/catalog", "server/internal/contents", "server/internal/door", "server/internal/engine", "server/internal/health", "server/internal/refusal", "server/internal/routes", "server/internal/scratch", "server/internal/store"},
 	"server/internal/maker":               {"server/internal/answer", "server/internal/catalog", "server/internal/engine", "server/internal/store"},
 	"server/internal/blueprint":           {"", "bloom", "codec", "compose", "counting", "cuckoo", "hashing", "quotient", "sizing", "server/internal/answer", "server/internal/contents", "server/internal/store"},

@@ -14,7 +14,7 @@ import (
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/door"
-	"github.com/bloomery/bloomery/server/internal/store"
+	"github.com/bloomery/bloomery/server/internal/following"
 )
 
 // A client asks any machine for news. That asks those that hold the parts, each for all that it holds:
@@ -32,11 +32,11 @@ const mostNumber = 1 << 60
 
 // newsOf returns what happened to the filter of an entry, and begins to note it if that is not done yet. It
 // returns nil if there is no memory for that.
-func (e *Engine) newsOf(entry *catalog.Entry) *store.News {
+func (e *Engine) newsOf(entry *catalog.Entry) *following.News {
 	if n := e.state.News(entry); n != nil {
 		return n
 	}
-	room := store.NewsBytes(entry)
+	room := following.NewsBytes(entry)
 	if room > 0 && !e.Budget.Reserve(room) {
 		return nil
 	}
@@ -76,10 +76,10 @@ func (e *Engine) newsFor(args [][]byte) answer.Reply {
 		return answer.Fail(answer.TextSyntax)
 	}
 	entry := e.state.Names.ByID(id)
-	if entry == nil || !store.MayBeFollowed(entry.Kind) {
+	if entry == nil || !following.MayBeFollowed(entry.Kind) {
 		return answer.Fail(textNotHere)
 	}
-	var lacks []store.Lack
+	var lacks []following.Lack
 	for pair := range slices.Chunk(args[2:], 2) {
 		index, ok := answer.ParseInt(pair[0])
 		number, err := uint64(news.Unknown), error(nil)
@@ -92,7 +92,7 @@ func (e *Engine) newsFor(args [][]byte) answer.Reply {
 		if !e.state.Answers(contents.PartAt(entry, uint32(index))) {
 			return answer.Fail(textNotHere)
 		}
-		lacks = append(lacks, store.Lack{Part: int(index), Number: number})
+		lacks = append(lacks, following.Lack{Part: int(index), Number: number})
 	}
 	n := e.newsOf(entry)
 	if n == nil {
@@ -112,7 +112,7 @@ func (e *Engine) newsFor(args [][]byte) answer.Reply {
 }
 
 // newsRows returns what copies lack of parts, up to so many bytes and one part more.
-func (e *Engine) newsRows(n *store.News, lacks []store.Lack, left int) (rows []answer.Reply, more bool, err error) {
+func (e *Engine) newsRows(n *following.News, lacks []following.Lack, left int) (rows []answer.Reply, more bool, err error) {
 	for _, lack := range lacks {
 		if left <= 0 {
 			return rows, true, nil
@@ -144,7 +144,7 @@ func (e *Engine) newsRows(n *store.News, lacks []store.Lack, left int) (rows []a
 
 // FarNews returns what a copy lacks of parts that other machines hold, up to so many bytes and one part more of
 // each; and whether parts were left out. The reply says what is wrong, and is None if nothing is.
-func (x Contents) FarNews(entry *catalog.Entry, lacks []store.Lack, most int) (all []store.Taken, more bool, failed answer.Reply) {
+func (x Contents) FarNews(entry *catalog.Entry, lacks []following.Lack, most int) (all []following.Taken, more bool, failed answer.Reply) {
 	e := x.e
 	e.waits(x.s, "another machine")
 	for looks := 0; len(lacks) > 0; looks++ {
@@ -178,13 +178,13 @@ func (x Contents) FarNews(entry *catalog.Entry, lacks []store.Lack, most int) (a
 			continue
 		}
 		all, more = append(all, rows...), more || left
-		lacks = slices.DeleteFunc(lacks, func(l store.Lack) bool { return slices.Contains(some, l) })
+		lacks = slices.DeleteFunc(lacks, func(l following.Lack) bool { return slices.Contains(some, l) })
 	}
 	return all, more, failed
 }
 
 // nearestOf returns a machine that holds the first of the parts, and those of them that it holds.
-func (e *Engine) nearestOf(s *Session, entry *catalog.Entry, lacks []store.Lack) (node uint32, some []store.Lack, failed answer.Reply) {
+func (e *Engine) nearestOf(s *Session, entry *catalog.Entry, lacks []following.Lack) (node uint32, some []following.Lack, failed answer.Reply) {
 	for _, l := range lacks {
 		shard := contents.PartAt(entry, uint32(l.Part)).Shard()
 		holders := e.untried(s, shard)
@@ -207,7 +207,7 @@ func (e *Engine) nearestOf(s *Session, entry *catalog.Entry, lacks []store.Lack)
 const mostLacks = 1 << 10
 
 // newsQuestion asks for what a copy lacks of parts.
-func newsQuestion(e *Engine, entry *catalog.Entry, lacks []store.Lack, most int) (*door.Question, [][]byte) {
+func newsQuestion(e *Engine, entry *catalog.Entry, lacks []following.Lack, most int) (*door.Question, [][]byte) {
 	args := [][]byte{[]byte(newsMark), strconv.AppendUint(nil, entry.ID, 10), strconv.AppendInt(nil, int64(most), 10)}
 	var lanes []int
 	for _, l := range lacks {
@@ -225,7 +225,7 @@ func newsQuestion(e *Engine, entry *catalog.Entry, lacks []store.Lack, most int)
 
 // readNews reads what another machine has answered. It reports false if that cannot be read, or there is
 // no memory for it.
-func (x Contents) readNews(node uint32, r *answer.Reply) (rows []store.Taken, more, ok bool) {
+func (x Contents) readNews(node uint32, r *answer.Reply) (rows []following.Taken, more, ok bool) {
 	if len(r.Elems) != 2 {
 		return nil, false, false
 	}
@@ -234,7 +234,7 @@ func (x Contents) readNews(node uint32, r *answer.Reply) (rows []store.Taken, mo
 		if len(v) != 7 || v[4].N < int64(len(v[5].Text)) || !x.Hold(2*int(v[4].N)) {
 			return nil, false, false
 		}
-		t := store.Taken{Piece: news.Piece{Part: int(v[0].N), Form: v[3].Text, Data: []byte(v[5].Text)}, Next: uint64(v[1].N), More: v[2].N == 1}
+		t := following.Taken{Piece: news.Piece{Part: int(v[0].N), Form: v[3].Text, Data: []byte(v[5].Text)}, Next: uint64(v[1].N), More: v[2].N == 1}
 		if loan := v[6].N; loan != 0 {
 			if t.Data, ok = x.readLoan(node, loan, t.Data, int(v[4].N)); !ok {
 				return nil, false, false

@@ -10,7 +10,7 @@ import (
 
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/contents"
-	"github.com/bloomery/bloomery/server/internal/store"
+	"github.com/bloomery/bloomery/server/internal/following"
 )
 
 // A call that waits for news is parked: Exec stops in front of it, and the connection goes on
@@ -28,7 +28,7 @@ type parking struct {
 
 // wait is a call that waits.
 type wait struct {
-	news  *store.News
+	news  *following.News
 	timer *time.Timer
 	over  atomic.Bool // its time has passed
 }
@@ -46,7 +46,7 @@ func (s *Session) Parked() bool { return s.park.is }
 // Await has a call wait for news of a filter, for d from the first time on: the caller then
 // looks once more, and calls Park or answers. It reports false if the call must be answered
 // now: its time is over, the client has sent more, or it is part of a transaction.
-func (x Contents) Await(c *Call, n *store.News, d time.Duration) bool {
+func (x Contents) Await(c *Call, n *following.News, d time.Duration) bool {
 	s := x.s
 	p := &s.park
 	if s.alone || s.multi || p.wake == nil || !p.may || c != &s.w.Calls[len(s.w.Calls)-1] || p.wait != nil && p.wait.over.Load() {
@@ -91,12 +91,12 @@ func (e *Engine) unpark(s *Session) {
 type waiters struct {
 	// mu guards what follows.
 	mu      sync.Mutex
-	of      map[*store.News]map[*Session]struct{}
+	of      map[*following.News]map[*Session]struct{}
 	count   int
 	running bool
 
 	kick chan struct{}
-	due  sync.Map // *store.News: something has happened to it
+	due  sync.Map // *following.News: something has happened to it
 }
 
 // gatherFrom is how many clients may wait before news are gathered: with more of them, none
@@ -106,13 +106,13 @@ const (
 	gatherFor  = time.Second
 )
 
-func (w *waiters) add(n *store.News, s *Session) {
+func (w *waiters) add(n *following.News, s *Session) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	list := w.of[n]
 	if list == nil {
 		if w.of == nil {
-			w.of = map[*store.News]map[*Session]struct{}{}
+			w.of = map[*following.News]map[*Session]struct{}{}
 		}
 		list = map[*Session]struct{}{}
 		w.of[n] = list
@@ -128,7 +128,7 @@ func (w *waiters) add(n *store.News, s *Session) {
 	}
 }
 
-func (w *waiters) remove(n *store.News, s *Session) {
+func (w *waiters) remove(n *following.News, s *Session) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	list := w.of[n]
@@ -154,7 +154,7 @@ func (x Server) AwaitNews() int64 {
 }
 
 // happened notes that something has happened. It does not wait.
-func (w *waiters) happened(n *store.News) {
+func (w *waiters) happened(n *following.News) {
 	if !n.Awaited() {
 		return
 	}
@@ -194,7 +194,7 @@ func (w *waiters) wakeAll() {
 	w.mu.Lock()
 	for key := range w.due.Range {
 		w.due.Delete(key)
-		n := key.(*store.News)
+		n := key.(*following.News)
 		for s := range w.of[n] {
 			wake = append(wake, s.park.wake)
 		}
@@ -207,7 +207,7 @@ func (w *waiters) wakeAll() {
 
 // News returns what happened to the filter of an entry, and begins to note it if that is not
 // done yet. It returns nil if there is no memory for that.
-func (x Contents) News(entry *catalog.Entry) *store.News {
+func (x Contents) News(entry *catalog.Entry) *following.News {
 	n := x.e.newsOf(entry)
 	if n != nil {
 		n.Asked(x.s.ms)
@@ -216,7 +216,7 @@ func (x Contents) News(entry *catalog.Entry) *store.News {
 }
 
 // Follows reports whether n is still what happens to the filter of an entry: other parts may be in it now.
-func (x Contents) Follows(entry *catalog.Entry, n *store.News) bool {
+func (x Contents) Follows(entry *catalog.Entry, n *following.News) bool {
 	now := x.e.state.Names.ByID(entry.ID)
 	return now != nil && x.e.state.News(now) == n
 }
@@ -233,8 +233,8 @@ func (x Contents) NewsBytes(entry *catalog.Entry) int64 {
 }
 
 // Followers returns who has asked for news of a filter.
-func (x Contents) Followers(entry *catalog.Entry) []store.Follower {
-	if !store.MayBeFollowed(entry.Kind) || contents.PartOf(entry) == nil {
+func (x Contents) Followers(entry *catalog.Entry) []following.Follower {
+	if !following.MayBeFollowed(entry.Kind) || contents.PartOf(entry) == nil {
 		return nil
 	}
 	return x.e.state.Followers(entry)

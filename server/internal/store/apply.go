@@ -98,13 +98,13 @@ func (s *State) applyPart(p *contents.Part, body changer, r *Record, res *Result
 			if o, ok := body.(*FilterSet); ok {
 				s.NoteNews(p, o.News)
 			}
-			s.passed(p)
+			s.Passed(p)
 		}
 		return
 	}
-	ring := s.ring(p)
+	ring := s.Ring(p)
 	if ring != nil {
-		res.Marks = ring.prepare(body)
+		res.Marks = prepare(ring, body)
 	}
 	if grown := body.change(s, p, r, res); grown != 0 {
 		s.bytes.Add(grown)
@@ -113,7 +113,8 @@ func (s *State) applyPart(p *contents.Part, body changer, r *Record, res *Result
 	if res.Changed {
 		p.Raise()
 		if ring != nil {
-			ring.after(s, body, res)
+			note(ring, body, res)
+			s.Rings.Changed(ring)
 		}
 	}
 	res.Marks = nil

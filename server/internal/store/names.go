@@ -65,7 +65,7 @@ func (o *Rename) apply(s *State, r *Record, res *Result) {
 	s.bytes.Add(int64(len(o.To) - len(o.From)))
 	s.Names.Rename(e, old, string(o.To))
 	s.replaced(old)
-	s.renamed(e)
+	s.Renamed(e)
 	res.Changed = true
 }
 

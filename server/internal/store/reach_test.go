@@ -9,7 +9,9 @@ import (
 	"github.com/bloomery/bloomery/codec"
 	"github.com/bloomery/bloomery/compose"
 	"github.com/bloomery/bloomery/internal/redisbloom"
+	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/contents"
+	"github.com/bloomery/bloomery/server/internal/following"
 )
 
 // reach says of each operation on a filter what it means to the shadow of the filter, and to its followers.
@@ -40,19 +42,20 @@ var reach = map[Op]struct {
 func TestReach(t *testing.T) {
 	s := New()
 	s.publish(&Shadow{ID: 2, Main: 1}, true)
-	parts := followable(t, s)
+	entries := followable(t, s)
 	for i := range operations {
 		op, o := Op(i), &operations[i]
 		if o.of == nil {
 			continue
 		}
-		for _, p := range parts {
+		for _, e := range entries {
+			p := contents.PartOf(e)
 			if !o.of(p.Contents()) {
 				continue
 			}
 			want, ok := reach[op]
 			if !ok {
-				t.Errorf("%s: reach has no row. What does it to the shadow of a filter (leaves in shadow.go), and to its followers (after in news.go)?", op)
+				t.Errorf("%s: reach has no row. What does it to the shadow of a filter (leaves in shadow.go), and to its followers (note in news.go)?", op)
 				break
 			}
 			body := o.body()
@@ -62,20 +65,25 @@ func TestReach(t *testing.T) {
 			if got := s.Leaves(&Record{ID: 1, Body: body}); errors.Is(got, ErrRebuilding) != errors.Is(want.rebuilt, ErrRebuilding) {
 				t.Errorf("%s meets %v in a rebuild of a cluster, want %v", op, got, want.rebuilt)
 			}
-			r := &ring{of: &News{}, part: p, values: make([]uint64, 8), seen: p.Changes()}
-			r.forget()
-			r.prepare(body)
+			n := s.Follow(e, 1, func() uint64 { return 0 })
+			number, err := n.Whole(0, func(following.Encoding) error { return nil })
+			if err != nil {
+				t.Fatal(err)
+			}
+			r := s.Ring(p)
+			prepare(r, body)
 			p.Raise()
-			before := r.first
-			if r.after(s, body, &Result{}); (r.first != before) != want.whole {
-				t.Errorf("%s: followers fetch the filter again: %v, want %v", op, r.first != before, want.whole)
+			note(r, body, &Result{})
+			s.Rings.Changed(r)
+			if whole := !n.Knows(0, number); whole != want.whole {
+				t.Errorf("%s: followers fetch the filter again: %v, want %v", op, whole, want.whole)
 			}
 		}
 	}
 }
 
-// followable returns parts of all contents that can be followed.
-func followable(t *testing.T, s *State) (parts []*contents.Part) {
+// followable returns entries of all contents that can be followed.
+func followable(t *testing.T, s *State) (entries []*catalog.Entry) {
 	t.Helper()
 	bodies := []Body{
 		&MakeBloom{Name: []byte("bf"), Params: redisbloom.BloomParams{ErrorRate: 0.01, Capacity: 1000, Expansion: 2}},
@@ -94,7 +102,7 @@ func followable(t *testing.T, s *State) (parts []*contents.Part) {
 			t.Fatal(res.Err)
 		}
 		res.Release()
-		parts = append(parts, contents.PartOf(res.Entry))
+		entries = append(entries, res.Entry)
 	}
-	return parts
+	return entries
 }

@@ -20,6 +20,7 @@ import (
 
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/contents"
+	"github.com/bloomery/bloomery/server/internal/following"
 	"github.com/bloomery/bloomery/server/internal/roster"
 )
 
@@ -59,6 +60,7 @@ type State struct {
 	Names *catalog.Catalog
 
 	contents.Supply // of all contents
+	following.Rings // of those that are followed
 
 	last    uint64 // the last id that was given
 	commits uint64 // the number of the last commit of a shadow, in this run; under the catalogue's lock
@@ -76,8 +78,6 @@ type State struct {
 	holdings   atomic.Pointer[roster.Holdings]
 	littered   atomic.Bool // see Sweep
 	emptied    atomic.Pointer[func(id uint64)]
-	followed   followed
-	onNews     atomic.Pointer[func(*News)]
 }
 
 // OnClear has f called when a filter was emptied, with its id and under the lock of the
@@ -88,6 +88,7 @@ func (s *State) OnClear(f func(id uint64)) { s.emptied.Store(&f) }
 func New() *State {
 	s := &State{Names: catalog.New()}
 	s.Supply.Init()
+	s.Rings.Init(&s.bytes)
 	s.Unretain()
 	return s
 }

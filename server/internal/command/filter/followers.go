@@ -7,7 +7,7 @@ import (
 
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/engine"
-	"github.com/bloomery/bloomery/server/internal/store"
+	"github.com/bloomery/bloomery/server/internal/following"
 	"github.com/bloomery/bloomery/server/internal/traits"
 )
 
@@ -53,12 +53,12 @@ func assembleFollowers(_ *engine.Context, _ *engine.Call, parts []answer.Reply) 
 
 // followerName reads the name of a follower. It returns the error text, or "".
 func followerName(arg []byte, to *string) string {
-	plain := len(arg) > 0 && len(arg) <= store.MaxFollowerName
+	plain := len(arg) > 0 && len(arg) <= following.MaxFollowerName
 	for _, b := range arg {
 		plain = plain && b > ' ' && b < 0x7f
 	}
 	if !plain {
-		return "ERR NAME must be 1 to " + strconv.Itoa(store.MaxFollowerName) + " letters, digits and signs, without blanks"
+		return "ERR NAME must be 1 to " + strconv.Itoa(following.MaxFollowerName) + " letters, digits and signs, without blanks"
 	}
 	*to = string(arg)
 	return ""

@@ -18,7 +18,7 @@ import (
 	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/filters"
-	"github.com/bloomery/bloomery/server/internal/store"
+	"github.com/bloomery/bloomery/server/internal/following"
 	"github.com/bloomery/bloomery/server/internal/traits"
 )
 
@@ -32,7 +32,7 @@ var newsCmd = engine.Command{
 		"Kinds that are not plain bits return hashes of items, which needs the right to FILTER.DUMP; a BF is of bits, a CF is not.",
 	Cost: engine.ByBytes(4),
 	Also: func(x *engine.Context, c *engine.Call) {
-		if entry := x.Names().Lookup(c.Args[1]); entry != nil && store.MayBeFollowed(entry.Kind) {
+		if entry := x.Names().Lookup(c.Args[1]); entry != nil && following.MayBeFollowed(entry.Kind) {
 			mayFollow(x, c, entry)
 		}
 	},
@@ -45,7 +45,7 @@ type newsCall struct {
 	sum   string
 	block time.Duration
 	most  int
-	who   store.Follower
+	who   following.Follower
 }
 
 const (
@@ -57,7 +57,7 @@ const (
 
 // parseNews reads the arguments. It returns the error text, or "".
 func parseNews(args [][]byte) (v newsCall, text string) {
-	v.who = store.Follower{Version: -1, Age: -1}
+	v.who = following.Follower{Version: -1, Age: -1}
 	for args = args[2:]; len(args) > 0; args = args[2:] {
 		if len(args) == 1 {
 			return v, answer.TextSyntax
@@ -100,7 +100,7 @@ func parseNews(args [][]byte) (v newsCall, text string) {
 
 // mayFollow reports whether the user may have news of a filter, and answers if not.
 func mayFollow(x *engine.Context, c *engine.Call, entry *catalog.Entry) bool {
-	if store.OfBits(entry) || x.Names().MayAlso("filter.dump", c.Args[1]) {
+	if following.OfBits(entry) || x.Names().MayAlso("filter.dump", c.Args[1]) {
 		return true
 	}
 	kind := "cf"
@@ -123,7 +123,7 @@ func runNews(x *engine.Context, c *engine.Call) {
 		switch {
 		case entry == nil:
 			c.Fail(answer.TextNotFound)
-		case !store.MayBeFollowed(entry.Kind):
+		case !following.MayBeFollowed(entry.Kind):
 			c.Fail(answer.TextWrongType)
 		case mayFollow(x, c, entry) && !answerNews(x, c, &v, entry):
 			continue
@@ -239,7 +239,7 @@ type gathering struct {
 	x      *engine.Context
 	c      *engine.Call
 	entry  *catalog.Entry
-	news   *store.News
+	news   *following.News
 	left   int  // bytes, also of what is compressed
 	waits  bool // it may be gathered later
 	asked  bool // other nodes were asked
@@ -261,9 +261,9 @@ func (g *gathering) reply(key string) answer.Reply {
 
 // gather takes what the token lacks. It reports false if it has answered, or the filter has become another one.
 func (g *gathering) gather() bool {
-	var far []store.Lack
+	var far []following.Lack
 	for i, number := range g.token.Numbers {
-		lack := store.Lack{Part: i, Number: number}
+		lack := following.Lack{Part: i, Number: number}
 		switch {
 		case g.left <= 0:
 			g.more = true
@@ -288,7 +288,7 @@ func (g *gathering) gather() bool {
 }
 
 // gatherFar is gather for parts that other nodes hold.
-func (g *gathering) gatherFar(far []store.Lack) bool {
+func (g *gathering) gatherFar(far []following.Lack) bool {
 	g.asked = true
 	all, more, failed := g.x.Contents().FarNews(g.entry, far, g.left)
 	switch {
@@ -325,7 +325,7 @@ func (g *gathering) short() bool {
 }
 
 // put takes what a copy lacks of a part.
-func (g *gathering) put(t store.Taken) {
+func (g *gathering) put(t following.Taken) {
 	if t.Form == "" {
 		return
 	}

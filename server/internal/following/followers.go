@@ -1,4 +1,4 @@
-package store
+package following
 
 // Who follows a filter.
 
@@ -60,11 +60,11 @@ func (n *News) Followers() []Follower {
 }
 
 // Followers returns who has asked for news of the filter of an entry, by name.
-func (s *State) Followers(e *catalog.Entry) []Follower {
-	s.followed.mu.Lock()
-	defer s.followed.mu.Unlock()
+func (t *Rings) Followers(e *catalog.Entry) []Follower {
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	for _, p := range contents.Parts(e) {
-		if r := s.ring(p); r != nil {
+		if r := t.Ring(p); r != nil {
 			return r.of.Followers()
 		}
 	}

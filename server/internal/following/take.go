@@ -1,4 +1,4 @@
-package store
+package following
 
 // What a copy lacks of a part, as it is sent.
 
