@@ -48,17 +48,7 @@ func bloomDumpSize(header []byte, _ uint64, a effort.Adding) effort.Size {
 	return effort.NewBloom(h.Layers(a.Items), a)
 }
 
-// bloomLoader is a Loader of a BF.
-type bloomLoader struct {
-	*redisbloom.Loader[*redisbloom.Bloom]
-}
-
 func loadBloom(first []byte, size int64, m *memory.Arena) (Loader, error) {
 	l, err := redisbloom.NewBloomLoader(first, size, m)
-	return bloomLoader{l}, err
-}
-
-func (l bloomLoader) Done() (Contents, error) {
-	b, err := l.Loader.Done()
-	return Bloom{b}, err
+	return loader[*redisbloom.Bloom]{l, func(v *redisbloom.Bloom) (Contents, error) { return Bloom{v}, nil }}, err
 }

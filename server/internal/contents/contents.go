@@ -99,6 +99,20 @@ type Loader interface {
 	Release()
 }
 
+// loader is a Loader of what RedisBloom has.
+type loader[T interface{ Release() }] struct {
+	*redisbloom.Loader[T]
+	as func(T) (Contents, error)
+}
+
+func (l loader[T]) Done() (Contents, error) {
+	v, err := l.Loader.Done()
+	if err != nil {
+		return nil, err
+	}
+	return l.as(v)
+}
+
 // kinds is the table of kinds: a new one is a file like bloom.go, a row here, and one
 // in makers. load begins a Loader with the first piece of size bytes.
 var kinds = map[catalog.Kind]struct {

@@ -114,20 +114,7 @@ func newCountMin(header []byte, m *memory.Arena) (Contents, error) {
 	return CountMin{c, p.Depth}, c.Load(0, nil, count)
 }
 
-// countMinLoader is a Loader of a CMS.
-type countMinLoader struct {
-	*redisbloom.Loader[*redisbloom.CountMin]
-}
-
 func loadCountMin(first []byte, size int64, m *memory.Arena) (Loader, error) {
 	l, err := redisbloom.NewCountMinLoader(first, size, m)
-	return countMinLoader{l}, err
-}
-
-func (l countMinLoader) Done() (Contents, error) {
-	c, err := l.Loader.Done()
-	if err != nil {
-		return nil, err
-	}
-	return CountMin{c, c.Depth()}, nil
+	return loader[*redisbloom.CountMin]{l, func(v *redisbloom.CountMin) (Contents, error) { return CountMin{v, v.Depth()}, nil }}, err
 }

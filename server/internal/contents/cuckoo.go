@@ -77,17 +77,7 @@ func cuckooDumpSize(header []byte, _ uint64, a effort.Adding) effort.Size {
 	return effort.Cuckoo(h.Shape(), a)
 }
 
-// cuckooLoader is a Loader of a CF.
-type cuckooLoader struct {
-	*redisbloom.Loader[*redisbloom.Cuckoo]
-}
-
 func loadCuckoo(first []byte, size int64, m *memory.Arena) (Loader, error) {
 	l, err := redisbloom.NewCuckooLoader(first, size, m)
-	return cuckooLoader{l}, err
-}
-
-func (l cuckooLoader) Done() (Contents, error) {
-	c, err := l.Loader.Done()
-	return Cuckoo{c}, err
+	return loader[*redisbloom.Cuckoo]{l, func(v *redisbloom.Cuckoo) (Contents, error) { return Cuckoo{v}, nil }}, err
 }

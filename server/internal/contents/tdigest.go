@@ -110,22 +110,9 @@ func newTDigest(header []byte, m *memory.Arena) (Contents, error) {
 	return TDigest{t}, t.Begin(header)
 }
 
-// tdigestLoader is a Loader of a TDIGEST.
-type tdigestLoader struct {
-	*redisbloom.Loader[*redisbloom.TDigest]
-}
-
+// loadTDigest makes room for all nodes when they have come, so that the digest takes as much memory as
+// before.
 func loadTDigest(first []byte, size int64, m *memory.Arena) (Loader, error) {
 	l, err := redisbloom.NewTDigestLoader(first, size, m)
-	return tdigestLoader{l}, err
-}
-
-// Done makes room for all nodes, so that the digest takes as much memory as
-// before.
-func (l tdigestLoader) Done() (Contents, error) {
-	t, err := l.Loader.Done()
-	if err != nil {
-		return nil, err
-	}
-	return TDigest{t}, t.Add()
+	return loader[*redisbloom.TDigest]{l, func(v *redisbloom.TDigest) (Contents, error) { return TDigest{v}, v.Add() }}, err
 }

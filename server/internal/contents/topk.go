@@ -75,17 +75,7 @@ func newTopK(header []byte, m *memory.Arena) (Contents, error) {
 	return TopK{t}, err
 }
 
-// topKLoader is a Loader of a TOPK.
-type topKLoader struct {
-	*redisbloom.Loader[*redisbloom.TopK]
-}
-
 func loadTopK(first []byte, size int64, m *memory.Arena) (Loader, error) {
 	l, err := redisbloom.NewTopKLoader(first, size, m)
-	return topKLoader{l}, err
-}
-
-func (l topKLoader) Done() (Contents, error) {
-	t, err := l.Loader.Done()
-	return TopK{t}, err
+	return loader[*redisbloom.TopK]{l, func(v *redisbloom.TopK) (Contents, error) { return TopK{v}, nil }}, err
 }
