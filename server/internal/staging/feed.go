@@ -26,7 +26,7 @@ type feed struct {
 
 type fedPart struct {
 	op   door.Op
-	body store.ShadowFeed
+	body store.ShadowAdd
 }
 
 // feeds are used again: a rebuild is fed by many calls of few items.
@@ -85,7 +85,7 @@ func (f *feed) fill(sh *store.Shadow, admit door.Admitter, shared bool) {
 	for i, part := range used {
 		from, to := f.sorted.Of(int(part))
 		m := &f.made[i]
-		m.body = store.ShadowFeed{Hashes: f.sorted.Hashes[from:to], Shared: shared, Ended: sh.Ended()}
+		m.body = store.ShadowAdd{Fed: true, Hashes: f.sorted.Hashes[from:to], Shared: shared, Ended: sh.Ended()}
 		m.op = door.Op{
 			Part: contents.PartAt(sh.Entry(), uint32(part)), Admit: admit,
 			Record: store.Record{ID: sh.ID, Index: uint32(part), Body: &m.body},

@@ -344,8 +344,6 @@ func (r *Record) OfRebuild() bool {
 	switch o := r.Body.(type) {
 	case *FilterMark, *ShadowMissed, *RebuildSeal:
 		return true
-	case *ShadowFeed:
-		return o.Shared
 	case *ShadowAdd:
 		return o.Shared
 	}

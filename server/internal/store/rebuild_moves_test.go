@@ -29,7 +29,7 @@ func TestLearnedAcrossASwap(t *testing.T) {
 			s, id := holder(t)
 			step(t, s, &store.Level{Level: store.LevelRebuilds})
 			shadow := apply(t, s, store.Record{Body: &store.ShadowOpen{Of: id, Shared: true, Header: header}}).Entry.ID
-			apply(t, s, store.Record{ID: shadow, Body: &store.ShadowFeed{Shared: true, Hashes: hashes(20), Room: store.Unlimited}})
+			apply(t, s, store.Record{ID: shadow, Body: &store.ShadowAdd{Fed: true, Shared: true, Hashes: hashes(20), Room: store.Unlimited}})
 			step(t, s, &store.RebuildStep{ID: shadow, What: store.StepReady})
 			attempt := uint64(0)
 			if name == "static" {

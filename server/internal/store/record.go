@@ -72,7 +72,7 @@ type Scratch struct {
 	FilterAdd    FilterAdd
 	FilterDelete FilterDelete
 	FilterGone   FilterGone
-	ShadowFeed   ShadowFeed
+	ShadowAdd    ShadowAdd
 	CountMinIncr CountMinIncr
 	TopKIncr     TopKIncr
 	TDigestAdd   TDigestAdd

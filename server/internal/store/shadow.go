@@ -178,8 +178,8 @@ func (s *State) Meets(r *Record) error {
 		sh = nil
 	}
 	switch o := r.Body.(type) {
-	case *ShadowFeed:
-		if own != nil && own.Closed() {
+	case *ShadowAdd:
+		if o.Fed && own != nil && own.Closed() {
 			return ErrSealed
 		}
 	case *FilterAdd:

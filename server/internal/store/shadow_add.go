@@ -143,8 +143,9 @@ func (s *State) changeDraft(p *contents.Part, o drafted, r *Record, res *Result)
 	return grown
 }
 
-// ShadowFeed adds or inserts hashes that were fed to a shadow.
-type ShadowFeed struct {
+// ShadowAdd adds or inserts hashes that were fed to a shadow, or added to its filter.
+type ShadowAdd struct {
+	Fed    bool
 	Hashes []uint64
 	Room   uint64 // bytes that the shadow may grow by
 	Shared bool   // in a cluster
@@ -153,70 +154,13 @@ type ShadowFeed struct {
 	swapped bool // it was swapped in before; not encoded
 }
 
-func (o *ShadowFeed) op() Op {
-	if o.Shared {
-		return OpRebuildFeed
-	}
-	return OpShadowFeed
-}
-
-func (o *ShadowFeed) fields(c coder, r *Record) coder {
-	if c = c.target(r).room(&o.Room).hashes(&o.Hashes); o.Shared {
-		c = c.uvarint(&o.Ended)
-	}
-	return c
-}
-
-// Len implements Items.
-func (o *ShadowFeed) Len() int { return len(o.Hashes) }
-
-// Give implements Items.
-func (o *ShadowFeed) Give(room uint64) { o.Room = room }
-
-// Hold implements Items.
-func (o *ShadowFeed) Hold(_ []redisbloom.Digest, hashes []uint64) { o.Hashes = hashes }
-func (o *ShadowFeed) change(s *State, p *contents.Part, r *Record, res *Result) int64 {
-	if o.Shared && p.Sealed(o.Ended) {
-		res.Err = ErrSealed
-		return 0
-	}
-	var c *contents.Filter
-	if c, o.swapped = p.Contents().(*contents.Filter); !o.swapped {
-		return s.changeDraft(p, o, r, res)
-	}
-	grown := c.Put(o.Hashes, o.Room, &res.Outcome)
-	res.All, res.Changed = true, res.Done > 0
-	return grown
-}
-
-func (o *ShadowFeed) draw(d *contents.Draft, res *Result) (grown int64) {
-	return d.Feed(o.Hashes, o.Room, &res.Outcome)
-}
-
-// effect gathers the hashes that have to be kept.
-func (o *ShadowFeed) effect(f *Effect, r *Record, res *Result) {
-	if o.swapped {
-		(&FilterAdd{Hashes: o.Hashes}).effect(f, r, res)
-		return
-	}
-	if !f.gathers(r, &f.scratch.ShadowFeed) {
-		f.scratch.ShadowFeed.Room = Unlimited
-	}
-	f.kept(o.Hashes, res)
-}
-
-// ShadowAdd adds or inserts hashes that were added to the filter of a shadow.
-type ShadowAdd struct {
-	Hashes []uint64
-	Room   uint64 // bytes that the shadow may grow by
-	Shared bool   // see ShadowFeed
-	Ended  uint64
-
-	swapped bool
-}
-
 func (o *ShadowAdd) op() Op {
-	if o.Shared {
+	switch {
+	case o.Fed && o.Shared:
+		return OpRebuildFeed
+	case o.Fed:
+		return OpShadowFeed
+	case o.Shared:
 		return OpRebuildAdd
 	}
 	return OpShadowAdd
@@ -238,29 +182,40 @@ func (o *ShadowAdd) Give(room uint64) { o.Room = room }
 // Hold implements Items.
 func (o *ShadowAdd) Hold(_ []redisbloom.Digest, hashes []uint64) { o.Hashes = hashes }
 
-func (o *ShadowAdd) change(s *State, p *contents.Part, r *Record, res *Result) int64 {
+func (o *ShadowAdd) change(s *State, p *contents.Part, r *Record, res *Result) (grown int64) {
 	if o.Shared && p.Sealed(o.Ended) {
 		res.Err = ErrSealed
 		return 0
 	}
 	var c *contents.Filter
-	if c, o.swapped = p.Contents().(*contents.Filter); o.swapped {
-		return c.Put(o.Hashes, o.Room, &res.Outcome)
+	if c, o.swapped = p.Contents().(*contents.Filter); !o.swapped {
+		return s.changeDraft(p, o, r, res)
 	}
-	return s.changeDraft(p, o, r, res)
-}
-
-// effect is that of a single server.
-func (o *ShadowAdd) effect(f *Effect, r *Record, res *Result) {
-	if o.swapped {
-		(&FilterAdd{Hashes: o.Hashes}).effect(f, r, res)
-		return
+	if grown = c.Put(o.Hashes, o.Room, &res.Outcome); o.Fed {
+		res.All, res.Changed = true, res.Done > 0
 	}
-	f.put(r, &ShadowAdd{Hashes: res.Took(o.Hashes), Room: Unlimited})
+	return grown
 }
 
 func (o *ShadowAdd) draw(d *contents.Draft, res *Result) (grown int64) {
+	if o.Fed {
+		return d.Feed(o.Hashes, o.Room, &res.Outcome)
+	}
 	return d.Mirror(o.Hashes, o.Room, &res.Outcome)
+}
+
+// effect is that of a single server. It gathers hashes that were fed.
+func (o *ShadowAdd) effect(f *Effect, r *Record, res *Result) {
+	switch {
+	case o.swapped:
+		(&FilterAdd{Hashes: o.Hashes}).effect(f, r, res)
+	case o.Fed:
+		f.gathers(r, &f.scratch.ShadowAdd)
+		f.scratch.ShadowAdd.Fed, f.scratch.ShadowAdd.Room = true, Unlimited
+		f.kept(o.Hashes, res)
+	default:
+		f.put(r, &ShadowAdd{Hashes: res.Took(o.Hashes), Room: Unlimited})
+	}
 }
 
 // ShadowBreak marks a shadow as one that lacks items.

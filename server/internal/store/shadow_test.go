@@ -39,7 +39,7 @@ func TestSwapChecksWhatItBuilds(t *testing.T) {
 		t.Fatal(begin.Err)
 	}
 	id := begin.Entry.ID
-	apply(store.Record{ID: id, Body: &store.ShadowFeed{Room: store.Unlimited, Hashes: []uint64{1 << 40, 2 << 50, 3 << 60}}})
+	apply(store.Record{ID: id, Body: &store.ShadowAdd{Fed: true, Room: store.Unlimited, Hashes: []uint64{1 << 40, 2 << 50, 3 << 60}}})
 	built, err := s.Build(s.ShadowNamed([]byte("k")).Entry(), 0)
 	if err != nil {
 		t.Fatal(err)
@@ -87,7 +87,7 @@ func static(t *testing.T) (*store.State, *store.Shadow, func(store.Record) store
 func TestBrokenWhileSealed(t *testing.T) {
 	s, sh, do := static(t)
 	id := sh.ID
-	do(store.Record{ID: id, Body: &store.ShadowFeed{Room: store.Unlimited, Hashes: []uint64{1 << 40, 2 << 50}}})
+	do(store.Record{ID: id, Body: &store.ShadowAdd{Fed: true, Room: store.Unlimited, Hashes: []uint64{1 << 40, 2 << 50}}})
 	commit := uint64(do(store.Record{Body: &store.ShadowSeal{ID: id}}).N)
 	built, err := s.Build(sh.Entry(), commit)
 	if err != nil {
@@ -105,7 +105,7 @@ func TestBrokenWhileSealed(t *testing.T) {
 func TestSealOnce(t *testing.T) {
 	s, sh, do := static(t)
 	id := sh.ID
-	feed := store.Record{ID: id, Body: &store.ShadowFeed{Room: store.Unlimited, Hashes: []uint64{1 << 40, 2 << 50, 3 << 60}}}
+	feed := store.Record{ID: id, Body: &store.ShadowAdd{Fed: true, Room: store.Unlimited, Hashes: []uint64{1 << 40, 2 << 50, 3 << 60}}}
 	do(feed)
 	seal := store.Record{Body: &store.ShadowSeal{ID: id}}
 	first := do(seal)
@@ -130,7 +130,7 @@ func TestSealOnce(t *testing.T) {
 	if sh.Closed() || s.Meets(&feed) != nil {
 		t.Error("the commit that has sealed it cannot open it")
 	}
-	feed.Body = &store.ShadowFeed{Room: store.Unlimited, Hashes: []uint64{4 << 55}}
+	feed.Body = &store.ShadowAdd{Fed: true, Room: store.Unlimited, Hashes: []uint64{4 << 55}}
 	do(feed)
 	second := do(seal)
 	if second.Err != nil || second.N == first.N {

@@ -202,7 +202,7 @@ func TestUnfit(t *testing.T) {
 		d := open(t, log, Config{})
 		for _, body := range []store.Body{
 			&store.CountMinMerge{}, &store.TDigestMerge{}, &store.ShadowOpen{}, &store.ShadowSeal{}, &store.ShadowSwap{}, &store.Piece{},
-			&store.ShadowFeed{}, &store.Seed{},
+			&store.ShadowAdd{Fed: true}, &store.Seed{},
 			&store.FilterGrow{}, // of a level that the cluster does not have yet
 		} {
 			if err := do(d, &door.Op{Record: store.Record{Body: body}}); !errors.Is(err, door.ErrRefused) {

@@ -44,7 +44,7 @@ func (w *world) rebuild(name []byte, at int64) {
 	default:
 		hs := []uint64{w.rng.Uint64N(400) * 0x9e3779b97f4a7c15}
 		part := bloomery.Route(hs[0], uint(sh.Plan().Parts))
-		w.do(store.Record{ID: sh.ID, Index: uint32(part), Body: &store.ShadowFeed{Hashes: hs, Room: store.Unlimited}})
+		w.do(store.Record{ID: sh.ID, Index: uint32(part), Body: &store.ShadowAdd{Fed: true, Hashes: hs, Room: store.Unlimited}})
 	}
 }
 
