@@ -319,3 +319,19 @@ func FuzzSources(f *testing.F) {
 		}
 	})
 }
+
+// TestDroppedPiecesAreNotCounted asks that the bytes of a source that is on its way count no more when the
+// filter grows, which drops them.
+func TestDroppedPiecesAreNotCounted(t *testing.T) {
+	s := store.New()
+	e := apply(t, s, creation(t, 1000, 0)).Entry
+	file := sourceFile(t, 1000, 7)
+	apply(t, s, store.Record{ID: e.ID, Body: &store.FilterSource{SourcePiece: contents.SourcePiece{Source: []byte("s"), Version: 1, Of: uint64(len(file)), Data: file[:500]}}})
+	before := s.Bytes()
+	if res := apply(t, s, store.Record{ID: e.ID, Body: &store.FilterGrow{Rate: 0.02}}); res.Err != nil {
+		t.Fatal(res.Err)
+	}
+	if got, want := s.Bytes(), store.Cost("k", e); got != want {
+		t.Errorf("%d bytes are counted, %d before: want %d", got, before, want)
+	}
+}

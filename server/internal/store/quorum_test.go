@@ -31,6 +31,9 @@ func TestFullMembersInTheLog(t *testing.T) {
 		if res := apply(t, s, piece); res.Err != nil {
 			t.Fatal(res.Err)
 		}
+		if p := contents.PartOf(s.Names.ByID(id)); p.Steps() < 2 {
+			t.Errorf("an item of a quorum of two members that was loaded takes %d steps", p.Steps())
+		}
 		return s, id
 	}
 	s, id := load()
