@@ -39,10 +39,10 @@ type rows struct {
 // used returns the bitmap of the columns in use.
 func (f *rows) used() []uint64 { return f.words[:f.length] }
 
-// MaxColumns returns how many columns can be in use.
-func (f *rows) MaxColumns() int { return 64 * f.length }
+// mostColumns returns how many columns can be in use.
+func (f *rows) mostColumns() int { return 64 * f.length }
 
-// Words returns the number of words that Which fills, a 64th of MaxColumns.
+// Words returns the number of words that Which fills: a 64th of the columns that can be in use.
 func (f *rows) Words() int { return f.length }
 
 // Len returns the number of columns in use.
@@ -98,8 +98,8 @@ func (f *rows) ContainsHash(column int, h uint64) (bool, error) {
 
 // check returns an error if a column is not in use.
 func (f *rows) check(column int) error {
-	if column < 0 || column >= f.MaxColumns() {
-		return fmt.Errorf("%w: column %d, there are 0 to %d", bloomery.ErrParameter, column, f.MaxColumns()-1)
+	if column < 0 || column >= f.mostColumns() {
+		return fmt.Errorf("%w: column %d, there are 0 to %d", bloomery.ErrParameter, column, f.mostColumns()-1)
 	}
 	if f.words[column/64]>>(column%64)&1 == 0 {
 		return fmt.Errorf("%w: column %d is not in use", bloomery.ErrParameter, column)
@@ -140,7 +140,7 @@ func (f *rows) String() string { return f.Stats().String() }
 // Stats describes the state of all columns together: Items is the number of
 // keys in all of them, Capacity that of one column times the columns in use,
 // Saturation and Predicted are means over the columns in use. Bits and Bytes
-// are those of all MaxColumns columns. It looks at 1024 rows, or at
+// are those of all columns that can be in use. It looks at 1024 rows, or at
 // as many more as lie in half a megabyte.
 func (f *rows) Stats() bloomery.Stats {
 	if len(f.words) == 0 {
@@ -160,7 +160,7 @@ func (f *rows) Stats() bloomery.Stats {
 		Kind:       "sliced",
 		Capacity:   f.capacity * uint64(f.Len()),
 		Items:      round(items),
-		Bits:       f.shape.Bits * uint64(f.MaxColumns()),
+		Bits:       f.shape.Bits * uint64(f.mostColumns()),
 		Bytes:      uint64(len(f.words)) * 8,
 		Saturation: full / n,
 		Asked:      f.rate,

@@ -93,7 +93,7 @@ func (f *Sliced) AddColumn() (int, error) {
 			return 64*i + free, nil
 		}
 	}
-	return 0, fmt.Errorf("bloom: add column: %w: all %d columns are in use", bloomery.ErrFull, f.MaxColumns())
+	return 0, fmt.Errorf("bloom: add column: %w: all %d columns are in use", bloomery.ErrFull, f.mostColumns())
 }
 
 // ClearColumn removes all keys from a column, which stays in use. It reads

@@ -17,8 +17,8 @@ import (
 
 func TestSlicedAddColumn(t *testing.T) {
 	s := sliced(3, 10, 0.1)
-	if s.MaxColumns() != 64 {
-		t.Errorf("MaxColumns() = %d, want 64", s.MaxColumns())
+	if s.Words() != 1 {
+		t.Errorf("Words() = %d, want 1", s.Words())
 	}
 	for i := range 64 {
 		if c, err := s.AddColumn(); c != i || err != nil {

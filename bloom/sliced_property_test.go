@@ -24,7 +24,7 @@ func TestSlicedHistories(t *testing.T) {
 		n := rapid.IntRange(1, 60).Draw(t, "n")
 		p := rapid.Float64Range(1e-6, 0.5).Draw(t, "p")
 		s, exact := sliced(room, n, p), columnSets{}
-		grow := rapid.IntRange(1, s.MaxColumns()).Draw(t, "first")
+		grow := rapid.IntRange(1, 64*s.Words()).Draw(t, "first")
 		for range grow {
 			addColumn(t, s, exact)
 		}
@@ -42,8 +42,8 @@ func TestSlicedHistories(t *testing.T) {
 
 func addColumn(t *rapid.T, s *bloom.Sliced, exact columnSets) {
 	c, err := s.AddColumn()
-	if full := len(exact) == s.MaxColumns(); full != (err != nil) {
-		t.Fatalf("AddColumn() with %d of %d columns in use: %v", len(exact), s.MaxColumns(), err)
+	if full := len(exact) == 64*s.Words(); full != (err != nil) {
+		t.Fatalf("AddColumn() with %d of %d columns in use: %v", len(exact), 64*s.Words(), err)
 	}
 	if err != nil {
 		return
@@ -123,7 +123,7 @@ func checkColumns(t *rapid.T, s *bloom.Sliced, exact columnSets) {
 			if !has(dst, c) {
 				t.Fatalf("hash %#x of column %d is forgotten", h, c)
 			}
-			for i := range s.MaxColumns() {
+			for i := range 64 * s.Words() {
 				if has(dst, i) && len(exact[i]) == 0 {
 					t.Fatalf("hash %#x is in column %d, which is empty or not in use", h, i)
 				}
@@ -135,12 +135,12 @@ func checkColumns(t *rapid.T, s *bloom.Sliced, exact columnSets) {
 // rebuilt returns a Sliced with these columns.
 func rebuilt(t *rapid.T, columns, n int, p float64, exact columnSets) *bloom.Sliced {
 	s := sliced(columns, n, p)
-	for range s.MaxColumns() {
+	for range 64 * s.Words() {
 		if _, err := s.AddColumn(); err != nil {
 			t.Fatal(err)
 		}
 	}
-	for c := range s.MaxColumns() {
+	for c := range 64 * s.Words() {
 		var err error
 		if keys, ok := exact[c]; ok {
 			for h := range keys {
