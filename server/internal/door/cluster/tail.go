@@ -241,8 +241,12 @@ func (l *lane) applyRecords(seq uint64, h *header, rides []*ride) {
 			r.Origin = store.Origin{Session: h.session, Counter: h.counter}
 			l.applyNames(r, res)
 		}
-		if errors.Is(res.Err, contents.ErrMemory) {
+		switch {
+		case errors.Is(res.Err, contents.ErrMemory):
 			l.lost(rides, res.Err)
+			return
+		case ofLaterRelease(r, res.Err):
+			l.lost(rides, fmt.Errorf("%w: a later one is needed", res.Err))
 			return
 		}
 		if op != nil && errors.Is(res.Err, contents.ErrElsewhere) { // others have applied it, and know what came of it
@@ -257,8 +261,20 @@ func (l *lane) applyRecords(seq uint64, h *header, rides []*ride) {
 	}
 }
 
+// ofLaterRelease reports whether a record that was not applied makes a filter of a kind that
+// only a later release has: the ids of filters would not be those of others behind it. Senders
+// ask the same before they send it, so no client can make a node meet one.
+func ofLaterRelease(r *store.Record, err error) bool {
+	if !errors.Is(err, bloomery.ErrVersion) {
+		return false
+	}
+	_, err = store.NewBytes(r.Body)
+	return errors.Is(err, bloomery.ErrVersion)
+}
+
 // lost ends the service of a node that could not apply a message as others have: the
-// system has no memory. What it was asked for may be kept, by them.
+// system has no memory, or a later release is needed. What it was asked for may be kept, by
+// them.
 func (l *lane) lost(rides []*ride, err error) {
 	err = fmt.Errorf("lane %s: %w: other nodes may have it", l.name(), err)
 	for _, r := range rides {

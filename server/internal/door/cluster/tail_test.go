@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/internal/envelope"
 	"github.com/bloomery/bloomery/internal/redisbloom"
 	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/door"
@@ -27,6 +28,7 @@ func TestUnreadable(t *testing.T) {
 	later := set("later").Record
 	unknown := store.AppendRecord(nil, &later)
 	unknown[1] = 250
+	outline := append(envelope.Header{Kind: 250}.AppendTo(nil), 0)
 	for name, c := range map[string]struct {
 		message func(d *Door) []byte
 		want    error
@@ -38,6 +40,11 @@ func TestUnreadable(t *testing.T) {
 		"an operation of a later release": {func(d *Door) []byte {
 			h := header{cluster: d.id.Load(), node: 1, session: 1, counter: 1000}
 			return appendSum(append(store.AppendRecord(appendHeader(nil, &h), &later), unknown...))
+		}, bloomery.ErrVersion},
+		"a filter of a later release": {func(d *Door) []byte {
+			h := header{cluster: d.id.Load(), node: 1, session: 1, counter: 1000}
+			r := store.Record{Body: &store.Make{As: store.OpFilter, Name: []byte("later"), Header: contents.AppendCreation(nil, &contents.Plan{}, outline)}}
+			return appendSum(store.AppendRecord(appendHeader(nil, &h), &r))
 		}, bloomery.ErrVersion},
 	} {
 		t.Run(name, func(t *testing.T) {

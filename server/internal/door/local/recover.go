@@ -441,8 +441,11 @@ func (r *replayer) apply(position uint64) error {
 			r.lost[r.result.Entry.ID] = true
 		}
 		_, swaps := rec.Body.(*store.ShadowSwap)
-		if errors.Is(r.result.Err, contents.ErrMemory) || swaps && errors.Is(r.result.Err, bloomery.ErrCorrupt) {
-			return fmt.Errorf("record at position %d: %w", position, r.result.Err)
+		switch err := r.result.Err; {
+		case errors.Is(err, bloomery.ErrVersion): // it was applied when it was written, and ids follow from that
+			return fmt.Errorf("record at position %d: %w: a later one is needed", position, err)
+		case errors.Is(err, contents.ErrMemory) || swaps && errors.Is(err, bloomery.ErrCorrupt):
+			return fmt.Errorf("record at position %d: %w", position, err)
 		}
 		return nil
 	}
@@ -458,10 +461,12 @@ func (r *replayer) apply(position uint64) error {
 	r.part.Lock()
 	store.Apply(r.state, rec, r.part, &r.result)
 	r.part.Unlock()
-	if err := r.result.Err; errors.Is(err, contents.ErrMemory) {
+	switch err := r.result.Err; {
+	case errors.Is(err, bloomery.ErrVersion):
+		return fmt.Errorf("record at position %d for id %d: %w: a later one is needed", position, rec.ID, err)
+	case errors.Is(err, contents.ErrMemory):
 		return fmt.Errorf("record at position %d for id %d: %w", position, rec.ID, err)
-	} else if err != nil && !errors.Is(err, contents.ErrElsewhere) { // the state is that of one of several nodes
-
+	case err != nil && !errors.Is(err, contents.ErrElsewhere): // the state is that of one of several nodes
 		return fmt.Errorf("%w: record at position %d for id %d: %w", bloomery.ErrCorrupt, position, rec.ID, err)
 	}
 	return nil

@@ -9,7 +9,9 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/internal/envelope"
 	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/door/local"
 	"github.com/bloomery/bloomery/server/internal/folder"
@@ -178,7 +180,9 @@ func TestCursorsOutliveTheProcess(t *testing.T) {
 // TestLaterRelease asks that records of a later release are not taken for
 // damage.
 func TestLaterRelease(t *testing.T) {
-	for _, record := range [][]byte{{1, 250, 0, 0}, {2, 1, 0, 0}} {
+	outline := append(envelope.Header{Kind: 250}.AppendTo(nil), 0)
+	filter := store.Record{Body: &store.Make{As: store.OpFilter, Name: []byte("k"), Header: contents.AppendCreation(nil, &contents.Plan{}, outline)}}
+	for _, record := range [][]byte{{1, 250, 0, 0}, {2, 1, 0, 0}, store.AppendRecord(nil, &filter)} {
 		files := &folder.Memory{}
 		files.Put("00000000000000000000.log", local.SealLog(record, 0, 0))
 		_, err := local.Open(local.Config{State: store.New(), Files: files})
