@@ -46,6 +46,7 @@ func TestFilterGet(t *testing.T) {
 		{"FILTER.ADD m a", "-ERR FILTER.ADD is not for kind map; it is for bloom, standard, partitioned, split, scalable, counting, spectral, stable, cuckoo, quotient, growing, window, quorum"},
 		{"FILTER.CREATE y map", built},
 		{"FILTER.REBUILD m BEGIN map", built},
+		{"FILTER.GROW m", "-ERR FILTER.GROW is for kind bloom, not for map; bloomery build makes a larger one, FILTER.LOAD takes it"},
 		{"COPY m copy", ":1"},
 		{"FILTER.GET copy c", "[:255]"},
 		{"FILTER.REBUILD copy BEGIN ribbon CAPACITY 10", "+OK"},

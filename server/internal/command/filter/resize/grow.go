@@ -56,7 +56,11 @@ func runGrow(x *engine.Context, c *engine.Call) {
 				return
 			}
 		default:
-			c.Fail("ERR FILTER.GROW is for kind bloom, not for " + row.Name + "; FILTER.REBUILD makes a larger one")
+			larger := "FILTER.REBUILD makes a larger one"
+			if _, text := blueprint.KindNamed(row.Name, true); text != "" {
+				larger = "bloomery build makes a larger one, FILTER.LOAD takes it"
+			}
+			c.Fail("ERR FILTER.GROW is for kind bloom, not for " + row.Name + "; " + larger)
 			return
 		}
 	}
