@@ -167,14 +167,24 @@ func TestDocumentsAreShort(t *testing.T) {
 	}
 }
 
-// TestApplicationsAreListed asks that README.md leads to docs/applications.md, and that to every example
-// that has a README; that each of those says how to run it, what a false positive costs, and which
-// kind it uses; and that the program is short: about 200 lines without comments.
+// TestApplicationsAreListed asks that README.md leads to docs/applications.md and to some of what that
+// lists, and docs/applications.md to every example that has a README; that each of those says how to
+// run it, what a false positive costs, and which kind it uses; and that the program is short: about
+// 200 lines without comments.
 func TestApplicationsAreListed(t *testing.T) {
 	if !strings.Contains(readText(t, "README.md"), "(docs/applications.md)") {
 		t.Error("README.md has no link to docs/applications.md")
 	}
 	index := readText(t, "docs/applications.md")
+	shown := regexp.MustCompile(`\]\(((?:examples/|contrib/pebble/)[^)#]*README\.md)\)`).FindAllStringSubmatch(readText(t, "README.md"), -1)
+	if len(shown) < 5 {
+		t.Errorf("README.md leads to %d applications", len(shown))
+	}
+	for _, link := range shown {
+		if !strings.Contains(index, "(../"+link[1]+")") {
+			t.Errorf("README.md leads to %s, which docs/applications.md does not list", link[1])
+		}
+	}
 	check := func(readme, program, run string) {
 		if !strings.Contains(index, "(../"+readme+")") {
 			t.Errorf("docs/applications.md does not list %s", readme)

@@ -38,9 +38,20 @@ func operationOf(f bloomery.Hashed, method reflect.Value) operation {
 	}
 	return func(other bloomery.Hashed) error {
 		if reflect.TypeOf(other) != own {
-			return fmt.Errorf("%w: a %s filter and a %s filter", bloomery.ErrIncompatible, f.Stats().Kind, other.Stats().Kind)
+			return kindsDiffer{f.Stats().Kind, other.Stats().Kind}
 		}
 		err, _ := reflect.TypeAssert[error](method.Call([]reflect.Value{reflect.ValueOf(other)})[0])
 		return err
 	}
 }
+
+// kindsDiffer is the error of an operation on filters of two kinds.
+type kindsDiffer struct{ one, other string }
+
+// Error implements error.
+func (k kindsDiffer) Error() string {
+	return fmt.Sprintf("%v: %s filter and %s filter", bloomery.ErrIncompatible, aKind(k.one), aKind(k.other))
+}
+
+// Unwrap returns ErrIncompatible.
+func (k kindsDiffer) Unwrap() error { return bloomery.ErrIncompatible }

@@ -141,7 +141,7 @@ bloomery plan compares the kinds.`,
 	cmd.Flags().BoolVar(&o.overlap, "overlap", false, "for --kind exact: keys of --out that are among the others are in")
 	cmd.Flags().StringVar(&o.group, "group", "", "for --kind exact: the `COLUMN` of a group, such as an issuer, by number or name; check needs it, too")
 	cmd.Flags().StringVar(&o.value, "value", "2", "for --kind map: the `COLUMN` of the values, whole numbers, by number or name; keys are those of -k, column 1 by default")
-	cmd.Flags().IntVar(&o.valueBits, "value-bits", 0, "for --kind map: `BITS` of a value, 1 to 32; by default what the largest value needs")
+	cmd.Flags().IntVar(&o.valueBits, "value-bits", 0, "for --kind map: `BITS` of a value, 1 to 31; by default what the largest value needs")
 	cmd.Flags().BoolVar(&o.largest, "largest", false, "for --kind map: a key with several values gets the largest; otherwise that is an error")
 	cmd.Flags().BoolVar(&o.estimate, "estimate", false, "count the keys first and make the filter as large as they need")
 	bindMultiset(cmd.Flags(), &o.multiset)

@@ -22,6 +22,7 @@ import (
 	"github.com/bloomery/bloomery/codec/file"
 	"github.com/bloomery/bloomery/hashing"
 	"github.com/bloomery/bloomery/ribbon"
+	"github.com/bloomery/bloomery/sizing"
 )
 
 // mapKind is the kind whose keys have values.
@@ -39,8 +40,8 @@ func (o *buildOptions) buildMap(ctx context.Context, s *shell, args []string) er
 	if err != nil {
 		return err
 	}
-	if o.valueBits < 0 || o.valueBits > 32 {
-		return fmt.Errorf("--value-bits %d: values have 1 to 32 bits", o.valueBits)
+	if o.valueBits < 0 || o.valueBits > mostValueBits {
+		return fmt.Errorf("--value-bits %d: values have 1 to %d bits", o.valueBits, mostValueBits)
 	}
 	o.warnOfHash(s)
 	if o.columns == "" && !o.given("columns") {
@@ -98,6 +99,10 @@ type pairs struct {
 	separated bool
 }
 
+// mostValueBits is how many bits a value has at most: it has 32 with those of the rate, which
+// takes one at least.
+const mostValueBits = sizing.MaxRibbonColumns - 1
+
 // pairBytes is what a key takes while it waits in memory, and builds: a map that
 // takes more than --max-memory is built from a temporary file.
 const pairBytes = 12 + 12 + 36
@@ -147,9 +152,9 @@ func (p *pairs) each(ctx context.Context, take func(h uint64, v uint32) error) e
 		}
 		r.values = slices.Grow(r.values[:0], len(b.Records))[:len(b.Records)]
 		for i, text := range r.texts.Of(b.Second(), b) {
-			v, err := strconv.ParseUint(string(text), 10, 32)
+			v, err := strconv.ParseUint(string(text), 10, mostValueBits)
 			if err != nil {
-				err := fmt.Errorf("%s: column %s, %q, is not a value: a whole number from 0 to %s", b.Where(i), p.o.value, text[:min(len(text), longestShown)], grouped(math.MaxUint32))
+				err := fmt.Errorf("%s: column %s, %q, is not a value: a whole number from 0 to %s", b.Where(i), p.o.value, text[:min(len(text), longestShown)], grouped(1<<mostValueBits-1))
 				if bytes.HasSuffix(text, []byte("\r")) {
 					return hinted{err, "if lines end with CR LF, give --crlf"}
 				}

@@ -15,6 +15,9 @@ import (
 	"github.com/bloomery/bloomery/ribbon"
 )
 
+// correctedKind is what a filter is whose reports are kept.
+const correctedKind = "corrected"
+
 // correctOptions are the flags of correct.
 type correctOptions struct {
 	changeFlags

@@ -165,6 +165,12 @@ func mergeHint(verb string, err error) error {
 	case !errors.Is(err, bloomery.ErrIncompatible):
 		return err
 	}
+	switch kinds, ok := errors.AsType[kindsDiffer](err); {
+	case ok && (kinds.one == correctedKind || kinds.other == correctedKind):
+		return hinted{err, "to " + verb + " them, correct both or none: see bloomery correct"}
+	case ok:
+		return hinted{err, "to " + verb + " filters, build them with the same --kind"}
+	}
 	return hinted{err, "to " + verb + " filters, build them with the same --kind, -n, -p and --seed"}
 }
 
