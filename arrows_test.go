@@ -122,7 +122,7 @@ var rooms = map[string][]string{
 	"server/internal/bundle":              {"server/internal/answer", "server/internal/catalog", "server/internal/contents", "server/internal/door", "server/internal/engine", "server/internal/health", "server/internal/refusal", "server/internal/routes", "server/internal/scratch", "server/internal/store"},
 	"server/internal/maker":               {"server/internal/answer", "server/internal/catalog", "server/internal/engine", "server/internal/store"},
 	"server/internal/blueprint":           {"", "bloom", "codec", "compose", "counting", "cuckoo", "hashing", "quotient", "sizing", "server/internal/answer", "server/internal/contents", "server/internal/store"},
-	"server/internal/filters":             {"", "hashing", "server/internal/answer", "server/internal/blueprint", "server/internal/catalog", "server/internal/contents", "server/internal/engine", "server/internal/refusal", "server/internal/store"},
+	"server/internal/filters":             {"", "server/internal/answer", "server/internal/catalog", "server/internal/contents", "server/internal/engine", "server/internal/refusal", "server/internal/store"},
 	"server/internal/command/bf":          commands,
 	"server/internal/command/cf":          commands,
 	"server/internal/command/filter":      append([]string{"", "bloom", "codec", "compose", "hashing", "internal/news", "sizing", "server/internal/blueprint", "server/internal/command/filter/advise", "server/internal/command/filter/rebuild", "server/internal/command/filter/resize", "server/internal/command/filter/where", "server/internal/effort", "server/internal/filters"}, commands...),

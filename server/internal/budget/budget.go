@@ -26,6 +26,8 @@ type Budget struct {
 	other atomic.Int64 // held for clients
 	peak  atomic.Int64 // the most that was seen in use
 
+	changed func(int64) // is called with a new bound, unless it is nil
+
 	others int // items of other machines that may get in front of a record; 0 if there are none
 }
 
@@ -34,9 +36,9 @@ type Budget struct {
 const otherItems = 1 << 16
 
 // Init sets the state whose memory counts, and the bound. With shared other machines write,
-// too.
-func (b *Budget) Init(state *store.State, most int64, shared bool) {
-	b.state = state
+// too. If changed is not nil, SetMax calls it.
+func (b *Budget) Init(state *store.State, most int64, shared bool, changed func(int64)) {
+	b.state, b.changed = state, changed
 	b.max.Store(most)
 	if shared {
 		b.others = otherItems
@@ -67,7 +69,12 @@ func (b *Budget) Data() int64 { return b.state.Bytes() }
 func (b *Budget) Max() int64 { return b.max.Load() }
 
 // SetMax changes the bound.
-func (b *Budget) SetMax(n int64) { b.max.Store(n) }
+func (b *Budget) SetMax(n int64) {
+	b.max.Store(n)
+	if b.changed != nil {
+		b.changed(n)
+	}
+}
 
 // Clients returns the bytes that are held for clients.
 func (b *Budget) Clients() int64 { return b.other.Load() }

@@ -18,7 +18,8 @@ import (
 // leaves the rest as it was.
 func TestReserve(t *testing.T) {
 	var b budget.Budget
-	b.Init(store.New(), 1000, false)
+	var known int64
+	b.Init(store.New(), 1000, false, func(n int64) { known = n })
 	if !b.Reserve(600) || b.Reserve(401) || !b.Reserve(400) || b.Reserve(1) {
 		t.Error("600 and 400 of 1000 bytes do not fit, or something else does")
 	}
@@ -26,8 +27,8 @@ func TestReserve(t *testing.T) {
 		t.Errorf("full: %t, %d bytes left, %d used; all are set aside and nothing is over", b.Full(), b.Left(), b.Used())
 	}
 	b.SetMax(999)
-	if !b.Full() || b.Left() != 0 || b.Max() != 999 {
-		t.Errorf("with a lower bound: full: %t, %d bytes left of %d", b.Full(), b.Left(), b.Max())
+	if !b.Full() || b.Left() != 0 || b.Max() != 999 || known != 999 {
+		t.Errorf("with a lower bound: full: %t, %d bytes left of %d, which is known as %d", b.Full(), b.Left(), b.Max(), known)
 	}
 	b.Release(600)
 	b.Settle(400)
@@ -47,7 +48,7 @@ func TestReserve(t *testing.T) {
 func TestReserveAtOnce(t *testing.T) {
 	const most = 1000
 	var b budget.Budget
-	b.Init(store.New(), most, false)
+	b.Init(store.New(), most, false, nil)
 	var held atomic.Int64
 	var wg sync.WaitGroup
 	for i := range 8 {
@@ -74,7 +75,7 @@ func TestReserveAtOnce(t *testing.T) {
 // TestHold counts what clients hold: a tenth is theirs, however full the rest is.
 func TestHold(t *testing.T) {
 	var b budget.Budget
-	b.Init(store.New(), 1000, false)
+	b.Init(store.New(), 1000, false, nil)
 	if !b.Hold(1000) || b.Hold(1) {
 		t.Error("clients cannot have all that nobody else has, or more")
 	}
@@ -109,7 +110,7 @@ func TestAdmit(t *testing.T) {
 	ops := []*door.Op{{Record: store.Record{Body: one}}, {Record: store.Record{Body: two}}}
 	need, _ := p.Contents().Growth(41)
 	var b budget.Budget
-	b.Init(bench.State, bench.State.Bytes()+int64(need), false)
+	b.Init(bench.State, bench.State.Bytes()+int64(need), false, nil)
 	aside, ok := b.Admit(p, ops)
 	if !ok || aside != need || one.Room != need || two.Room != need || b.Left() != 0 {
 		t.Errorf("%d bytes are set aside (%t) for records with room for %d and %d, %d are left; want %d for each", aside, ok, one.Room, two.Room, b.Left(), need)
@@ -134,8 +135,8 @@ func TestAdmitOfOthers(t *testing.T) {
 	ops := []*door.Op{{Record: store.Record{Body: body}}}
 	for name, most := range map[string]int64{"much": 1 << 30, "little": bench.State.Bytes() + 100} {
 		var alone, shared budget.Budget
-		alone.Init(bench.State, most, false)
-		shared.Init(bench.State, most, true)
+		alone.Init(bench.State, most, false, nil)
+		shared.Init(bench.State, most, true, nil)
 		first, ok := alone.Admit(p, ops)
 		second, also := shared.Admit(p, ops)
 		if !ok || !also || (second > first) != (name == "much") || body.Room != second {
@@ -152,7 +153,7 @@ func TestAdmitOfACuckoo(t *testing.T) {
 	body := &store.CuckooInsert{Hashes: make([]uint64, 1)}
 	op := &door.Op{Record: store.Record{Body: body}}
 	var b budget.Budget
-	b.Init(bench.State, bench.State.Bytes()+77, false)
+	b.Init(bench.State, bench.State.Bytes()+77, false, nil)
 	if aside, ok := b.Admit(p, []*door.Op{op}); !ok || aside != 77 || body.Room != 77 {
 		t.Errorf("%d bytes are set aside (%t), %d given; 77 are left", aside, ok, body.Room)
 	}
@@ -178,7 +179,7 @@ func TestAdmitOfLargeSteps(t *testing.T) {
 		p := part(t, bench, tt.command)
 		body := &store.CuckooInsert{Hashes: make([]uint64, 3), Way: tt.way}
 		var b budget.Budget
-		b.Init(bench.State, 1<<40, false)
+		b.Init(bench.State, 1<<40, false, nil)
 		want, _ := p.Contents().Growth(tt.steps)
 		if aside, ok := b.Admit(p, []*door.Op{{Record: store.Record{Body: body}}}); !ok || aside != want || body.Room != want {
 			t.Errorf("%s, way %d: %d bytes are set aside (%t), want %d", tt.command, tt.way, aside, ok, want)

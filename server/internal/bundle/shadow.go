@@ -72,7 +72,7 @@ func secondParts(t engine.Turn, entry *catalog.Entry, ops []*door.Op, first, n i
 // from the beginning, since the filter is gone, or if it has answered.
 func rehash(t engine.Turn, c *engine.Call, entry *catalog.Entry, ops []*door.Op, first int, items [][]byte) bool {
 	x, m := t.Context().Contents(), t.Memory()
-	if _, adds := ops[0].Record.Body.(*store.FilterAdd); !adds || !x.Shared() || x.ByID(entry.ID) != entry {
+	if _, adds := ops[0].Record.Body.(*store.FilterAdd); !adds || !x.Can().Cluster || x.ByID(entry.ID) != entry {
 		return false
 	}
 	f := Of(c)
@@ -96,7 +96,7 @@ func rehash(t engine.Turn, c *engine.Call, entry *catalog.Entry, ops []*door.Op,
 // common order. The reply is None if the calls of ops can be answered.
 func mirrored(t engine.Turn, ops ...*door.Op) answer.Reply {
 	x := t.Context().Contents()
-	if !x.Shared() {
+	if !x.Can().Cluster {
 		return answer.Reply{}
 	}
 	var to uint64

@@ -122,7 +122,7 @@ func (f *OnFilter) Settled(t engine.Turn, v engine.Span) {
 
 // refused answers calls whose record was not kept, or not by the shadow of the filter.
 func refused(t engine.Turn, v engine.Span) bool {
-	if v.Op.Err == nil && !t.Context().Contents().Shared() {
+	if v.Op.Err == nil && !t.Context().Can().Cluster {
 		return false
 	}
 	var failed answer.Reply

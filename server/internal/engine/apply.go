@@ -15,7 +15,36 @@ import (
 // gate: that takes long.
 func (x *Context) Staging() staging.Area {
 	x.e.leave(x.s)
-	return staging.New(Contents{x}, x.e.state, &x.e.Budget)
+	return staging.New(stager{Contents{x}}, x.e.state, &x.e.Budget)
+}
+
+// stager is a command as staging sees it: with what no handler needs.
+type stager struct{ Contents }
+
+// Shared reports whether other machines write, too.
+func (x stager) Shared() bool { return x.e.can.Cluster }
+
+// ApplyNew is ApplyUnseen for a record that makes something of so many bytes: memory is set aside for it.
+func (x stager) ApplyNew(r store.Record, size uint64) (store.Result, answer.Reply) {
+	op := &Op{Op: door.Op{Record: r}, Cost: x.e.ownCost(&r, size)}
+	if err := x.e.setAside(x.s, op); err != nil {
+		return store.Result{}, x.e.unsettled(err)
+	}
+	x.apply([]*door.Op{&op.Op}, false)
+	x.e.giveBack(op)
+	return x.came(&op.Op)
+}
+
+// ApplyAll is ApplyPiece for ops of several parts. It returns what came of the first that
+// has failed.
+func (x stager) ApplyAll(ops []*door.Op) (answer.Reply, error) {
+	x.apply(ops, true)
+	for _, op := range ops {
+		if res, failed := x.came(op); failed.Kind != answer.None || res.Err != nil {
+			return failed, res.Err
+		}
+	}
+	return answer.Reply{}, nil
 }
 
 // ApplyPiece puts a record of a part in order, a piece of something long, and
@@ -35,36 +64,14 @@ func (x Contents) ApplyUnseen(p *contents.Part, r store.Record) (store.Result, a
 	return x.came(op)
 }
 
-// ApplyNew is ApplyUnseen for a record that makes something of so many bytes: memory is set aside for it.
-func (x Contents) ApplyNew(r store.Record, size uint64) (store.Result, answer.Reply) {
-	op := &Op{Op: door.Op{Record: r}, Cost: x.e.ownCost(&r, size)}
-	if err := x.e.setAside(x.s, op); err != nil {
-		return store.Result{}, x.e.unsettled(err)
-	}
-	x.apply([]*door.Op{&op.Op}, false)
-	x.e.giveBack(op)
-	return x.came(&op.Op)
-}
-
-// ApplyAll is ApplyPiece for ops of several parts. It returns what came of the first that
-// has failed.
-func (x Contents) ApplyAll(ops []*door.Op) (answer.Reply, error) {
-	x.apply(ops, true)
-	for _, op := range ops {
-		if res, failed := x.came(op); failed.Kind != answer.None || res.Err != nil {
-			return failed, res.Err
-		}
-	}
-	return answer.Reply{}, nil
-}
-
-// ApplyParts is ApplyAll for the same record of every part of a filter.
+// ApplyParts is ApplyPiece for the same record of every part of a filter. It returns what came
+// of the first that has failed.
 func (x Contents) ApplyParts(entry *catalog.Entry, b store.Body) (answer.Reply, error) {
 	var ops []*door.Op
 	for i, p := range contents.Parts(entry) {
 		ops = append(ops, &door.Op{Part: p, Record: store.Record{ID: entry.ID, Index: uint32(i), Body: b}})
 	}
-	return x.ApplyAll(ops)
+	return stager{x}.ApplyAll(ops)
 }
 
 // apply puts ops in order and waits for them outside the gate; inside, if others can see

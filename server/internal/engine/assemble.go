@@ -14,9 +14,7 @@ import (
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/door"
-	"github.com/bloomery/bloomery/server/internal/health"
 	"github.com/bloomery/bloomery/server/internal/placement"
-	"github.com/bloomery/bloomery/server/internal/roster"
 )
 
 // shardSet is some of all shards.
@@ -43,36 +41,6 @@ func (x Contents) Mine(entry *catalog.Entry, p *contents.Part) bool {
 
 // Assembled reports whether the command is run for some parts only, which are Mine.
 func (x Contents) Assembled() bool { return x.s.only != nil }
-
-// MyParts returns the parts of a filter that are Mine, as its health sees them, nil if it is none.
-func (x Contents) MyParts(entry *catalog.Entry) health.Subject {
-	return x.e.filters.Some(entry, func(p *contents.Part) bool { return x.Mine(entry, p) })
-}
-
-// Known returns what is known of a filter wherever its contents lie.
-func (x Contents) Known(entry *catalog.Entry) health.Look { return x.e.filters.Known(entry) }
-
-// NodesOf returns which nodes hold the contents of an entry, and how many of its parts: "1:8 2:8",
-// in the order of their numbers; "" if all nodes hold all of them.
-func (x Contents) NodesOf(entry *catalog.Entry) string {
-	counts := map[uint32]int{}
-	for _, p := range contents.Parts(entry) {
-		place := x.e.state.PlaceOf(p)
-		if place == nil {
-			return ""
-		}
-		for _, c := range place.Copies {
-			if c.Phase == roster.Holds {
-				counts[c.Node]++
-			}
-		}
-	}
-	var b []byte
-	for _, node := range slices.Sorted(maps.Keys(counts)) {
-		b = fmt.Appendf(b, " %d:%d", node, counts[node])
-	}
-	return strings.TrimPrefix(string(b), " ")
-}
 
 // Spread reports whether the command has to gather what other machines hold.
 func (x Contents) Spread() bool {

@@ -75,7 +75,7 @@ func (x *Context) Now() time.Time { return x.s.now }
 func (x *Context) Milliseconds() int64 { return x.s.ms }
 
 // Can returns what the server can do.
-func (x *Context) Can() status.Abilities { return x.e.can }
+func (x *Context) Can() *status.Abilities { return &x.e.can }
 
 // Settings returns what CONFIG SET can change.
 func (x *Context) Settings() *session.Settings { return x.e.Settings }
@@ -170,15 +170,6 @@ func (e *Engine) ownCost(r *store.Record, size uint64) uint64 {
 		size = min(size, e.state.TakesAt(r, e.router.Self()))
 	}
 	return uint64(store.NewCost(r.NewName(), size))
-}
-
-// CostOf returns what a record of the catalogue that makes a filter takes at this machine.
-func (x Contents) CostOf(b store.Body) uint64 {
-	op, ok := x.Creation(b)
-	if !ok {
-		return 0
-	}
-	return op.Cost
 }
 
 // Hold counts n bytes of the reply until it is written. It reports false, and

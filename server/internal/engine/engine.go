@@ -91,8 +91,7 @@ type Engine struct {
 	waiting waiters
 	asking  chan struct{} // see mostAsked
 
-	memoryLimit func(int64)
-	collect     func(int)
+	collect func(int)
 }
 
 // Config is what an Engine is made from.
@@ -128,7 +127,7 @@ type Config struct {
 func New(c Config) *Engine {
 	e := &Engine{
 		Settings: c.Settings, state: c.State, door: c.Door, keep: c.Keeper, host: c.Host, clock: c.Clock,
-		table: NewTable(c.Commands), memoryLimit: c.SetMaxMemory, collect: c.Collect,
+		table: NewTable(c.Commands), collect: c.Collect,
 	}
 	if e.clock == nil {
 		e.clock, e.steady = time.Now, true
@@ -153,7 +152,7 @@ func New(c Config) *Engine {
 	e.sweeper = sweep.Sweeper{
 		State: c.State, Door: c.Door, Shared: e.shared, Gate: &e.gate, Pause: &e.Pause, Expired: &e.notes.Counters.Expired, Clock: e.clock,
 	}
-	e.Budget.Init(c.State, c.MaxMemory, e.can.Cluster)
+	e.Budget.Init(c.State, c.MaxMemory, e.can.Cluster, c.SetMaxMemory)
 	c.State.SetMemory(&e.Budget)
 	e.asking = make(chan struct{}, mostAsked)
 	if e.router, _ = c.Door.(door.Router); e.router != nil {

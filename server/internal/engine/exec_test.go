@@ -236,16 +236,14 @@ func TestBudgetBounds(t *testing.T) {
 	if e.Release(s); b.Clients() != 0 || s.replyBytes != 0 {
 		t.Errorf("%d bytes are held for replies that are written", b.Clients())
 	}
-	var limit int64
-	e.memoryLimit = func(n int64) { limit = n }
 	x := &Context{e: e, s: s}
-	if x.Server().SetMaxMemory(5); b.Max() != 5 || limit != 5 {
-		t.Errorf("the bound is %d, and %d outside", b.Max(), limit)
+	if x.Budget().SetMax(5); b.Max() != 5 {
+		t.Errorf("the bound is %d", b.Max())
 	}
 	if b.Reserve(5); b.Left() != 0 {
 		t.Errorf("%d bytes are left", b.Left())
 	}
-	if x.Server().SetMaxMemory(3); b.Left() != 0 || !b.Full() {
+	if x.Budget().SetMax(3); b.Left() != 0 || !b.Full() {
 		t.Errorf("%d bytes are left beyond the bound", b.Left())
 	}
 	if b.Data() != 0 {

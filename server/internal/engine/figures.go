@@ -33,16 +33,23 @@ type Figures struct {
 // Figures returns what the server counts.
 func (e *Engine) Figures() Figures {
 	f := Figures{
-		Server: e.host.Facts(), Refused: e.door.Refuses(),
+		Server: e.facts(), Refused: e.door.Refuses(),
 		Used: e.Budget.Used(), Peak: e.Budget.Peak(), Max: e.Budget.Max(), ClientBytes: e.Budget.Clients(),
 		Data: e.state.Bytes(), Mapped: e.state.Mapped(),
 		Names: e.state.Names.Len(), Timed: e.state.Names.Timed(), Expired: e.notes.Counters.Expired.Load(),
 	}
-	f.MaxClients = int(e.Settings.MaxClients.Load())
 	f.Hits, f.Misses = e.notes.Counters.Found()
 	if e.keep != nil {
 		f.Disk = e.keep.Status()
 	}
+	return f
+}
+
+// facts returns what is known of the process and its connections.
+func (e *Engine) facts() status.Server {
+	f := e.host.Facts()
+	f.RunID, f.MaxClients = e.runID, int(e.Settings.MaxClients.Load())
+	f.Blocked = e.Pause.Waiting() + e.waiting.clients()
 	return f
 }
 

@@ -5,7 +5,7 @@ package engine
 import (
 	"math/rand/v2"
 
-	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/checkup"
 	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/health"
@@ -18,12 +18,8 @@ func (e *Engine) Health() *health.Keeper { return e.well }
 // Health returns what probes and judges the filters.
 func (x Contents) Health() *health.Keeper { return x.e.well }
 
-// Watched returns the filter of an entry as its health sees it, nil if it is none.
-// Its methods wait for the locks of the filter.
-func (e *Engine) Watched(entry *catalog.Entry) health.Subject { return e.filters.Of(entry) }
-
-// Watched is that of Engine.
-func (x Contents) Watched(entry *catalog.Entry) health.Subject { return x.e.Watched(entry) }
+// Filters returns the filters as their health sees them.
+func (x Contents) Filters() *checkup.Filters { return &x.e.filters }
 
 // born notes that an op has made a filter.
 func (e *Engine) born(op *door.Op) {

@@ -145,9 +145,8 @@ func (w *waiters) remove(n *following.News, s *Session) {
 	}
 }
 
-// AwaitNews returns how many clients wait for news.
-func (x Server) AwaitNews() int64 {
-	w := &x.e.waiting
+// clients returns how many clients wait.
+func (w *waiters) clients() int64 {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return int64(w.count)

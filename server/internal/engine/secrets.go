@@ -35,14 +35,14 @@ func (e *Engine) SetSecretNames(patterns map[string][]string) {
 // MayHash reports whether a filter of a name may hash as h does, for the user of the
 // call, which it answers if not. Without a secret key it may.
 func (x Names) MayHash(c *Call, name []byte, h hashing.Hasher) bool {
-	if h.Kind() == hashing.XXH3 || x.HasSecret(name, h) {
+	if h.Kind() == hashing.XXH3 || x.hasSecret(name, h) {
 		return true
 	}
 	id := "" // which keys there are is for those who may have all
-	if x.TouchesAll() {
+	if x.touchesAll() {
 		id = x.Contents().Keys().ID(h)
 	}
-	x.DenySecret(c, name, id)
+	x.denySecret(c, name, id)
 	return false
 }
 
@@ -68,9 +68,9 @@ func (x Names) MayMove(c *Call, name []byte, entry *catalog.Entry) bool {
 	return x.MayHash(c, name, h)
 }
 
-// HasSecret reports whether a filter of a name may have the secret key of h. One that is
+// hasSecret reports whether a filter of a name may have the secret key of h. One that is
 // not in the file of keys counts as one without patterns: it may come.
-func (x *Context) HasSecret(name []byte, h hashing.Hasher) bool {
+func (x *Context) hasSecret(name []byte, h hashing.Hasher) bool {
 	ids := x.e.state.Keys().With(h.Check())
 	open := len(ids) == 0
 	patterns := *x.e.secrets.Load()
@@ -82,7 +82,22 @@ func (x *Context) HasSecret(name []byte, h hashing.Hasher) bool {
 			}
 		}
 	}
-	return open && x.Names().TouchesAll()
+	return open && x.Names().touchesAll()
+}
+
+// Secret returns the hasher of the secret key that an option of a call names, for a
+// filter of the name of the call. It answers if that may not have it, and returns the
+// error text if there is no such key.
+func (x Names) Secret(c *Call, option, id string) (h hashing.Hasher, text string) {
+	h, ok := x.e.state.Keys().Hasher(id)
+	switch {
+	case ok && x.hasSecret(c.Args[1], h):
+	case !ok && x.touchesAll():
+		text = "ERR " + option + ": there is no key '" + clipID(id) + "' in the file of keys (serve --keys)"
+	default: // nobody else learns which keys there are
+		x.denySecret(c, c.Args[1], id)
+	}
+	return h, text
 }
 
 // NewKey returns the id of a secret key that the filter of an entry does not have and that
@@ -90,16 +105,16 @@ func (x *Context) HasSecret(name []byte, h hashing.Hasher) bool {
 func (x *Context) NewKey(name string, entry *catalog.Entry) string {
 	has, _ := contents.PartOf(entry).Hasher()
 	for _, id := range x.Can().KeyIDs() {
-		if h, ok := x.e.state.Keys().Hasher(id); ok && !(has.Kind() == h.Kind() && has.Check() == h.Check()) && x.HasSecret([]byte(name), h) {
+		if h, ok := x.e.state.Keys().Hasher(id); ok && !(has.Kind() == h.Kind() && has.Check() == h.Check()) && x.hasSecret([]byte(name), h) {
 			return id
 		}
 	}
 	return ""
 }
 
-// TouchesAll reports whether the user may run the present command on every key, for
+// touchesAll reports whether the user may run the present command on every key, for
 // reading and writing.
-func (x Names) TouchesAll() bool {
+func (x Names) touchesAll() bool {
 	u, cmd := x.who()
 	if u.All() {
 		return true
@@ -113,15 +128,18 @@ func (x Names) TouchesAll() bool {
 	return false
 }
 
-// DenySecret answers a call that would give a secret key to a filter of a name, and
+// denySecret answers a call that would give a secret key to a filter of a name, and
 // notes it. The text is the same whether or not there is such a key.
-func (x Names) DenySecret(c *Call, name []byte, id string) {
+func (x Names) denySecret(c *Call, name []byte, id string) {
 	if !x.Dry() {
 		x.e.refuse(x.s, x.s.now, acl.Key, string(name), x.s.Rights().Name())
 	}
 	if id != "" {
-		id = "'" + id[:min(len(id), 64)] + "' "
+		id = "'" + clipID(id) + "' "
 	}
 	c.Fail("NOPERM the secret key " + id + "is not for a filter of this name: the file of keys (serve --keys) says which names may have it, " +
 		"and a secret key without patterns needs a user with the right to all keys")
 }
+
+// clipID returns as much of the id of a key as errors show.
+func clipID(id string) string { return id[:min(len(id), 64)] }

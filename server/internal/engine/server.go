@@ -9,7 +9,6 @@ import (
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/control"
 	"github.com/bloomery/bloomery/server/internal/door"
-	"github.com/bloomery/bloomery/server/internal/roster"
 	"github.com/bloomery/bloomery/server/internal/session"
 	"github.com/bloomery/bloomery/server/internal/status"
 )
@@ -20,8 +19,8 @@ func (x Server) Shutdown() {
 	x.e.host.Shutdown()
 }
 
-// Facts returns what only the server knows.
-func (x Server) Facts() status.Server { return x.e.host.Facts() }
+// Facts returns what is known of the process and its connections.
+func (x Server) Facts() status.Server { return x.e.facts() }
 
 // Notes returns what is noted of what clients do.
 func (x Server) Notes() *session.Notes { return &x.e.notes }
@@ -45,29 +44,8 @@ func (e *Engine) uncopy(s *Session) {
 	s.copies = nil
 }
 
-// Holders returns which machines hold each shard, nil while all of them hold everything.
-func (x Server) Holders() (nodes [][]uint32) {
-	r := x.e.state.Roster()
-	if !r.Spread() {
-		return nil
-	}
-	for i := range r.Shards.Places {
-		var list []uint32
-		for _, c := range r.Shards.Places[i].Copies {
-			if c.Phase == roster.Holds {
-				list = append(list, c.Node)
-			}
-		}
-		nodes = append(nodes, list)
-	}
-	return nodes
-}
-
 // Rebuilds returns the names of filters that are being rebuilt, or will be made so.
 func (x Server) Rebuilds() []string { return x.e.state.Rebuilding() }
-
-// RunID returns 40 digits that stand for this run of the server.
-func (x Server) RunID() string { return x.e.runID }
 
 // Usage returns how a command was used.
 func (x Server) Usage(c *Command) session.Usage { return x.e.notes.Counters.Sum(c.index) }
@@ -77,14 +55,6 @@ func (x Server) Usage(c *Command) session.Usage { return x.e.notes.Counters.Sum(
 func (x Server) RewriteConfig() error {
 	x.Waits("write the configuration file")
 	return x.e.host.RewriteConfig()
-}
-
-// SetMaxMemory changes the bound of the budget.
-func (x Server) SetMaxMemory(n int64) {
-	x.e.Budget.SetMax(n)
-	if x.e.memoryLimit != nil {
-		x.e.memoryLimit(n)
-	}
 }
 
 // Peers calls f for every client.

@@ -21,9 +21,6 @@ func (x Contents) Forgets(entry *catalog.Entry) string { return x.e.state.Forget
 // ShadowNamed returns the shadow that will make a name, nil if there is none.
 func (x Contents) ShadowNamed(name []byte) *store.Shadow { return x.e.state.ShadowNamed(name) }
 
-// Shared reports whether other machines write, too.
-func (x Contents) Shared() bool { return x.e.shared != nil }
-
 // LastRebuild returns the number of the last rebuild of a filter that a record of p may say it
 // knew: see [store.State.Known]. Without a cluster it is 0.
 func (x Contents) LastRebuild(id uint64, p *contents.Part, sh *store.Shadow) uint64 {

@@ -7,9 +7,7 @@ import (
 	"strings"
 
 	"github.com/bloomery/bloomery"
-	"github.com/bloomery/bloomery/hashing"
 	"github.com/bloomery/bloomery/server/internal/answer"
-	"github.com/bloomery/bloomery/server/internal/blueprint"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/engine"
@@ -59,21 +57,6 @@ func MissingKey(p *contents.Plan) string {
 		name = "" // loaded where the key was not: FILTER.INFO shows the fingerprint
 	}
 	return "ERR the secret key " + name + "of this filter is not in the file of keys: it is kept as it is, and cannot be used without"
-}
-
-// Secret returns the hasher of the secret key that an option of a call names, for a
-// filter of the name of the call. It answers if that may not have it, and returns the
-// error text if there is no such key.
-func Secret(x *engine.Context, c *engine.Call, option, id string) (h hashing.Hasher, text string) {
-	h, ok := x.Contents().Keys().Hasher(id)
-	switch {
-	case ok && x.HasSecret(c.Args[1], h):
-	case !ok && x.Names().TouchesAll():
-		text = "ERR " + option + ": there is no key '" + blueprint.Clip([]byte(id)) + "' in the file of keys (serve --keys)"
-	default: // nobody else learns which keys there are
-		x.Names().DenySecret(c, c.Args[1], id)
-	}
-	return h, text
 }
 
 // Advance lets time pass for the parts of a window.

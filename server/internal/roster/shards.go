@@ -72,6 +72,16 @@ func (p *Place) Count(phase Phase) (n int) {
 	return n
 }
 
+// Holders returns the nodes that answer for the shard.
+func (p *Place) Holders() (nodes []uint32) {
+	for _, c := range p.Copies {
+		if c.Phase == Holds {
+			nodes = append(nodes, c.Node)
+		}
+	}
+	return nodes
+}
+
 // spread reports whether nodes hold different contents.
 func (s *Shards) spread() bool { return s != nil && s.Copies > 0 }
 

@@ -56,10 +56,12 @@ func (a Abilities) Rebuilds() bool { return !a.Cluster || a.Shadows != nil && a.
 // Server is what is known of the process and its connections.
 type Server struct {
 	Version    string
+	RunID      string // 40 digits that stand for this run
 	Started    time.Time
 	Port       int
 	Clients    int
 	MaxClients int
+	Blocked    int64 // clients that are held back, or wait for news
 	Accepted   int64 // connections ever
 	Rejected   int64 // connections refused
 	Unshaken   int64 // handshakes of TLS that failed

@@ -129,14 +129,16 @@ func ranges(x *engine.Context, all []shard) (list []slotRange) {
 			live = append(live, v)
 		}
 	}
-	holders := x.Server().Holders()
-	for n := range live {
-		if holders == nil {
+	r := x.Contents().Roster()
+	if !r.Spread() {
+		for n := range live {
 			list = append(list, slotRange{placement.Slots * n / len(live), placement.Slots*(n+1)/len(live) - 1, answering(live, n)})
 		}
+		return list
 	}
-	for number, nodes := range holders {
+	for number := range r.Shards.Places {
 		const each = placement.Slots / placement.Shards
+		nodes := r.Shards.Places[number].Holders()
 		held := slices.DeleteFunc(slices.Clone(live), func(v shard) bool { return !slices.Contains(nodes, v.Number) })
 		if len(held) == 0 {
 			held = live // names and strings are at every node

@@ -106,7 +106,7 @@ var parameters = []parameter{
 			if !ok || n <= 0 {
 				return nil, "argument must be a memory value above 0"
 			}
-			return func() { x.Server().SetMaxMemory(n) }, ""
+			return func() { x.Budget().SetMax(n) }, ""
 		},
 	},
 	{

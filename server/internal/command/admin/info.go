@@ -77,7 +77,7 @@ func infoServer(x *engine.Context, b *strings.Builder) {
 	line(b, "arch_bits", 64)
 	line(b, "go_version", runtime.Version())
 	line(b, "process_id", os.Getpid())
-	line(b, "run_id", x.Server().RunID())
+	line(b, "run_id", f.RunID)
 	line(b, "tcp_port", f.Port)
 	line(b, "server_time_usec", x.Now().UnixMicro())
 	line(b, "uptime_in_seconds", up)
@@ -89,8 +89,8 @@ func infoServer(x *engine.Context, b *strings.Builder) {
 func infoClients(x *engine.Context, b *strings.Builder) {
 	f := x.Server().Facts()
 	line(b, "connected_clients", f.Clients)
-	line(b, "maxclients", x.Settings().MaxClients.Load())
-	line(b, "blocked_clients", x.Server().Pause().Waiting()+x.Server().AwaitNews())
+	line(b, "maxclients", f.MaxClients)
+	line(b, "blocked_clients", f.Blocked)
 }
 
 func infoMemory(x *engine.Context, b *strings.Builder) {

@@ -116,7 +116,7 @@ func resolve(x *engine.Context, c *engine.Call, o *blueprint.Options) string {
 	if !o.Given["keyed"] {
 		return ""
 	}
-	h, text := filters.Secret(x, c, "KEYED", o.Keyed)
+	h, text := x.Names().Secret(c, "KEYED", o.Keyed)
 	o.Hasher = h
 	return text
 }

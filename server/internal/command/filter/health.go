@@ -83,7 +83,7 @@ func runHealth(x *engine.Context, c *engine.Call) {
 		}
 		cursor = scanFilters(x, cursor, pattern, func(p patient) {
 			var known bool
-			if p.Diagnosis, p.kind, known = x.Contents().Health().Known(x.Contents().Watched(p.entry)); known {
+			if p.Diagnosis, p.kind, known = x.Contents().Health().Known(x.Contents().Filters().Of(p.entry)); known {
 				list = append(list, p)
 			} else if len(unknown) < count {
 				unknown = append(unknown, p)
@@ -96,7 +96,7 @@ func runHealth(x *engine.Context, c *engine.Call) {
 			return
 		}
 		var ok bool
-		if p.Diagnosis, p.kind, ok = x.Contents().Health().Judge(x.Contents().Watched(p.entry)); ok {
+		if p.Diagnosis, p.kind, ok = x.Contents().Health().Judge(x.Contents().Filters().Of(p.entry)); ok {
 			list = append(list, p)
 		}
 	}

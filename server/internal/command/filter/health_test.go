@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bloomery/bloomery/server/internal/checkup"
 	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/health"
 )
@@ -95,7 +96,8 @@ func TestProbesDoNotWaitForWriters(t *testing.T) {
 
 // watched returns a filter as its health sees it.
 func (b *bench) watched(key string) health.Subject {
-	return b.Engine.Watched(b.State.Names.Lookup([]byte(key), b.Now.UnixMilli()))
+	filters := checkup.Filters{State: b.State}
+	return filters.Of(b.State.Names.Lookup([]byte(key), b.Now.UnixMilli()))
 }
 
 // TestTrafficIsMeasured counts calls, items and negative answers of BF and CF.

@@ -121,7 +121,7 @@ func findSketch(x *engine.Context, name []byte) (entry *catalog.Entry, ok bool) 
 // describe returns what is known of a filter or a sketch: all of it of one moment. It
 // reports false if it is gone.
 func describe(x *engine.Context, entry *catalog.Entry, name string) ([]field, bool) {
-	f := x.Contents().Watched(entry)
+	f := x.Contents().Filters().Of(entry)
 	if f == nil {
 		s, ok := statsOf(x, entry)
 		return described(x, entry, s), ok
@@ -261,7 +261,7 @@ func sketchDetails(p *contents.Part, d contents.Detailed) (fields []field) {
 
 // statsOf returns the state of a filter or a sketch. It reports false if it is gone.
 func statsOf(x *engine.Context, entry *catalog.Entry) (s bloomery.Stats, ok bool) {
-	if f := x.Contents().Watched(entry); f != nil {
+	if f := x.Contents().Filters().Of(entry); f != nil {
 		l, ok := f.Look()
 		return l.Stats, ok
 	}

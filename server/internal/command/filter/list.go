@@ -219,7 +219,7 @@ func (l *lister) scan(x *engine.Context, cursor uint64, f func(catalog.View)) ui
 // comes behind all verdicts. It reports false if it is gone.
 func peek(x *engine.Context, entry *catalog.Entry) (r health.Report, ok bool) {
 	if contents.IsFilter(entry) {
-		return x.Contents().Health().Peek(x.Contents().Watched(entry))
+		return x.Contents().Health().Peek(x.Contents().Filters().Of(entry))
 	}
 	r.Stats, ok = statsOf(x, entry)
 	r.Kind, r.Parts, r.Layers, r.TooFew, r.TrafficTooFew = kindOf(entry, r.Stats), 1, 1, true, true

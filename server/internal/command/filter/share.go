@@ -3,7 +3,10 @@ package filter
 // Filters whose parts lie at several nodes: what one of them knows, as it tells another.
 
 import (
+	"fmt"
+	"maps"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -26,12 +29,12 @@ type share struct {
 // shareOf returns the share of this node, probed if that is asked for. It reports false if the filter is gone.
 func shareOf(x *engine.Context, entry *catalog.Entry, probe bool) (v share, ok bool) {
 	if v.first = firstMine(x, entry); v.first >= 0 {
-		if v.Look, ok = x.Contents().MyParts(entry).Look(); !ok {
+		if v.Look, ok = x.Contents().Filters().Some(entry, func(p *contents.Part) bool { return x.Contents().Mine(entry, p) }).Look(); !ok {
 			return v, false
 		}
 		v.inner = innerOf(contents.PartAt(entry, uint32(v.first)))
 	}
-	whole := x.Contents().Watched(entry)
+	whole := x.Contents().Filters().Of(entry)
 	if _, ok := whole.Version(); !ok { // it holds nothing of it
 		return v, v.first < 0
 	}
@@ -139,7 +142,7 @@ func mergeShares(x *engine.Context, entry *catalog.Entry, shares []share) (r hea
 			first, inner = v.first, v.inner
 		}
 	}
-	return health.Merge(x.Contents().Known(entry), list), inner, parts == contents.PartCount(entry)
+	return health.Merge(x.Contents().Filters().Known(entry), list), inner, parts == contents.PartCount(entry)
 }
 
 // assembleInfo describes a filter from what nodes know of their parts.
@@ -162,11 +165,25 @@ func assembleInfo(x *engine.Context, c *engine.Call, parts []answer.Reply) answe
 	return infoReply(x, c, entry, append(append(fields, measured(x, entry, &r, name)...), lies(x, entry)...))
 }
 
-// lies returns the field that says where the parts of a filter lie.
+// lies returns the field that says which nodes hold how many parts of a filter: "1:8 2:8", in the order
+// of their numbers. There is none if all nodes hold all of them.
 func lies(x *engine.Context, entry *catalog.Entry) []field {
-	nodes := x.Contents().NodesOf(entry)
-	if nodes == "" {
+	r := x.Contents().Roster()
+	if !r.Spread() || contents.Everywhere(entry) {
 		return nil
 	}
-	return []field{{"nodes", nodes}}
+	counts := map[uint32]int{}
+	for _, p := range contents.Parts(entry) {
+		for _, node := range r.Shards.Places[p.Shard()].Holders() {
+			counts[node]++
+		}
+	}
+	var b []byte
+	for _, node := range slices.Sorted(maps.Keys(counts)) {
+		b = fmt.Appendf(b, " %d:%d", node, counts[node])
+	}
+	if len(b) == 0 {
+		return nil
+	}
+	return []field{{"nodes", string(b[1:])}}
 }

@@ -36,7 +36,7 @@ func runCommit(x *engine.Context, c *engine.Call) {
 	if h, _ := sh.Hasher(); !x.Names().MayHash(c, c.Args[1], h) { // the filter may have another name now
 		return
 	}
-	if x.Contents().Shared() { // others may have fed it
+	if x.Can().Cluster { // others may have fed it
 		if failed := x.Contents().CatchUp(sh.Entry()); failed.Kind != answer.None {
 			c.Answer(failed)
 			return
@@ -70,7 +70,7 @@ func runCommit(x *engine.Context, c *engine.Call) {
 		c.Fail(text)
 		return
 	}
-	if x.Contents().Shared() {
+	if x.Can().Cluster {
 		commitShared(x, c, sh, old, v.Items)
 		return
 	}

@@ -71,7 +71,7 @@ const textNoRebuild = "ERR no rebuild is open for this key: FILTER.REBUILD key B
 // error, it waits for what that knows, and looks again.
 func targetUnless(x *engine.Context, c *engine.Call, isError func(*store.Shadow) bool) (entry *catalog.Entry, sh *store.Shadow) {
 	entry, sh = target(x, c)
-	if c.Answered() || !x.Contents().Shared() || !isError(sh) {
+	if c.Answered() || !x.Can().Cluster || !isError(sh) {
 		return entry, sh
 	}
 	if failed := x.Contents().CatchUp(nil); failed.Kind != answer.None {
@@ -112,7 +112,7 @@ func runBegin(x *engine.Context, c *engine.Call) {
 		return
 	}
 	defer o.Within(x.Hold, x.Unhold)()
-	r := &store.ShadowOpen{Shared: x.Contents().Shared()}
+	r := &store.ShadowOpen{Shared: x.Can().Cluster}
 	plan := contents.Plan{KeyID: o.Keyed}
 	if entry == nil {
 		r.Name = c.Args[1]
@@ -128,7 +128,11 @@ func runBegin(x *engine.Context, c *engine.Call) {
 		c.Fail("ERR " + o.Kind + ": " + filters.Cause(err))
 		return
 	}
-	res, failed := x.Contents().ApplyNames(r, x.Contents().CostOf(r))
+	cost := uint64(0)
+	if op, ok := x.Contents().Creation(r); ok {
+		cost = op.Cost
+	}
+	res, failed := x.Contents().ApplyNames(r, cost)
 	switch {
 	case failed.Kind != answer.None:
 		c.Answer(failed)
@@ -208,7 +212,7 @@ func beginOptions(x *engine.Context, c *engine.Call, entry *catalog.Entry) (*blu
 		}
 		o.Given[word] = true
 		if word == "newkey" {
-			h, text := filters.Secret(x, c, "NEWKEY", string(args[1]))
+			h, text := x.Names().Secret(c, "NEWKEY", string(args[1]))
 			if text != "" || c.Answered() {
 				return nil, codec.Kind{}, text
 			}
@@ -279,7 +283,7 @@ func progressOf(x *engine.Context, entry *catalog.Entry) (v contents.Progress, o
 	if v, ok = contents.PartOf(entry).Progress(); !ok {
 		return v, false, failed
 	}
-	l, ok := x.Contents().Watched(entry).Look() // which looks at some of many parts
+	l, ok := x.Contents().Filters().Of(entry).Look() // which looks at some of many parts
 	v.Items, v.Capacity, v.Asked, v.Gone = l.Items, l.Capacity, l.Asked, l.Gone
 	return v, ok, failed
 }
@@ -317,7 +321,7 @@ func runFeed(x *engine.Context, c *engine.Call) {
 		c.Fail(textBroken)
 		return
 	}
-	if x.Contents().Shared() && !sh.Ready() {
+	if x.Can().Cluster && !sh.Ready() {
 		c.Fail(textNotReady)
 		return
 	}
@@ -350,7 +354,7 @@ const textBroken = "ERR the rebuild is broken, since an item had no room in it: 
 
 // breakShadow marks a shadow as one that lacks items.
 func breakShadow(x *engine.Context, sh *store.Shadow) {
-	if x.Contents().Shared() {
+	if x.Can().Cluster {
 		x.Contents().ApplyNames(&store.RebuildStep{ID: sh.ID, What: store.StepBreak}, 0)
 		return
 	}
@@ -407,7 +411,7 @@ func runStatus(x *engine.Context, c *engine.Call) {
 		state = "broken"
 	case sh.Closed():
 		state = "committing"
-	case x.Contents().Shared() && !sh.Ready():
+	case x.Can().Cluster && !sh.Ready():
 		state = "opening"
 	}
 	pairs := []answer.Reply{
