@@ -12,6 +12,7 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/server/internal/door/cluster/memlog"
+	"github.com/bloomery/bloomery/server/internal/door/cluster/messages"
 	"github.com/bloomery/bloomery/server/internal/folder"
 	"github.com/bloomery/bloomery/server/internal/roster"
 	"github.com/bloomery/bloomery/server/internal/snapshot"
@@ -59,13 +60,13 @@ func TestLaneStates(t *testing.T) {
 // TestFirstRecord asks how a log begins: strays in front of the record that begins the
 // cluster, and messages without one, are passed over.
 func TestFirstRecord(t *testing.T) {
-	message := func(h header, r store.Record) []byte {
-		return appendSum(store.AppendRecord(appendHeader(nil, &h), &r))
+	message := func(h messages.Header, r store.Record) []byte {
+		return messages.AppendSum(store.AppendRecord(messages.AppendHeader(nil, &h), &r))
 	}
-	birth := message(header{}, store.Record{Body: &store.Birth{ID: 9, Lanes: 2}})
-	found := message(header{cluster: 8}, store.Record{Body: &store.Found{ID: 8}})
-	join := message(header{}, store.Record{Body: &store.Join{Name: []byte("n")}})
-	later := appendSum([]byte{messageVersion + 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0})
+	birth := message(messages.Header{}, store.Record{Body: &store.Birth{ID: 9, Lanes: 2}})
+	found := message(messages.Header{Cluster: 8}, store.Record{Body: &store.Found{ID: 8}})
+	join := message(messages.Header{}, store.Record{Body: &store.Join{Name: []byte("n")}})
+	later := messages.AppendSum([]byte{messages.Version + 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0})
 	for name, c := range map[string]struct {
 		messages [][]byte
 		purge    uint64
@@ -78,7 +79,7 @@ func TestFirstRecord(t *testing.T) {
 		"strays":         {[][]byte{[]byte("stray"), {}}, 0, beginning{}, nil},
 		"behind strays":  {[][]byte{[]byte("stray"), {}, birth}, 0, beginning{op: store.OpBirth, id: 9}, nil},
 		"behind another": {[][]byte{join, found}, 0, beginning{op: store.OpFound, id: 8}, nil},
-		"of a node":      {[][]byte{message(header{node: 1}, store.Record{Body: &store.Birth{ID: 9, Lanes: 2}})}, 0, beginning{}, nil},
+		"of a node":      {[][]byte{message(messages.Header{Node: 1}, store.Record{Body: &store.Birth{ID: 9, Lanes: 2}})}, 0, beginning{}, nil},
 		"later release":  {[][]byte{later, birth}, 0, beginning{}, bloomery.ErrVersion},
 		"purged":         {[][]byte{birth, join}, 2, beginning{purged: true}, nil},
 	} {
@@ -146,8 +147,8 @@ func TestLimitsOfDoors(t *testing.T) {
 		"no lane":            {Config{Lanes: -1}, false},
 		"all lanes":          {Config{Lanes: roster.MaxLanes}, true},
 		"more":               {Config{Lanes: roster.MaxLanes + 1}, false},
-		"short messages":     {Config{MaxMessage: 64<<10 + spare}, true},
-		"too short messages": {Config{MaxMessage: 64<<10 + spare - 1}, false},
+		"short messages":     {Config{MaxMessage: 64<<10 + messages.Spare}, true},
+		"too short messages": {Config{MaxMessage: 64<<10 + messages.Spare - 1}, false},
 	} {
 		c.config.State, c.config.Log, c.config.Files = store.New(), memlog.New(1, memlog.Faults{}).Node(ErrFull), &folder.Memory{}
 		d, err := Open(c.config)
@@ -157,7 +158,7 @@ func TestLimitsOfDoors(t *testing.T) {
 		if err != nil {
 			continue
 		}
-		if name == "defaults" && (d.config.Lanes != 8 || d.limit != mostBytes || d.config.Timeout != 15*time.Second || d.config.SnapshotAfter != 64<<20) {
+		if name == "defaults" && (d.config.Lanes != 8 || d.limit != messages.MostBytes || d.config.Timeout != 15*time.Second || d.config.SnapshotAfter != 64<<20) {
 			t.Errorf("defaults: %+v, messages of %d bytes", d.config, d.limit)
 		}
 		if err := d.Close(); err != nil {

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/server/internal/door/cluster/messages"
 	"github.com/bloomery/bloomery/server/internal/folder"
 	"github.com/bloomery/bloomery/server/internal/roster"
 	"github.com/bloomery/bloomery/server/internal/snapshot"
@@ -267,7 +268,7 @@ func readSessions(files folder.Folder) ([]int64, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(b) < 4 || len(b)%8 != 4 || !bytes.Equal(appendSum(slices.Clone(b[:len(b)-4])), b) {
+	if len(b) < 4 || len(b)%8 != 4 || !bytes.Equal(messages.AppendSum(slices.Clone(b[:len(b)-4])), b) {
 		return nil, &folder.Damage{File: sessionsName, Err: fmt.Errorf("%w: remove this file", bloomery.ErrCorrupt)}
 	}
 	nonces := []int64{}
@@ -284,5 +285,5 @@ func (d *Door) keepSessions(nonces []int64) error {
 	for _, n := range nonces {
 		b = binary.LittleEndian.AppendUint64(b, uint64(n))
 	}
-	return folder.Replace(d.config.Files, sessionsName, appendSum(b))
+	return folder.Replace(d.config.Files, sessionsName, messages.AppendSum(b))
 }

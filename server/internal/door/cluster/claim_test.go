@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/server/internal/door/cluster/messages"
 	"github.com/bloomery/bloomery/server/internal/folder"
 )
 
@@ -192,11 +193,11 @@ func TestClaims(t *testing.T) {
 		}
 	}
 	files := &folder.Memory{}
-	files.Put(sessionsName, appendSum([]byte("12345678")))
+	files.Put(sessionsName, messages.AppendSum([]byte("12345678")))
 	if got, err := readSessions(files); err != nil || len(got) != 1 {
 		t.Errorf("readSessions = %v, %v", got, err)
 	}
-	for _, b := range [][]byte{{}, []byte("12345678abcd"), appendSum([]byte("1234567"))} {
+	for _, b := range [][]byte{{}, []byte("12345678abcd"), messages.AppendSum([]byte("1234567"))} {
 		files.Put(sessionsName, b)
 		if _, err := readSessions(files); !errors.Is(err, bloomery.ErrCorrupt) {
 			t.Errorf("sessions of %q: %v", b, err)

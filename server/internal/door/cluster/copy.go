@@ -13,6 +13,7 @@ import (
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/door"
+	"github.com/bloomery/bloomery/server/internal/door/cluster/messages"
 	"github.com/bloomery/bloomery/server/internal/folder"
 	"github.com/bloomery/bloomery/server/internal/snapshot"
 	"github.com/bloomery/bloomery/server/internal/status"
@@ -126,7 +127,7 @@ func (d *Door) makeCopy(prefix string) (*hold, error) {
 	j := newJournal(d.config.Files, prefix)
 	k.journal.Store(j)
 	d.beginJournal(j)
-	src := &copySource{Source: d.source, files: d.config.Files, lanes: d.all(), journal: j, positions: map[uint64]uint64{}, places: map[uint64]place{}, over: make(chan struct{}), broken: d.state.BrokenShadow}
+	src := &copySource{Source: d.source, files: d.config.Files, lanes: d.all(), journal: j, positions: map[uint64]uint64{}, places: map[uint64]messages.Place{}, over: make(chan struct{}), broken: d.state.BrokenShadow}
 	err := d.take(src)
 	if err == nil && src.err == nil {
 		err = d.gather(src)
@@ -163,12 +164,12 @@ type copySource struct {
 	journal   *journal
 	broken    func(id uint64) bool // shadows that a single server would take for whole ones
 	lanes     []*lane
-	cut       uint64            // position of the catalogue
-	begun     []uint64          // the last message of each lane of which something may be before cut
-	positions map[uint64]uint64 // of parts, by id
-	places    map[uint64]place  // of parts that other nodes hold, by id: as what they were frozen
-	gathered  []*gathered       // from other nodes
-	over      chan struct{}     // closed when nobody needs what other nodes hold
+	cut       uint64                    // position of the catalogue
+	begun     []uint64                  // the last message of each lane of which something may be before cut
+	positions map[uint64]uint64         // of parts, by id
+	places    map[uint64]messages.Place // of parts that other nodes hold, by id: as what they were frozen
+	gathered  []*gathered               // from other nodes
+	over      chan struct{}             // closed when nobody needs what other nodes hold
 	taken     snapshot.Manifest
 	held      snapshot.Held
 	err       error

@@ -9,6 +9,7 @@ import (
 
 	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/door"
+	"github.com/bloomery/bloomery/server/internal/door/cluster/messages"
 	"github.com/bloomery/bloomery/server/internal/order"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
@@ -35,8 +36,8 @@ func (d *Door) DoGroup(ops []*door.Op) error {
 		}
 		size += len(store.AppendRecord(nil, r))
 	}
-	if size > d.limit-headBytes {
-		return fmt.Errorf("%w: %d bytes, a message has room for %d", door.ErrGroup, size, d.limit-headBytes)
+	if size > d.limit-messages.HeadBytes {
+		return fmt.Errorf("%w: %d bytes, a message has room for %d", door.ErrGroup, size, d.limit-messages.HeadBytes)
 	}
 	d.put(ops, true)
 	if op := ops[0]; op.Settled {
@@ -174,8 +175,8 @@ func (d *Door) prepare(b *batch, ops []*door.Op, rides []ride, bytes []byte) []b
 		}
 		from := len(bytes)
 		bytes = store.AppendRecord(bytes, &op.Record)
-		if len(bytes)-from > d.limit-headBytes {
-			refuse(ops[i:i+1], fmt.Errorf("%w: a record of %d bytes: a message of the cluster has room for %d", door.ErrRefused, len(bytes)-from, d.limit-headBytes))
+		if len(bytes)-from > d.limit-messages.HeadBytes {
+			refuse(ops[i:i+1], fmt.Errorf("%w: a record of %d bytes: a message of the cluster has room for %d", door.ErrRefused, len(bytes)-from, d.limit-messages.HeadBytes))
 			bytes = bytes[:from]
 			continue
 		}
@@ -280,7 +281,7 @@ func (r *ride) release() {
 
 // partsOf returns how far the lanes of a filter's parts are here: its contents are
 // there once those sequences are applied.
-func (d *Door) partsOf(id uint64) (list []place) {
+func (d *Door) partsOf(id uint64) (list []messages.Place) {
 	e := d.state.Names.ByID(id)
 	if e == nil {
 		return nil

@@ -30,6 +30,7 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery/server/internal/door"
+	"github.com/bloomery/bloomery/server/internal/door/cluster/messages"
 	"github.com/bloomery/bloomery/server/internal/folder"
 	"github.com/bloomery/bloomery/server/internal/peers"
 	"github.com/bloomery/bloomery/server/internal/roster"
@@ -178,7 +179,7 @@ func Open(c Config) (*Door, error) {
 		c.Timeout = defaultTimeout
 	}
 	d := &Door{
-		config: c, state: c.State, level: Level, limit: min(mostBytes, c.MaxMessage-spare),
+		config: c, state: c.State, level: Level, limit: min(messages.MostBytes, c.MaxMessage-messages.Spare),
 		closed: make(chan struct{}), broken: make(chan struct{}), alone: func(f func()) { f() },
 	}
 	d.source = source{d}
@@ -299,7 +300,7 @@ func (d *Door) Long() int64 { return 0 }
 func (d *Door) Sync() error { return nil }
 
 // MaxRecord implements door.Shared.
-func (d *Door) MaxRecord() int { return min(store.MaxRecord, d.limit-headBytes) }
+func (d *Door) MaxRecord() int { return min(store.MaxRecord, d.limit-messages.HeadBytes) }
 
 // Close ends the tails. What is on its way is left to the other nodes.
 func (d *Door) Close() (err error) {

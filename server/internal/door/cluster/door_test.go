@@ -18,6 +18,7 @@ import (
 	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/door/cluster/memlog"
+	"github.com/bloomery/bloomery/server/internal/door/cluster/messages"
 	"github.com/bloomery/bloomery/server/internal/folder"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
@@ -162,7 +163,7 @@ func TestGroups(t *testing.T) {
 			return &door.Op{Record: store.Record{ID: id, Body: &store.CuckooInsert{Room: room, Hashes: []uint64{1, 2}}}}
 		}
 		long := set("long")
-		long.Record.Body.(*store.Set).Value = []byte(strings.Repeat("x", d.limit-headBytes))
+		long.Record.Body.(*store.Set).Value = []byte(strings.Repeat("x", d.limit-messages.HeadBytes))
 		for name, ops := range map[string][]*door.Op{
 			"two lanes": {set("a"), insert(0)},
 			"too long":  {set("a"), long},

@@ -15,6 +15,7 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/server/internal/door/cluster/memlog"
+	"github.com/bloomery/bloomery/server/internal/door/cluster/messages"
 	"github.com/bloomery/bloomery/server/internal/folder"
 	"github.com/bloomery/bloomery/server/internal/roster"
 	"github.com/bloomery/bloomery/server/internal/store"
@@ -134,7 +135,7 @@ func (m *machine) contents() string {
 // FuzzPeer reads what another node may answer, and what a folder keeps of the lanes.
 func FuzzPeer(f *testing.F) {
 	f.Add([]byte("\x01\x08MANIFEST\x40\x150000000000000001.part\x80\x01"))
-	f.Add(appendCatalogue(nil, &roster.Roster{ID: 5, Lanes: 1, Holders: make([][]uint32, 3)}, senders{}.append(nil)))
+	f.Add(appendCatalogue(nil, &roster.Roster{ID: 5, Lanes: 1, Holders: make([][]uint32, 3)}, messages.Senders{}.Append(nil)))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if _, files, err := parseHold(b); err == nil {
 			if files[0].name != folder.Manifest {

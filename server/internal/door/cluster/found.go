@@ -12,6 +12,7 @@ import (
 
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/contents"
+	"github.com/bloomery/bloomery/server/internal/door/cluster/messages"
 	"github.com/bloomery/bloomery/server/internal/folder"
 	"github.com/bloomery/bloomery/server/internal/placement"
 	"github.com/bloomery/bloomery/server/internal/roster"
@@ -171,7 +172,7 @@ type founder struct {
 
 // Cut implements snapshot.Source.
 func (s founder) Cut(m *snapshot.Manifest, copy func()) error {
-	nobody := senders{}.append(nil)
+	nobody := messages.Senders{}.Append(nil)
 	m.Version, m.Cluster, m.Lanes = snapshot.Version2, s.roster.ID, make([]snapshot.Lane, s.roster.Lanes+2)
 	if s.node != 0 {
 		m.Version, m.Node, m.Held = snapshot.Version3, s.node, roster.Everything(s.node, s.roster.Shards)
@@ -260,7 +261,7 @@ func (d *Door) readFirst(ctx context.Context) (beginning, error) {
 			return beginning{purged: err == nil}, err
 		}
 		b, err := parseBeginning(msg)
-		if b.op != 0 || err != nil && !errors.Is(err, errStray) {
+		if b.op != 0 || err != nil && !errors.Is(err, messages.ErrStray) {
 			return b, err
 		}
 	}
@@ -269,13 +270,13 @@ func (d *Door) readFirst(ctx context.Context) (beginning, error) {
 
 // parseBeginning returns the record of a message that begins a cluster, if it has one.
 func parseBeginning(msg []byte) (beginning, error) {
-	var h header
-	b, err := parseMessage(&h, msg)
+	var h messages.Header
+	b, err := messages.Parse(&h, msg)
 	if err != nil {
 		return beginning{}, err
 	}
-	records, err := decodeRecords(nil, b)
-	if err != nil || h.node != 0 {
+	records, err := messages.Records(nil, b)
+	if err != nil || h.Node != 0 {
 		return beginning{}, err
 	}
 	for i := range records {
@@ -310,7 +311,7 @@ func (d *Door) found(ctx context.Context) error {
 			return ErrNotFirst
 		}
 		r := store.Record{At: d.config.Clock().UnixMilli(), Body: &store.Found{ID: id}}
-		msg := appendSum(store.AppendRecord(appendHeader(nil, &header{cluster: id}), &r))
+		msg := messages.AppendSum(store.AppendRecord(messages.AppendHeader(nil, &messages.Header{Cluster: id}), &r))
 		kept := make(chan error, 1)
 		d.config.Log.Publish(0, msg, func(err error) { kept <- err })
 		select {

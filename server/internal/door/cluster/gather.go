@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/bloomery/bloomery/server/internal/door/cluster/messages"
 	"github.com/bloomery/bloomery/server/internal/folder"
 	"github.com/bloomery/bloomery/server/internal/peers"
 	"github.com/bloomery/bloomery/server/internal/placement"
@@ -215,7 +216,7 @@ func (s *copySource) adopt(g *gathered) {
 		case !other.Elsewhere:
 			it.Elsewhere, it.About = false, nil
 			it.File, it.Size = fileOf(g.node, other.File), other.Size
-			s.places[it.ID] = place{other.Lane, other.Position}
+			s.places[it.ID] = messages.Place{Lane: other.Lane, Seq: other.Position}
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/bloomery/bloomery/server/internal/door/cluster/messages"
 	"github.com/bloomery/bloomery/server/internal/folder"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
@@ -141,13 +142,13 @@ func (j *journal) mark(lane int, seq uint64) {
 }
 
 // at returns the position behind a message, which is in the journal.
-func (j *journal) at(p place) (uint64, error) {
-	if p.lane < len(j.marks) {
-		if m := &j.marks[p.lane]; p.seq >= m.first && p.seq-m.first < uint64(len(m.positions)) {
-			return m.positions[p.seq-m.first], nil
+func (j *journal) at(p messages.Place) (uint64, error) {
+	if p.Lane < len(j.marks) {
+		if m := &j.marks[p.Lane]; p.Seq >= m.first && p.Seq-m.first < uint64(len(m.positions)) {
+			return m.positions[p.Seq-m.first], nil
 		}
 	}
-	return 0, fmt.Errorf("%w: message %d of lane %d is not in the journal", errAnswer, p.seq, p.lane)
+	return 0, fmt.Errorf("%w: message %d of lane %d is not in the journal", errAnswer, p.Seq, p.Lane)
 }
 
 // pass notes a record of a part that other nodes hold, as it is: they have frozen the part at some

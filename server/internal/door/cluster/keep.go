@@ -196,7 +196,7 @@ func (d source) cutParts(m *snapshot.Manifest) error {
 	m.Version, m.Cluster, m.Node = snapshot.Version2, d.id.Load(), d.number.Load()
 	m.Lanes = make([]snapshot.Lane, len(all))
 	for i, l := range all[1:] {
-		l.still(func(seq uint64) { m.Lanes[1+i] = snapshot.Lane{Seq: seq, State: l.senders.append(nil)} })
+		l.still(func(seq uint64) { m.Lanes[1+i] = snapshot.Lane{Seq: seq, State: l.senders.Append(nil)} })
 	}
 	return nil
 }
@@ -211,7 +211,7 @@ func (d source) cutNames(m *snapshot.Manifest, copy func()) {
 		if r.Level >= store.LevelShards {
 			m.Version = snapshot.Version3
 		}
-		m.Lanes[0] = snapshot.Lane{Seq: seq, State: appendCatalogue(nil, r, l.senders.append(nil))}
+		m.Lanes[0] = snapshot.Lane{Seq: seq, State: appendCatalogue(nil, r, l.senders.Append(nil))}
 		copy()
 	})
 }

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/bloomery/bloomery/server/internal/door/cluster/messages"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
@@ -24,7 +25,7 @@ type lane struct {
 	// apply guards what is applied: it is held for one whole message, so
 	// whoever holds it sees the state between two messages (I1).
 	apply   sync.Mutex
-	senders senders
+	senders messages.Senders
 	ahead   map[uint64]uint64 // see skipTo
 	records []store.Record    // memory of the tail
 	scratch store.Result      // of records that nobody here waits for
@@ -59,7 +60,7 @@ type lane struct {
 }
 
 func newLane(d *Door, number int) *lane {
-	l := &lane{d: d, number: number, senders: senders{}, flight: map[uint64]*outgoing{}, wake: make(chan struct{}, 1)}
+	l := &lane{d: d, number: number, senders: messages.Senders{}, flight: map[uint64]*outgoing{}, wake: make(chan struct{}, 1)}
 	l.moved.init()
 	l.later = time.AfterFunc(time.Hour, l.signal)
 	l.later.Stop()
@@ -126,7 +127,7 @@ func (l *lane) resume(seq uint64, sum uint32) {
 
 // place returns how far the lane is, as whoever sees anything of a message has to say
 // it: a message that is being applied counts.
-func (l *lane) place() place { return place{l.number, l.begun.Load()} }
+func (l *lane) place() messages.Place { return messages.Place{Lane: l.number, Seq: l.begun.Load()} }
 
 // skipTo says that the contents of a part, which stands for the sum of its filter's
 // id and its index, have all records up to seq: a snapshot froze it after the lane.

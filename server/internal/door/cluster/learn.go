@@ -12,6 +12,7 @@ import (
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/door"
+	"github.com/bloomery/bloomery/server/internal/door/cluster/messages"
 	"github.com/bloomery/bloomery/server/internal/peers"
 	"github.com/bloomery/bloomery/server/internal/roster"
 	"github.com/bloomery/bloomery/server/internal/store"
@@ -35,8 +36,8 @@ type learned struct {
 	index   uint32
 	of      roster.Held // the copy of its shard that this node learns
 	part    *contents.Part
-	senders senders // of the lane, at seq
-	seq     uint64  // what the part has of the lane
+	senders messages.Senders // of the lane, at seq
+	seq     uint64           // what the part has of the lane
 	records []store.Record
 	result  store.Result
 }
@@ -65,7 +66,7 @@ func (d *Door) learnFrom(ctx context.Context, node uint32, id uint64, index uint
 		return err
 	}
 	g := &learned{d: d, lane: l, id: id, index: index, of: of, part: p, seq: z.seq}
-	g.senders, err = wholeSenders(z.senders)
+	g.senders, err = messages.WholeSenders(z.senders)
 	if err == nil {
 		err = g.follow(ctx)
 	}
@@ -169,16 +170,16 @@ func (g *learned) install() (at uint64, done bool) {
 
 // took applies a message to the part alone, as the lane of a node that holds it does.
 func (g *learned) took(seq uint64, msg []byte) error {
-	var h header
-	records, err := parseMessage(&h, msg)
+	var h messages.Header
+	records, err := messages.Parse(&h, msg)
 	if err == nil {
-		g.records, err = decodeRecords(g.records[:cap(g.records)], records)
+		g.records, err = messages.Records(g.records[:cap(g.records)], records)
 	}
-	if err != nil && !errors.Is(err, errStray) {
+	if err != nil && !errors.Is(err, messages.ErrStray) {
 		return fmt.Errorf("lane %s, message %d: %w", g.lane.name(), seq, err)
 	}
 	g.seq = seq
-	if err != nil || h.node == 0 || h.cluster != g.d.state.Roster().ID || g.senders.take(h.node, h.session, h.counter) != fresh {
+	if err != nil || h.Node == 0 || h.Cluster != g.d.state.Roster().ID || g.senders.Take(h.Node, h.Session, h.Counter) != messages.Fresh {
 		return nil
 	}
 	g.part.Lock()
@@ -192,7 +193,7 @@ func (g *learned) took(seq uint64, msg []byte) error {
 		if errors.Is(g.result.Err, contents.ErrMemory) {
 			return g.result.Err
 		}
-		if h.flags&flagGroup != 0 && r.Expects() && g.result.Err != nil {
+		if h.Flags&messages.Group != 0 && r.Expects() && g.result.Err != nil {
 			break // a group is of one part, and nothing of it is applied
 		}
 	}

@@ -40,6 +40,8 @@ const (
 	lendFor = time.Minute
 )
 
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
 var errNoLoan = errors.New("cluster: no such loan")
 
 // lent is a part that another node learns, as it is at a place of its lane.
@@ -78,7 +80,7 @@ func (d *Door) lend(id uint64, index uint32) (*lent, error) {
 		case z.part.Elsewhere() || !d.state.Answers(z.part):
 			err = contents.ErrElsewhere
 		default:
-			z.seq, z.senders, z.version = seq, z.lane.senders.append(nil), z.part.Changes()
+			z.seq, z.senders, z.version = seq, z.lane.senders.Append(nil), z.part.Changes()
 			z.frozen, err = z.part.Freeze()
 		}
 	})

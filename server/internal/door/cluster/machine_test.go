@@ -249,7 +249,7 @@ func all(d *Door) (b []byte) {
 	for _, l := range d.all() {
 		l.still(func(seq uint64) {
 			b = fmt.Appendf(b, "%d %d ", l.number, seq)
-			b = l.senders.append(b)
+			b = l.senders.Append(b)
 		})
 	}
 	d.state.Names.Lock()

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/server/internal/door/cluster/messages"
 	"github.com/bloomery/bloomery/server/internal/folder"
 	"github.com/bloomery/bloomery/server/internal/roster"
 	"github.com/bloomery/bloomery/server/internal/snapshot"
@@ -192,7 +193,7 @@ func (d *Door) hadBefore(ctx context.Context, l *lane, seq uint64, sum uint32) e
 		return nil
 	}
 	msg, err := d.read(ctx, l, seq)
-	if err != nil || msg == nil || sumOf(msg) == sum {
+	if err != nil || msg == nil || messages.SumOf(msg) == sum {
 		return err
 	}
 	return fmt.Errorf("%w: message %d of lane %d is another one than this node has applied", ErrLost, seq, l.number)
@@ -257,17 +258,17 @@ func unusable(err error) error {
 // laneStates decodes what a manifest keeps of the lanes: who belongs to the cluster, and
 // of each lane the table of senders and the checksum of the message at High, 0 if it is
 // not known.
-func laneStates(m *snapshot.Manifest) (r *roster.Roster, tables []senders, sums []uint32, err error) {
+func laneStates(m *snapshot.Manifest) (r *roster.Roster, tables []messages.Senders, sums []uint32, err error) {
 	for i := range m.Lanes {
-		var t senders
+		var t messages.Senders
 		rest := m.Lanes[i].State
 		if i == 0 {
 			var table []byte
 			if r, table, rest, err = parseCatalogue(rest); err == nil {
-				t, err = wholeSenders(table)
+				t, err = messages.WholeSenders(table)
 			}
 		} else {
-			t, rest, err = parseSenders(rest)
+			t, rest, err = messages.ParseSenders(rest)
 		}
 		if err != nil {
 			return nil, nil, nil, err
@@ -275,7 +276,7 @@ func laneStates(m *snapshot.Manifest) (r *roster.Roster, tables []senders, sums 
 		if len(rest) != 0 && len(rest) != 4 {
 			return nil, nil, nil, fmt.Errorf("%w: state of lane %d", bloomery.ErrCorrupt, i)
 		}
-		tables, sums = append(tables, t), append(sums, sumOf(rest))
+		tables, sums = append(tables, t), append(sums, messages.SumOf(rest))
 	}
 	if r.ID != m.Cluster || len(m.Lanes) != r.Lanes+2 {
 		return nil, nil, nil, fmt.Errorf("%w: %d lanes in a cluster of %d", bloomery.ErrCorrupt, len(m.Lanes), r.Lanes+2)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery/server/internal/door"
+	"github.com/bloomery/bloomery/server/internal/door/cluster/messages"
 )
 
 // ride is an op on its way through a lane. What the op points to has one owner at
@@ -16,9 +17,9 @@ import (
 type ride struct {
 	batch *batch
 	lane  *lane
-	bytes []byte  // the encoded record
-	empty bool    // there is none: it only asks to come back
-	after []place // what has to be applied before it, besides what every message names
+	bytes []byte           // the encoded record
+	empty bool             // there is none: it only asks to come back
+	after []messages.Place // what has to be applied before it, besides what every message names
 
 	op *door.Op // nil when it was applied or given up; belongs to lane.apply
 

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"slices"
 	"time"
+
+	"github.com/bloomery/bloomery/server/internal/door/cluster/messages"
 )
 
 // outgoing is a message that has not come back. Its bytes never change: whenever it
@@ -101,11 +103,11 @@ func (l *lane) sender() {
 func (l *lane) next() *outgoing {
 	l.send.Lock()
 	defer l.send.Unlock()
-	if l.pending >= mostOpen || len(l.flight) >= window {
+	if l.pending >= mostOpen || len(l.flight) >= messages.Window {
 		return nil
 	}
 	for counter := range l.flight {
-		if l.counter+1-counter >= window {
+		if l.counter+1-counter >= messages.Window {
 			return nil // an older one could not be told from a repeat
 		}
 	}
@@ -113,23 +115,23 @@ func (l *lane) next() *outgoing {
 	if len(rides) == 0 {
 		return nil
 	}
-	head := header{
-		cluster: l.d.id.Load(), node: l.d.number.Load(), session: l.d.session.Load(), counter: l.counter + 1,
-		after: l.after(rides),
+	head := messages.Header{
+		Cluster: l.d.id.Load(), Node: l.d.number.Load(), Session: l.d.session.Load(), Counter: l.counter + 1,
+		After: l.after(rides),
 	}
 	if rides[0].batch.group {
-		head.flags = flagGroup
+		head.Flags = messages.Group
 	}
-	size := headBytes
+	size := messages.HeadBytes
 	for _, r := range rides {
 		size += len(r.bytes)
 	}
-	b := appendHeader(make([]byte, 0, size), &head)
+	b := messages.AppendHeader(make([]byte, 0, size), &head)
 	for _, r := range rides {
 		b = append(b, r.bytes...)
 		r.bytes = nil
 	}
-	m := &outgoing{counter: head.counter, bytes: appendSum(b), rides: rides, open: true, attempts: 1, last: l.d.tick()}
+	m := &outgoing{counter: head.Counter, bytes: messages.AppendSum(b), rides: rides, open: true, attempts: 1, last: l.d.tick()}
 	m.born = m.last
 	l.counter = m.counter
 	l.flight[m.counter] = m
@@ -143,7 +145,7 @@ func (l *lane) next() *outgoing {
 func (l *lane) take() (rides []*ride) {
 	taken, size := 0, 0
 	for _, r := range l.waiting {
-		if len(rides) > 0 && (size+len(r.bytes) > l.d.limit-headBytes ||
+		if len(rides) > 0 && (size+len(r.bytes) > l.d.limit-messages.HeadBytes ||
 			r.batch != rides[0].batch && (r.batch.group || rides[0].batch.group)) {
 			break
 		}
@@ -166,25 +168,25 @@ func (l *lane) take() (rides []*ride) {
 // after returns what has to be applied before a message of these rides. Everything
 // named has come here, so it had its sequence before the message is sent: nodes that
 // wait for it never wait in a circle.
-func (l *lane) after(rides []*ride) (list []place) {
+func (l *lane) after(rides []*ride) (list []messages.Place) {
 	if l.number != 0 {
-		return []place{l.d.catalogue().place()}
+		return []messages.Place{l.d.catalogue().place()}
 	}
 	for _, r := range rides {
 		list = append(list, r.after...)
 	}
-	if len(list) > maxPlaces {
+	if len(list) > messages.MaxPlaces {
 		list = latest(list)
 	}
 	return list
 }
 
 // latest keeps one place of each lane.
-func latest(list []place) (kept []place) {
-	slices.SortFunc(list, func(a, b place) int {
-		return cmp.Or(cmp.Compare(a.lane, b.lane), cmp.Compare(b.seq, a.seq))
+func latest(list []messages.Place) (kept []messages.Place) {
+	slices.SortFunc(list, func(a, b messages.Place) int {
+		return cmp.Or(cmp.Compare(a.Lane, b.Lane), cmp.Compare(b.Seq, a.Seq))
 	})
-	return slices.CompactFunc(list, func(a, b place) bool { return a.lane == b.lane })
+	return slices.CompactFunc(list, func(a, b messages.Place) bool { return a.Lane == b.Lane })
 }
 
 // age notes when the oldest message in flight was sent first.

@@ -14,6 +14,7 @@ import (
 	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/door/cluster/memlog"
+	"github.com/bloomery/bloomery/server/internal/door/cluster/messages"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
@@ -81,14 +82,14 @@ func TestFenced(t *testing.T) {
 		session := d.session.Load()
 		message := func(name string) []byte {
 			r := set(name).Record
-			h := header{cluster: id, node: n, session: session, counter: 1000}
-			return appendSum(store.AppendRecord(appendHeader(nil, &h), &r))
+			h := messages.Header{Cluster: id, Node: n, Session: session, Counter: 1000}
+			return messages.AppendSum(store.AppendRecord(messages.AppendHeader(nil, &h), &r))
 		}
 		log.Append(0, message("in time"))
 		d2 := open(t, log, Config{Files: folderOf(d)})
 		log.Append(0, message("late"))
-		stranger := header{cluster: id + 1, node: n, session: d2.session.Load(), counter: 5}
-		log.Append(0, appendSum(store.AppendRecord(appendHeader(nil, &stranger), &set("foreign").Record)))
+		stranger := messages.Header{Cluster: id + 1, Node: n, Session: d2.session.Load(), Counter: 5}
+		log.Append(0, messages.AppendSum(store.AppendRecord(messages.AppendHeader(nil, &stranger), &set("foreign").Record)))
 		time.Sleep(time.Second)
 		if !has(d2, "in time") || has(d2, "late") || has(d2, "foreign") {
 			t.Errorf("in time: %v, late: %v, of another cluster: %v", has(d2, "in time"), has(d2, "late"), has(d2, "foreign"))

@@ -4,6 +4,7 @@ import (
 	"sync"
 
 	"github.com/bloomery/bloomery/server/internal/door/cluster/memlog"
+	"github.com/bloomery/bloomery/server/internal/door/cluster/messages"
 	"github.com/bloomery/bloomery/server/internal/folder"
 	"github.com/bloomery/bloomery/server/internal/folder/powercut"
 	"github.com/bloomery/bloomery/server/internal/snapshot"
@@ -59,13 +60,13 @@ func (l *simLog) Read(lane int, seq uint64) ([]byte, error) {
 
 // seen returns a message as the node sees it.
 func (l *simLog) seen(msg []byte) []byte {
-	var h header
-	records, err := parseMessage(&h, msg)
+	var h messages.Header
+	records, err := messages.Parse(&h, msg)
 	if !l.s.broken.noWait || err != nil {
 		return msg
 	}
-	h.after = nil
-	return appendSum(append(appendHeader(nil, &h), records...))
+	h.After = nil
+	return messages.AppendSum(append(messages.AppendHeader(nil, &h), records...))
 }
 
 // Purge asks that two folders have whatever is purged (I6).

@@ -15,6 +15,7 @@ import (
 
 	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/door/cluster/memlog"
+	"github.com/bloomery/bloomery/server/internal/door/cluster/messages"
 	"github.com/bloomery/bloomery/server/internal/folder"
 	"github.com/bloomery/bloomery/server/internal/folder/powercut"
 	"github.com/bloomery/bloomery/server/internal/placement"
@@ -207,7 +208,7 @@ func (s *sim) compareShards() {
 		}
 		var text strings.Builder
 		for _, l := range d.all() {
-			l.still(func(seq uint64) { fmt.Fprintf(&text, "lane %s at %d: %x\n", l.name(), seq, l.senders.append(nil)) })
+			l.still(func(seq uint64) { fmt.Fprintf(&text, "lane %s at %d: %x\n", l.name(), seq, l.senders.Append(nil)) })
 		}
 		state.Names.Lock()
 		for _, e := range state.Names.All() {
@@ -308,7 +309,7 @@ func (p simPeers) Ask(ctx context.Context, node uint32, question []byte) ([]byte
 		return b, nil
 	}
 	if broken.noSenders {
-		z.senders = senders{}.append(nil)
+		z.senders = messages.Senders{}.Append(nil)
 	}
 	if broken.withoutLog { // it has the contents that were lent before
 		part := string(question[2:])
@@ -328,13 +329,13 @@ func (p simPeers) Ask(ctx context.Context, node uint32, question []byte) ([]byte
 
 // Publish has a node that had to fetch say nothing of it, if a run does without that.
 func (l *simLog) Publish(lane int, msg []byte, done func(error)) {
-	var h header
-	if records, err := parseMessage(&h, msg); err == nil && l.s.broken.plainSession && h.node == 0 {
-		list, err := decodeRecords(nil, records)
+	var h messages.Header
+	if records, err := messages.Parse(&h, msg); err == nil && l.s.broken.plainSession && h.Node == 0 {
+		list, err := messages.Records(nil, records)
 		if err == nil && len(list) == 1 {
 			if o, ok := list[0].Body.(*store.Session); ok && o.Empty {
 				o.Empty = false
-				msg = appendSum(store.AppendRecord(appendHeader(nil, &h), &list[0]))
+				msg = messages.AppendSum(store.AppendRecord(messages.AppendHeader(nil, &h), &list[0]))
 			}
 		}
 	}

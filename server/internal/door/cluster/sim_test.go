@@ -534,7 +534,7 @@ func (s *sim) compare() {
 func pieces(d *Door) (list []string) {
 	for _, l := range d.all() {
 		l.still(func(seq uint64) {
-			list = append(list, fmt.Sprintf("lane %s at %d: %x", l.name(), seq, l.senders.append(nil)))
+			list = append(list, fmt.Sprintf("lane %s at %d: %x", l.name(), seq, l.senders.Append(nil)))
 		})
 	}
 	names := d.state.Names

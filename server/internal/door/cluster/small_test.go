@@ -14,6 +14,7 @@ import (
 	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/door/cluster/memlog"
+	"github.com/bloomery/bloomery/server/internal/door/cluster/messages"
 	"github.com/bloomery/bloomery/server/internal/folder"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
@@ -26,7 +27,7 @@ func TestStrayWakes(t *testing.T) {
 		seq, reached := l.seq.Load()+1, false
 		go func() { reached = l.reach(seq) }()
 		synctest.Wait()
-		if l.tookStray(seq, []byte("stray"), errStray); d.stats.stray.Load() != 1 {
+		if l.tookStray(seq, []byte("stray"), messages.ErrStray); d.stats.stray.Load() != 1 {
 			t.Errorf("%d strays are counted", d.stats.stray.Load())
 		}
 		if synctest.Wait(); !reached {
@@ -69,8 +70,8 @@ func TestLag(t *testing.T) {
 // TestLatest asks which places a message names if it would name too many: of each lane
 // the last.
 func TestLatest(t *testing.T) {
-	got := latest([]place{{1, 5}, {0, 3}, {1, 7}, {2, 1}, {0, 9}, {1, 6}})
-	if want := []place{{0, 9}, {1, 7}, {2, 1}}; !slices.Equal(got, want) {
+	got := latest([]messages.Place{{Lane: 1, Seq: 5}, {Lane: 0, Seq: 3}, {Lane: 1, Seq: 7}, {Lane: 2, Seq: 1}, {Lane: 0, Seq: 9}, {Lane: 1, Seq: 6}})
+	if want := []messages.Place{{Lane: 0, Seq: 9}, {Lane: 1, Seq: 7}, {Lane: 2, Seq: 1}}; !slices.Equal(got, want) {
 		t.Errorf("places %v, want %v", got, want)
 	}
 	d, err := Open(Config{State: store.New(), Log: memlog.New(1, memlog.Faults{}).Node(ErrFull), Files: &folder.Memory{}})
@@ -78,14 +79,14 @@ func TestLatest(t *testing.T) {
 		t.Fatal(err)
 	}
 	var rides []*ride
-	for i := range uint64(maxPlaces) {
-		rides = append(rides, &ride{after: []place{{1, i}}})
+	for i := range uint64(messages.MaxPlaces) {
+		rides = append(rides, &ride{after: []messages.Place{{Lane: 1, Seq: i}}})
 	}
-	if got := d.catalogue().after(rides); len(got) != maxPlaces {
-		t.Errorf("%d places, want %d", len(got), maxPlaces)
+	if got := d.catalogue().after(rides); len(got) != messages.MaxPlaces {
+		t.Errorf("%d places, want %d", len(got), messages.MaxPlaces)
 	}
-	rides = append(rides, &ride{after: []place{{2, 1}}})
-	if got := d.catalogue().after(rides); !slices.Equal(got, []place{{1, maxPlaces - 1}, {2, 1}}) {
+	rides = append(rides, &ride{after: []messages.Place{{Lane: 2, Seq: 1}}})
+	if got := d.catalogue().after(rides); !slices.Equal(got, []messages.Place{{Lane: 1, Seq: messages.MaxPlaces - 1}, {Lane: 2, Seq: 1}}) {
 		t.Errorf("places %v", got)
 	}
 	if err := d.Close(); err != nil {
@@ -185,13 +186,13 @@ func TestDeciderByServer(t *testing.T) {
 // TestShortMessages asks that nothing which is too short for a header counts as sent by a
 // node, whatever its checksum is.
 func TestShortMessages(t *testing.T) {
-	whole := appendHeader(nil, &header{})
+	whole := messages.AppendHeader(nil, &messages.Header{})
 	for n := range whole {
-		if _, err := parseMessage(new(header), appendSum(whole[:n:n])); !errors.Is(err, errStray) {
+		if _, err := messages.Parse(new(messages.Header), messages.AppendSum(whole[:n:n])); !errors.Is(err, messages.ErrStray) {
 			t.Errorf("%d bytes and their checksum: %v", n, err)
 		}
 	}
-	if _, err := parseMessage(new(header), appendSum(whole)); err != nil {
+	if _, err := messages.Parse(new(messages.Header), messages.AppendSum(whole)); err != nil {
 		t.Errorf("a message without records: %v", err)
 	}
 }
@@ -265,18 +266,18 @@ func TestOwnMessages(t *testing.T) {
 	d.number.Store(3)
 	for _, c := range []struct {
 		session uint64 // of this node
-		h       header
+		h       messages.Header
 		want    bool
 	}{
-		{7, header{node: 3, session: 7}, true},
-		{7, header{node: 3, session: 6}, false},
-		{7, header{node: 4, session: 7}, false},
-		{7, header{node: 4, session: 6}, false},
-		{0, header{node: 3, session: 0}, false},
+		{7, messages.Header{Node: 3, Session: 7}, true},
+		{7, messages.Header{Node: 3, Session: 6}, false},
+		{7, messages.Header{Node: 4, Session: 7}, false},
+		{7, messages.Header{Node: 4, Session: 6}, false},
+		{0, messages.Header{Node: 3, Session: 0}, false},
 	} {
 		d.session.Store(c.session)
 		if got := d.catalogue().own(&c.h); got != c.want {
-			t.Errorf("session %d, message of node %d and session %d: own %v", c.session, c.h.node, c.h.session, got)
+			t.Errorf("session %d, message of node %d and session %d: own %v", c.session, c.h.Node, c.h.Session, got)
 		}
 	}
 	if err := d.Close(); err != nil {

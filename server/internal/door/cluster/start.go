@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/server/internal/door/cluster/messages"
 	"github.com/bloomery/bloomery/server/internal/roster"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
@@ -253,7 +254,7 @@ func (d *Door) request(ctx context.Context, make func() store.Record, done func(
 	for !done(d.state.Roster()) {
 		r := make()
 		r.At = d.config.Clock().UnixMilli()
-		msg := appendSum(store.AppendRecord(appendHeader(nil, &header{cluster: d.id.Load()}), &r))
+		msg := messages.AppendSum(store.AppendRecord(messages.AppendHeader(nil, &messages.Header{Cluster: d.id.Load()}), &r))
 		d.config.Log.Publish(0, msg, func(error) {})
 		wait, cancel := context.WithTimeout(ctx, askEvery)
 		err := d.until(wait, d.catalogue(), func() bool { return done(d.state.Roster()) })

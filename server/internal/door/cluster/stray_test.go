@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/server/internal/door/cluster/messages"
 	"github.com/bloomery/bloomery/server/internal/folder"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
@@ -20,7 +21,7 @@ func TestStray(t *testing.T) {
 			m.start()
 		}
 		list[0].fill(1)
-		whole := appendSum(store.AppendRecord(appendHeader(nil, &header{cluster: 1, node: 1, session: 1, counter: 9}), &set("stray").Record))
+		whole := messages.AppendSum(store.AppendRecord(messages.AppendHeader(nil, &messages.Header{Cluster: 1, Node: 1, Session: 1, Counter: 9}), &set("stray").Record))
 		whole[3]++
 		for lane := range list[0].all() {
 			for _, b := range [][]byte{{}, []byte("hello"), []byte(strings.Repeat("a message of somebody else ", 20)), whole} {

@@ -12,6 +12,7 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/door"
+	"github.com/bloomery/bloomery/server/internal/door/cluster/messages"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
@@ -26,7 +27,7 @@ func (l *lane) took(seq uint64, msg []byte) {
 		l.d.fail(fmt.Errorf("lane %s: %w: it goes on at %d, and this node has all up to %d", l.name(), ErrPurged, seq, own))
 		return
 	}
-	var h header
+	var h messages.Header
 	err := l.parse(&h, msg)
 	if errors.Is(err, bloomery.ErrCorrupt) {
 		msg, err = l.reread(&h, seq, msg, err)
@@ -36,34 +37,34 @@ func (l *lane) took(seq uint64, msg []byte) {
 	}
 	if err != nil {
 		err = fmt.Errorf("lane %s, message %d: %w", l.name(), seq, err)
-		if errors.Is(err, errStray) {
+		if errors.Is(err, messages.ErrStray) {
 			l.tookStray(seq, msg, err)
 		} else {
 			l.d.fail(err)
 		}
 		return
 	}
-	if !l.d.applied(h.after) {
+	if !l.d.applied(h.After) {
 		return
 	}
 	l.taken.Add(1)
 	l.bytes.Add(int64(len(msg) + messageCost))
 	l.d.keep.took(len(msg))
 	l.recent.Load().keep(seq, msg)
-	if h.flags&flagGroup != 0 {
-		l.d.alone(func() { l.applyMessage(seq, &h, sumOf(msg)) })
+	if h.Flags&messages.Group != 0 {
+		l.d.alone(func() { l.applyMessage(seq, &h, messages.SumOf(msg)) })
 	} else {
-		l.applyMessage(seq, &h, sumOf(msg))
+		l.applyMessage(seq, &h, messages.SumOf(msg))
 	}
 	l.moved.wake()
 	l.signal()
 }
 
 // parse reads a message. Its records are in l.records.
-func (l *lane) parse(h *header, msg []byte) error {
-	records, err := parseMessage(h, msg)
+func (l *lane) parse(h *messages.Header, msg []byte) error {
+	records, err := messages.Parse(h, msg)
 	if err == nil {
-		l.records, err = decodeRecords(l.records[:cap(l.records)], records)
+		l.records, err = messages.Records(l.records[:cap(l.records)], records)
 	}
 	return err
 }
@@ -76,11 +77,11 @@ const rereadIn = 30 * time.Second
 // reread reads a message again that came damaged, as the leader of the stream has it:
 // the copy that it came from may be damaged, and others not. It returns what the leader
 // has, and the error of that.
-func (l *lane) reread(h *header, seq uint64, msg []byte, damage error) ([]byte, error) {
+func (l *lane) reread(h *messages.Header, seq uint64, msg []byte, damage error) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), rereadIn)
 	defer cancel()
 	kept, err := l.d.read(ctx, l, seq)
-	why := damage.Error() // not the error itself: one that is errStray would have the message be passed over
+	why := damage.Error() // not the error itself: one that is messages.ErrStray would have the message be passed over
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
 		return nil, fmt.Errorf("%w: %s, and no leader of the stream has answered for %v: start this node again when the log has a majority", bloomery.ErrCorrupt, why, rereadIn)
@@ -90,7 +91,7 @@ func (l *lane) reread(h *header, seq uint64, msg []byte, damage error) ([]byte, 
 		return kept, damage
 	}
 	l.d.config.Slog.Error("a message was damaged, and read from the leader of its stream: check the disk of this node", "lane", l.name(), "message", seq)
-	*h = header{}
+	*h = messages.Header{}
 	return kept, l.parse(h, kept)
 }
 
@@ -103,7 +104,7 @@ func (l *lane) tookStray(seq uint64, msg []byte, why error) {
 	l.recent.Load().keep(seq, msg)
 	l.apply.Lock()
 	l.journal = l.d.keep.journal.Load()
-	l.passed(seq, sumOf(msg))
+	l.passed(seq, messages.SumOf(msg))
 	l.apply.Unlock()
 	l.moved.wake()
 	l.signal()
@@ -120,10 +121,10 @@ func (l *lane) passed(seq uint64, sum uint32) {
 // applied waits until places are applied here. It reports false if the door was
 // closed before that. A place that a message names had its sequence before the
 // message was sent, so no two lanes wait for each other.
-func (d *Door) applied(places []place) bool {
+func (d *Door) applied(places []messages.Place) bool {
 	lanes := d.all()
 	for _, p := range places {
-		if p.lane < len(lanes) && !lanes[p.lane].reach(p.seq) {
+		if p.Lane < len(lanes) && !lanes[p.Lane].reach(p.Seq) {
 			return false
 		}
 	}
@@ -132,21 +133,21 @@ func (d *Door) applied(places []place) bool {
 
 // applyMessage applies the message with the next sequence, or passes over it. What
 // it does depends on the state and the message only (I7).
-func (l *lane) applyMessage(seq uint64, h *header, sum uint32) {
+func (l *lane) applyMessage(seq uint64, h *messages.Header, sum uint32) {
 	l.apply.Lock()
 	defer l.apply.Unlock()
 	l.begun.Store(seq)
 	defer l.passed(seq, sum)
 	l.journal = l.d.keep.journal.Load()
-	if h.node == 0 {
+	if h.Node == 0 {
 		l.applyUnnumbered(h)
 		return
 	}
 	switch l.verdict(h) {
-	case repeat:
+	case messages.Repeat:
 		l.d.stats.passed.Add(1)
 		return
-	case fenced:
+	case messages.Fenced:
 		l.d.stats.passed.Add(1)
 		l.drop(h)
 		return
@@ -154,7 +155,7 @@ func (l *lane) applyMessage(seq uint64, h *header, sum uint32) {
 	l.d.stats.applied.Add(1)
 	var rides []*ride
 	if l.own(h) {
-		if m := l.returned(h.counter); m != nil {
+		if m := l.returned(h.Counter); m != nil {
 			rides = m.rides
 		}
 	}
@@ -167,29 +168,29 @@ func (l *lane) applyMessage(seq uint64, h *header, sum uint32) {
 }
 
 // verdict says what to do with a message of a node that has a number.
-func (l *lane) verdict(h *header) verdict {
+func (l *lane) verdict(h *messages.Header) messages.Verdict {
 	r := l.d.state.Roster()
-	if r == nil || h.cluster != r.ID {
-		return repeat // of another cluster
+	if r == nil || h.Cluster != r.ID {
+		return messages.Repeat // of another cluster
 	}
 	if l.number == 0 { // the roster is as old as the message
-		if m := r.Member(h.node); m == nil || m.Left || m.Session != h.session {
-			return fenced
+		if m := r.Member(h.Node); m == nil || m.Left || m.Session != h.Session {
+			return messages.Fenced
 		}
 	}
-	return l.senders.take(h.node, h.session, h.counter)
+	return l.senders.Take(h.Node, h.Session, h.Counter)
 }
 
-func (l *lane) own(h *header) bool {
-	return h.node == l.d.number.Load() && h.session == l.d.session.Load() && h.session != 0
+func (l *lane) own(h *messages.Header) bool {
+	return h.Node == l.d.number.Load() && h.Session == l.d.session.Load() && h.Session != 0
 }
 
 // drop answers a message of this node that is known never to be applied.
-func (l *lane) drop(h *header) {
+func (l *lane) drop(h *messages.Header) {
 	if !l.own(h) {
 		return
 	}
-	m := l.returned(h.counter)
+	m := l.returned(h.Counter)
 	if m == nil {
 		return
 	}
@@ -213,8 +214,8 @@ func settle(rides []*ride) {
 
 // applyRecords applies the records of a message in order. rides has an element for
 // each of them if this node waits for it, and others without a record.
-func (l *lane) applyRecords(seq uint64, h *header, rides []*ride) {
-	group := h.flags&flagGroup != 0
+func (l *lane) applyRecords(seq uint64, h *messages.Header, rides []*ride) {
+	group := h.Flags&messages.Group != 0
 	at, held := 0, true
 	for i := range l.records {
 		r := &l.records[i]
@@ -238,7 +239,7 @@ func (l *lane) applyRecords(seq uint64, h *header, rides []*ride) {
 		case r.Part():
 			l.applyPart(seq, r, res)
 		default:
-			r.Origin = store.Origin{Session: h.session, Counter: h.counter}
+			r.Origin = store.Origin{Session: h.Session, Counter: h.Counter}
 			l.applyNames(r, res)
 		}
 		switch {
@@ -325,7 +326,7 @@ func (l *lane) applyNames(r *store.Record, res *store.Result) {
 
 // applyUnnumbered applies a message of a node that has no session. Its records can
 // be applied again without harm, and only such are.
-func (l *lane) applyUnnumbered(h *header) {
+func (l *lane) applyUnnumbered(h *messages.Header) {
 	if l.number != 0 {
 		return
 	}
@@ -341,7 +342,7 @@ func (l *lane) applyUnnumbered(h *header) {
 			}
 			continue
 		case *store.Join, *store.Session:
-			if roster == nil || h.cluster != roster.ID {
+			if roster == nil || h.Cluster != roster.ID {
 				continue
 			}
 		default:

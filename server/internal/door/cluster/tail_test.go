@@ -19,6 +19,7 @@ import (
 	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/door/cluster/memlog"
+	"github.com/bloomery/bloomery/server/internal/door/cluster/messages"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
@@ -34,17 +35,17 @@ func TestUnreadable(t *testing.T) {
 		want    error
 	}{
 		"no record": {func(d *Door) []byte {
-			h := header{cluster: d.id.Load(), node: 1, session: 1, counter: 1000}
-			return appendSum(append(appendHeader(nil, &h), store.AppendRecord(nil, &later)[:3]...))
+			h := messages.Header{Cluster: d.id.Load(), Node: 1, Session: 1, Counter: 1000}
+			return messages.AppendSum(append(messages.AppendHeader(nil, &h), store.AppendRecord(nil, &later)[:3]...))
 		}, bloomery.ErrCorrupt},
 		"an operation of a later release": {func(d *Door) []byte {
-			h := header{cluster: d.id.Load(), node: 1, session: 1, counter: 1000}
-			return appendSum(append(store.AppendRecord(appendHeader(nil, &h), &later), unknown...))
+			h := messages.Header{Cluster: d.id.Load(), Node: 1, Session: 1, Counter: 1000}
+			return messages.AppendSum(append(store.AppendRecord(messages.AppendHeader(nil, &h), &later), unknown...))
 		}, bloomery.ErrVersion},
 		"a filter of a later release": {func(d *Door) []byte {
-			h := header{cluster: d.id.Load(), node: 1, session: 1, counter: 1000}
+			h := messages.Header{Cluster: d.id.Load(), Node: 1, Session: 1, Counter: 1000}
 			r := store.Record{Body: &store.Make{As: store.OpFilter, Name: []byte("later"), Header: contents.AppendCreation(nil, &contents.Plan{}, outline)}}
-			return appendSum(store.AppendRecord(appendHeader(nil, &h), &r))
+			return messages.AppendSum(store.AppendRecord(messages.AppendHeader(nil, &h), &r))
 		}, bloomery.ErrVersion},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -135,7 +136,7 @@ func TestSeenAtOnce(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		log := memlog.New(1, memlog.Faults{})
 		var d *Door
-		var named place
+		var named messages.Place
 		insert := &door.Op{Record: store.Record{Body: &store.CuckooInsert{Room: store.Unlimited, Hashes: []uint64{1}}}}
 		between := func() {
 			e := d.state.Names.Lookup([]byte("f"), 0)
@@ -147,14 +148,14 @@ func TestSeenAtOnce(t *testing.T) {
 			d.config.Log.(*memlog.Node).Hold(l.number, true)
 			defer d.config.Log.(*memlog.Node).Hold(l.number, false)
 			d.Do([]*door.Op{insert})
-			for wake([]*door.Op{insert}); named == (place{}); runtime.Gosched() {
+			for wake([]*door.Op{insert}); named == (messages.Place{}); runtime.Gosched() {
 				l.send.Lock()
 				for _, m := range l.flight {
-					var h header
-					if _, err := parseMessage(&h, m.bytes); err != nil {
+					var h messages.Header
+					if _, err := messages.Parse(&h, m.bytes); err != nil {
 						t.Error(err)
 					}
-					named = h.after[0]
+					named = h.After[0]
 				}
 				l.send.Unlock()
 			}
@@ -164,7 +165,7 @@ func TestSeenAtOnce(t *testing.T) {
 		if err := do(d, made, set("s")); err != nil {
 			t.Fatal(err)
 		}
-		if want := (place{0, log.Messages(0)}); named != want {
+		if want := (messages.Place{Seq: log.Messages(0)}); named != want {
 			t.Errorf("the insert names %v, want %v", named, want)
 		}
 		d.Wait([]*door.Op{insert})

@@ -1,4 +1,4 @@
-package cluster
+package messages
 
 import (
 	"math/rand/v2"
@@ -13,7 +13,7 @@ import (
 func TestSendersTakeOnce(t *testing.T) {
 	const last = 5000
 	r := rand.New(rand.NewPCG(1, 2))
-	table, taken := senders{}, map[uint64]int{}
+	table, taken := Senders{}, map[uint64]int{}
 	open := map[uint64]bool{} // sent, and not taken
 	next, had := uint64(1), []uint64{}
 	for len(taken) < last {
@@ -21,7 +21,7 @@ func TestSendersTakeOnce(t *testing.T) {
 		for c := range open {
 			lowest = min(lowest, c)
 		}
-		if next <= last && len(open) < window && next-lowest < window && r.IntN(2) == 0 {
+		if next <= last && len(open) < Window && next-lowest < Window && r.IntN(2) == 0 {
 			open[next] = true
 			next++
 			continue
@@ -36,11 +36,11 @@ func TestSendersTakeOnce(t *testing.T) {
 		} else {
 			continue
 		}
-		if v := table.take(7, 3, counter); v == fresh {
+		if v := table.Take(7, 3, counter); v == Fresh {
 			taken[counter]++
 			had = append(had, counter)
 			delete(open, counter)
-		} else if v != repeat || open[counter] {
+		} else if v != Repeat || open[counter] {
 			t.Fatalf("counter %d: verdict %d", counter, v)
 		}
 	}
@@ -54,30 +54,30 @@ func TestSendersTakeOnce(t *testing.T) {
 // TestSendersFence asks that a later session ends the earlier ones, whatever its
 // counters are.
 func TestSendersFence(t *testing.T) {
-	table := senders{}
+	table := Senders{}
 	for _, c := range []struct {
 		session, counter uint64
-		want             verdict
+		want             Verdict
 	}{
-		{2, 5, fresh}, {2, 5, repeat}, {2, 3, fresh}, {1, 9, fenced}, {4, 2, fresh}, {2, 6, fenced}, {4, 1, fresh}, {4, 1, repeat}, {4, 2, repeat},
-		{4, 1 << 40, fresh}, {4, 3, repeat}, {4, 1<<40 - 63, fresh}, {4, 1<<40 - 64, repeat},
+		{2, 5, Fresh}, {2, 5, Repeat}, {2, 3, Fresh}, {1, 9, Fenced}, {4, 2, Fresh}, {2, 6, Fenced}, {4, 1, Fresh}, {4, 1, Repeat}, {4, 2, Repeat},
+		{4, 1 << 40, Fresh}, {4, 3, Repeat}, {4, 1<<40 - 63, Fresh}, {4, 1<<40 - 64, Repeat},
 	} {
-		if got := table.take(1, c.session, c.counter); got != c.want {
+		if got := table.Take(1, c.session, c.counter); got != c.want {
 			t.Errorf("session %d, counter %d: %d, want %d", c.session, c.counter, got, c.want)
 		}
 	}
-	if got := table.take(2, 1, 1); got != fresh {
+	if got := table.Take(2, 1, 1); got != Fresh {
 		t.Errorf("another node: %d", got)
 	}
 }
 
 // TestGoldenSenders reads a table of every release.
 func TestGoldenSenders(t *testing.T) {
-	want := senders{1: {1, 2, 3}, 9: {1 << 63, 1 << 40, 1<<64 - 1}}
+	want := Senders{1: {1, 2, 3}, 9: {1 << 63, 1 << 40, 1<<64 - 1}}
 	path := filepath.Join("testdata", "two.senders")
 	b, err := os.ReadFile(path)
 	if *update && os.IsNotExist(err) {
-		if err := os.WriteFile(path, want.append(nil), 0o644); err != nil {
+		if err := os.WriteFile(path, want.Append(nil), 0o644); err != nil {
 			t.Fatal(err)
 		}
 		return
@@ -85,11 +85,11 @@ func TestGoldenSenders(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, err := wholeSenders(b); err != nil || !reflect.DeepEqual(got, want) || string(got.append(nil)) != string(b) {
+	if got, err := WholeSenders(b); err != nil || !reflect.DeepEqual(got, want) || string(got.Append(nil)) != string(b) {
 		t.Errorf("wholeSenders = %v, %v, want %v", got, err, want)
 	}
 	for n := range b {
-		if _, err := wholeSenders(b[:n]); err == nil {
+		if _, err := WholeSenders(b[:n]); err == nil {
 			t.Errorf("a table cut to %d bytes is read", n)
 		}
 	}

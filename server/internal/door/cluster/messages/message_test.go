@@ -1,4 +1,4 @@
-package cluster
+package messages
 
 import (
 	"bytes"
@@ -20,18 +20,18 @@ func samples() map[string][]byte {
 	add := store.Record{ID: 7, Index: 1, Body: &store.CuckooInsert{Room: 100, Hashes: []uint64{1, 1<<64 - 1}}}
 	set := store.Record{At: 1_700_000_000_000, Body: &store.Set{String: store.String{Name: []byte("k"), Value: []byte("v")}}}
 	birth := store.Record{At: 1_700_000_000_000, Body: &store.Birth{ID: 77, Seed: 1<<64 - 1, Lanes: 8}}
-	message := func(h header, records ...*store.Record) []byte {
-		b := appendHeader(nil, &h)
+	message := func(h Header, records ...*store.Record) []byte {
+		b := AppendHeader(nil, &h)
 		for _, r := range records {
 			b = store.AppendRecord(b, r)
 		}
-		return appendSum(b)
+		return AppendSum(b)
 	}
 	return map[string][]byte{
-		"data":  message(header{cluster: 77, node: 3, session: 1 << 40, counter: 9, after: []place{{0, 1 << 50}}}, &add, &add),
-		"group": message(header{flags: flagGroup, cluster: 77, node: 1, session: 2, counter: 1, after: []place{{1, 5}, {9, 0}}}, &set, &set),
-		"empty": message(header{cluster: 1<<64 - 1, node: 1<<32 - 1, session: 1, counter: 1}),
-		"birth": message(header{}, &birth),
+		"data":  message(Header{Cluster: 77, Node: 3, Session: 1 << 40, Counter: 9, After: []Place{{0, 1 << 50}}}, &add, &add),
+		"group": message(Header{Flags: Group, Cluster: 77, Node: 1, Session: 2, Counter: 1, After: []Place{{1, 5}, {9, 0}}}, &set, &set),
+		"empty": message(Header{Cluster: 1<<64 - 1, Node: 1<<32 - 1, Session: 1, Counter: 1}),
+		"birth": message(Header{}, &birth),
 	}
 }
 
@@ -53,20 +53,20 @@ func TestGoldenMessages(t *testing.T) {
 		if !bytes.Equal(got, want) {
 			t.Errorf("%s is written as\n%x, and was\n%x", name, want, got)
 		}
-		var h header
-		records, err := parseMessage(&h, got)
+		var h Header
+		records, err := Parse(&h, got)
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		list, err := decodeRecords(nil, records)
+		list, err := Records(nil, records)
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		again := appendHeader(nil, &h)
+		again := AppendHeader(nil, &h)
 		for i := range list {
 			again = store.AppendRecord(again, &list[i])
 		}
-		if !bytes.Equal(appendSum(again), got) {
+		if !bytes.Equal(AppendSum(again), got) {
 			t.Errorf("%s reads as something else: %+v", name, h)
 		}
 	}
@@ -79,18 +79,18 @@ func TestDamagedMessages(t *testing.T) {
 			for bit := range 8 {
 				b := bytes.Clone(msg)
 				b[i] ^= 1 << bit
-				if _, err := parseMessage(new(header), b); !errors.Is(err, bloomery.ErrCorrupt) {
+				if _, err := Parse(new(Header), b); !errors.Is(err, bloomery.ErrCorrupt) {
 					t.Fatalf("%s with bit %d of byte %d changed: %v", name, bit, i, err)
 				}
 			}
-			if _, err := parseMessage(new(header), msg[:i]); !errors.Is(err, bloomery.ErrCorrupt) {
+			if _, err := Parse(new(Header), msg[:i]); !errors.Is(err, bloomery.ErrCorrupt) {
 				t.Fatalf("%s cut to %d bytes: %v", name, i, err)
 			}
 		}
 		for at, v := range map[int]byte{0: 2, 1: 2} { // version and flags of a later release
 			b := bytes.Clone(msg[:len(msg)-4])
 			b[at] = v
-			if _, err := parseMessage(new(header), appendSum(b)); !errors.Is(err, bloomery.ErrVersion) {
+			if _, err := Parse(new(Header), AppendSum(b)); !errors.Is(err, bloomery.ErrVersion) {
 				t.Errorf("%s with byte %d = %d: %v", name, at, v, err)
 			}
 		}
@@ -105,20 +105,20 @@ func FuzzMessage(f *testing.F) {
 		f.Add(msg[:len(msg)-4])
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
-		for _, msg := range [][]byte{b, appendSum(bytes.Clone(b))} { // most inputs have a wrong checksum
-			var h, again header
-			records, err := parseMessage(&h, msg)
+		for _, msg := range [][]byte{b, AppendSum(bytes.Clone(b))} { // most inputs have a wrong checksum
+			var h, again Header
+			records, err := Parse(&h, msg)
 			if err != nil {
 				if !errors.Is(err, bloomery.ErrCorrupt) && !errors.Is(err, bloomery.ErrVersion) {
 					t.Fatal(err)
 				}
 				continue
 			}
-			if _, err := decodeRecords(nil, records); err != nil && !errors.Is(err, bloomery.ErrCorrupt) && !errors.Is(err, bloomery.ErrVersion) {
+			if _, err := Records(nil, records); err != nil && !errors.Is(err, bloomery.ErrCorrupt) && !errors.Is(err, bloomery.ErrVersion) {
 				t.Fatal(err)
 			}
-			rest, err := parseMessage(&again, appendSum(append(appendHeader(nil, &h), records...)))
-			if err != nil || !bytes.Equal(rest, records) || len(h.after) != len(again.after) || !reflect.DeepEqual(append(h.after, place{}), append(again.after, place{})) {
+			rest, err := Parse(&again, AppendSum(append(AppendHeader(nil, &h), records...)))
+			if err != nil || !bytes.Equal(rest, records) || len(h.After) != len(again.After) || !reflect.DeepEqual(append(h.After, Place{}), append(again.After, Place{})) {
 				t.Fatalf("%+v reads as %+v, %v", h, again, err)
 			}
 		}
@@ -127,17 +127,17 @@ func FuzzMessage(f *testing.F) {
 
 // FuzzSenders does the same for the table of senders.
 func FuzzSenders(f *testing.F) {
-	f.Add(senders{}.append(nil))
-	f.Add(senders{1: {1, 2, 3}, 9: {1 << 63, 1 << 40, 1<<64 - 1}}.append(nil))
+	f.Add(Senders{}.Append(nil))
+	f.Add(Senders{1: {1, 2, 3}, 9: {1 << 63, 1 << 40, 1<<64 - 1}}.Append(nil))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		table, err := wholeSenders(b)
+		table, err := WholeSenders(b)
 		if err != nil {
 			if !errors.Is(err, bloomery.ErrCorrupt) && !errors.Is(err, bloomery.ErrVersion) {
 				t.Fatal(err)
 			}
 			return
 		}
-		again, err := wholeSenders(table.append(nil))
+		again, err := WholeSenders(table.Append(nil))
 		if err != nil || !reflect.DeepEqual(table, again) {
 			t.Fatalf("%v reads as %v, %v", table, again, err)
 		}

@@ -1,6 +1,4 @@
-package cluster
-
-// Which messages of which nodes a lane has had, so that none counts twice.
+package messages
 
 import (
 	"encoding/binary"
@@ -13,33 +11,34 @@ import (
 	"github.com/bloomery/bloomery/server/internal/wire"
 )
 
-// senders is which messages of which nodes a lane has had. It is part of the state
+// Senders is which messages of which nodes a lane has had. It is part of the state
 // of the lane: the verdict on a message depends on it and on the message only, so
 // it is the same on every node, and at every replay (I2, I7). Its size is that of
 // the number of nodes.
 //
-// Not safe for concurrent use: it belongs to lane.apply.
-type senders map[uint32]*sender
+// Not safe for concurrent use: it belongs to a lane.
+type Senders map[uint32]*sender
 
 // sender is what was had of one node: the last session, and in it the highest
 // counter and which of the 64 up to it. A node does not send counter n while one
-// of n-window or less has not come back, so all before those 64 were had.
+// of n-Window or less has not come back, so all before those 64 were had.
 type sender struct{ session, high, mask uint64 }
 
-// window is how many messages of a node and lane may be without a sequence.
-const window = 32
+// Window is how many messages of a node and lane may be without a sequence.
+const Window = 32
 
-// verdict is what to do with a message.
-type verdict uint8
+// Verdict is what to do with a message.
+type Verdict uint8
 
+// The verdicts.
 const (
-	fresh  verdict = iota // apply it
-	repeat                // it was applied
-	fenced                // the node has begun a later session
+	Fresh  Verdict = iota // apply it
+	Repeat                // it was applied
+	Fenced                // the node has begun a later session
 )
 
-// take returns the verdict on a message, and notes that it was had.
-func (t senders) take(node uint32, session, counter uint64) verdict {
+// Take returns the verdict on a message, and notes that it was had.
+func (t Senders) Take(node uint32, session, counter uint64) Verdict {
 	s := t[node]
 	if s == nil {
 		s = &sender{}
@@ -47,28 +46,28 @@ func (t senders) take(node uint32, session, counter uint64) verdict {
 	}
 	switch {
 	case session < s.session:
-		return fenced
+		return Fenced
 	case session > s.session:
 		*s = sender{session: session, high: counter, mask: 1}
-		return fresh
+		return Fresh
 	case counter > s.high:
 		s.mask = s.mask<<min(counter-s.high, 64) | 1
 		s.high = counter
-		return fresh
+		return Fresh
 	}
 	behind := s.high - counter
 	if behind >= 64 || s.mask>>behind&1 != 0 {
-		return repeat
+		return Repeat
 	}
 	s.mask |= 1 << behind
-	return fresh
+	return Fresh
 }
 
 // sendersVersion is the first byte of an encoded table.
 const sendersVersion = 1
 
-// append appends the encoding of the table, in the order of nodes.
-func (t senders) append(b []byte) []byte {
+// Append appends the encoding of the table, in the order of nodes.
+func (t Senders) Append(b []byte) []byte {
 	b = append(b, sendersVersion)
 	b = binary.AppendUvarint(b, uint64(len(t)))
 	for _, node := range slices.Sorted(maps.Keys(t)) {
@@ -80,9 +79,9 @@ func (t senders) append(b []byte) []byte {
 	return b
 }
 
-// wholeSenders reads what append wrote, all of b. Errors are those of parseSenders.
-func wholeSenders(b []byte) (senders, error) {
-	t, rest, err := parseSenders(b)
+// WholeSenders reads what Append wrote, all of b. Errors are those of ParseSenders.
+func WholeSenders(b []byte) (Senders, error) {
+	t, rest, err := ParseSenders(b)
 	if err == nil && len(rest) > 0 {
 		return nil, errSenders
 	}
@@ -91,9 +90,9 @@ func wholeSenders(b []byte) (senders, error) {
 
 var errSenders = fmt.Errorf("cluster: senders: %w", bloomery.ErrCorrupt)
 
-// parseSenders reads what append wrote, and returns what is behind it. The error wraps
+// ParseSenders reads what Append wrote, and returns what is behind it. The error wraps
 // bloomery.ErrCorrupt or bloomery.ErrVersion.
-func parseSenders(b []byte) (t senders, rest []byte, err error) {
+func ParseSenders(b []byte) (t Senders, rest []byte, err error) {
 	if len(b) == 0 {
 		return nil, nil, errSenders
 	}
@@ -105,7 +104,7 @@ func parseSenders(b []byte) (t senders, rest []byte, err error) {
 	if count > uint64(len(c.Rest))/4 {
 		return nil, nil, errSenders
 	}
-	t = make(senders, count)
+	t = make(Senders, count)
 	for range count {
 		node := c.Uvarint()
 		if node > math.MaxUint32 || t[uint32(node)] != nil {
