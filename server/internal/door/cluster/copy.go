@@ -6,13 +6,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/door"
+	"github.com/bloomery/bloomery/server/internal/door/cluster/journal"
 	"github.com/bloomery/bloomery/server/internal/door/cluster/messages"
 	"github.com/bloomery/bloomery/server/internal/folder"
 	"github.com/bloomery/bloomery/server/internal/snapshot"
@@ -54,7 +57,7 @@ func (d *Door) OpenCopy(stale bool) (uint64, []door.CopiedFile, error) {
 	}
 	defer k.copying.Store(false)
 	h, err := d.makeCopy(fmt.Sprintf("%016d", k.copies.Add(1)))
-	for tries := 1; (errors.Is(err, errWatched) || errors.Is(err, errTwice)) && tries < copyTries; tries++ {
+	for tries := 1; (errors.Is(err, journal.ErrWatched) || errors.Is(err, errTwice)) && tries < copyTries; tries++ {
 		if err = k.save.Claim(); err == nil {
 			h, err = d.makeCopy(fmt.Sprintf("%016d", k.copies.Add(1)))
 		}
@@ -124,18 +127,22 @@ func (d *Door) claimCopy() error {
 // meanwhile.
 func (d *Door) makeCopy(prefix string) (*hold, error) {
 	k := &d.keep
-	j := newJournal(d.config.Files, prefix)
+	j := journal.New(d.config.Files, prefix)
 	k.journal.Store(j)
-	d.beginJournal(j)
-	src := &copySource{Source: d.source, files: d.config.Files, lanes: d.all(), journal: j, positions: map[uint64]uint64{}, places: map[uint64]messages.Place{}, over: make(chan struct{}), broken: d.state.BrokenShadow}
+	all := d.all()
+	j.Track(len(all))
+	for i, l := range all {
+		l.still(func(seq uint64) { j.From(i, seq) })
+	}
+	src := &copySource{Source: d.source, files: d.config.Files, lanes: all, journal: j, positions: map[uint64]uint64{}, places: map[uint64]messages.Place{}, over: make(chan struct{}), broken: d.state.BrokenShadow}
 	err := d.take(src)
 	if err == nil && src.err == nil {
 		err = d.gather(src)
 	}
 	k.journal.Store(nil)
 	d.betweenMessages()
-	err = errors.Join(err, j.close(), src.err, d.failed())
-	h := &hold{held: &src.held, own: j.names(), over: src.over}
+	err = errors.Join(err, j.Close(), src.err, d.failed())
+	h := &hold{held: &src.held, own: j.Names(), over: src.over}
 	if err == nil {
 		src.openGathered(d)
 		err = src.finish()
@@ -161,7 +168,7 @@ func (d *Door) betweenMessages() {
 type copySource struct {
 	snapshot.Source
 	files     folder.Files
-	journal   *journal
+	journal   *journal.Journal
 	broken    func(id uint64) bool // shadows that a single server would take for whole ones
 	lanes     []*lane
 	cut       uint64                    // position of the catalogue
@@ -178,7 +185,7 @@ type copySource struct {
 // Cut implements snapshot.Source.
 func (s *copySource) Cut(m *snapshot.Manifest, copy func()) error {
 	return s.Source.Cut(m, func() {
-		s.cut = s.journal.position()
+		s.cut = s.journal.Position()
 		s.begun = s.begun[:0]
 		for _, l := range s.lanes {
 			s.begun = append(s.begun, l.begun.Load())
@@ -190,7 +197,7 @@ func (s *copySource) Cut(m *snapshot.Manifest, copy func()) error {
 // Freeze implements snapshot.Source.
 func (s *copySource) Freeze(e *catalog.Entry, index int, p *contents.Part, fn func(lane int, position uint64)) {
 	s.Source.Freeze(e, index, p, func(lane int, position uint64) {
-		s.positions[e.ID+uint64(index)] = s.journal.position()
+		s.positions[e.ID+uint64(index)] = s.journal.Position()
 		fn(lane, position)
 	})
 }
@@ -223,14 +230,14 @@ func (s *copySource) finish() error {
 	if s.taken.Number == 0 {
 		return errNotYet // Taken was not called: the folder could not be read
 	}
-	for _, start := range s.journal.starts {
-		if err := s.open(s.files, s.journal.name(start), folder.LogName(start)); err != nil {
+	for _, start := range s.journal.Starts() {
+		if err := s.open(s.files, s.journal.Name(start), folder.LogName(start)); err != nil {
 			return err
 		}
 	}
 	m := s.taken
 	m.Version, m.Cluster, m.Node = snapshot.Version1, 0, 0
-	m.Lanes = []snapshot.Lane{{Seq: s.cut, High: s.journal.position()}}
+	m.Lanes = []snapshot.Lane{{Seq: s.cut, High: s.journal.Position()}}
 	m.Items = slices.DeleteFunc(slices.Clone(m.Items), func(it snapshot.Item) bool { return s.broken(it.ID) })
 	for i := range m.Items {
 		it := &m.Items[i]
@@ -240,7 +247,7 @@ func (s *copySource) finish() error {
 		}
 		if p, other := s.places[it.ID]; other {
 			var err error
-			if position, err = s.journal.at(p); err != nil {
+			if position, err = s.journal.At(p); err != nil {
 				return err
 			}
 			position = max(position, s.cut) // in between the lane has nothing: it was not behind begun
@@ -253,4 +260,29 @@ func (s *copySource) finish() error {
 		return err
 	}
 	return s.open(in, folder.Manifest, folder.Manifest)
+}
+
+// removeAll removes files that nobody needs.
+func (d *Door) removeAll(names []string) {
+	for _, name := range names {
+		if err := d.config.Files.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			d.config.Slog.Warn("cannot remove a file that is not needed", "file", name, "error", err)
+		}
+	}
+}
+
+// removeCopies removes what copies of an earlier process have left.
+func (d *Door) removeCopies() error {
+	names, err := d.config.Files.List()
+	if err != nil {
+		return err
+	}
+	var old []string
+	for _, name := range names {
+		if strings.HasSuffix(name, journal.Suffix) {
+			old = append(old, name)
+		}
+	}
+	d.removeAll(old)
+	return nil
 }

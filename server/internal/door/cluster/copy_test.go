@@ -13,6 +13,7 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/internal/redisbloom"
 	"github.com/bloomery/bloomery/server/internal/door"
+	"github.com/bloomery/bloomery/server/internal/door/cluster/journal"
 	"github.com/bloomery/bloomery/server/internal/door/cluster/memlog"
 	"github.com/bloomery/bloomery/server/internal/door/local"
 	"github.com/bloomery/bloomery/server/internal/folder"
@@ -137,7 +138,7 @@ func leftOver(t *testing.T, files folder.Folder) string {
 		t.Fatal(err)
 	}
 	for _, name := range names {
-		if strings.HasSuffix(name, copySuffix) {
+		if strings.HasSuffix(name, journal.Suffix) {
 			return name
 		}
 	}
@@ -182,7 +183,7 @@ func TestCopyRefused(t *testing.T) {
 		if _, err := readCopy(m.Door, true); err != nil {
 			t.Errorf("a stale copy without quorum: %v", err)
 		}
-		m.files.(*folder.Memory).Put("0000000000000009-00000000000000000001"+copySuffix, []byte("of a process that was killed"))
+		m.files.(*folder.Memory).Put("0000000000000009-00000000000000000001"+journal.Suffix, []byte("of a process that was killed"))
 		m.kill()
 		m.log.SetDown(false)
 		m.start()

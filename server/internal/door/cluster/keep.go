@@ -16,6 +16,7 @@ import (
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/door"
+	"github.com/bloomery/bloomery/server/internal/door/cluster/journal"
 	"github.com/bloomery/bloomery/server/internal/roster"
 	"github.com/bloomery/bloomery/server/internal/snapshot"
 	"github.com/bloomery/bloomery/server/internal/status"
@@ -45,9 +46,9 @@ type keeping struct {
 
 	bytes atomic.Int64 // of messages since the last snapshot that did not fail was begun
 
-	copying atomic.Bool             // a copy is made
-	copies  atomic.Uint64           // that were begun
-	journal atomic.Pointer[journal] // of that copy; see OpenCopy
+	copying atomic.Bool                     // a copy is made
+	copies  atomic.Uint64                   // that were begun
+	journal atomic.Pointer[journal.Journal] // of that copy; see OpenCopy
 
 	mu    sync.Mutex    // guards what follows
 	taken []uint64      // by lane: the position of the last snapshot

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/bloomery/bloomery/server/internal/door/cluster/journal"
 	"github.com/bloomery/bloomery/server/internal/door/cluster/messages"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
@@ -30,7 +31,7 @@ type lane struct {
 	records []store.Record    // memory of the tail
 	scratch store.Result      // of records that nobody here waits for
 	sum     uint32            // of the last message applied, 0 if it is not known
-	journal *journal          // takes what the message does that is being applied; nil for none
+	journal *journal.Journal  // takes what the message does that is being applied; nil for none
 
 	recent atomic.Pointer[recent] // of the part that is being learned, nil if there is none
 

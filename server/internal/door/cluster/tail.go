@@ -114,7 +114,7 @@ func (l *lane) tookStray(seq uint64, msg []byte, why error) {
 func (l *lane) passed(seq uint64, sum uint32) {
 	l.begun.Store(seq)
 	l.sum = sum
-	l.journal.mark(l.number, seq)
+	l.journal.Mark(l.number, seq)
 	l.seq.Store(seq)
 }
 
@@ -302,9 +302,9 @@ func (l *lane) applyPart(seq uint64, r *store.Record, res *store.Result) {
 	}
 	p.Lock()
 	store.Apply(l.d.state, r, p, res)
-	l.journal.add(r, res)
+	l.journal.Add(r, res)
 	if errors.Is(res.Err, contents.ErrElsewhere) {
-		l.journal.pass(r)
+		l.journal.Pass(r)
 	}
 	l.d.keep.save.Note(p)
 	p.Unlock()
@@ -319,7 +319,7 @@ func (l *lane) applyNames(r *store.Record, res *store.Result) {
 	names := l.d.state.Names
 	names.Lock()
 	store.Apply(l.d.state, r, nil, res)
-	l.journal.add(r, res)
+	l.journal.Add(r, res)
 	res.Release()
 	names.Unlock()
 }

@@ -1,32 +1,32 @@
-package cluster
-
-// Journal: what messages do while a copy is made, as the log of a single server.
+// Package journal notes what messages do while a copy is made, as the log of a single server.
+package journal
 
 import (
 	"errors"
 	"fmt"
-	"io/fs"
-	"strings"
 	"sync"
 
+	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/server/internal/door/cluster/messages"
 	"github.com/bloomery/bloomery/server/internal/folder"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
 const (
-	// journalFrame is how much is gathered before it is written, journalFile where a
+	// frameBytes is how much is gathered before it is written, fileBytes where a
 	// file ends: a recovery reads one at a time into memory.
-	journalFrame = 256 << 10
-	journalFile  = 8 << 20
-	// copySuffix ends the name of a journal's file in the folder of a node.
-	copySuffix = ".backup"
+	frameBytes = 256 << 10
+	fileBytes  = 8 << 20
+	// Suffix ends the name of a journal's file in the folder of a node.
+	Suffix = ".backup"
 )
 
-// journal notes what is applied on this node, in the order in which it is: the log of
+// Journal notes what is applied on this node, in the order in which it is: the log of
 // a single server that has the same state. Records of a part are noted under the lock
 // of the part, those of the catalogue under its lock.
-type journal struct {
+//
+// Safe for concurrent use, but for Starts and Names, which are for a journal that is closed.
+type Journal struct {
 	files  folder.Files
 	prefix string // of the names of its files
 
@@ -41,39 +41,42 @@ type journal struct {
 	err    error    // it is of no use any more
 }
 
-// newJournal begins a journal whose files nobody else has: prefix is of it alone.
-func newJournal(files folder.Files, prefix string) *journal {
-	j := &journal{files: files, prefix: prefix, buf: make([]byte, folder.FrameHeader), end: folder.CopyStart}
+// New begins a journal whose files nobody else has: prefix is of it alone.
+func New(files folder.Files, prefix string) *Journal {
+	j := &Journal{files: files, prefix: prefix, buf: make([]byte, folder.FrameHeader), end: folder.CopyStart}
 	j.err = j.begin()
 	return j
 }
 
-// name is that of a file in the folder of the node. It is not that of a log, which
+// Name is that of a file in the folder of the node. It is not that of a log, which
 // only the folder of a single server has.
-func (j *journal) name(start uint64) string {
-	return fmt.Sprintf("%s-%020d%s", j.prefix, start, copySuffix)
+func (j *Journal) Name(start uint64) string {
+	return fmt.Sprintf("%s-%020d%s", j.prefix, start, Suffix)
 }
 
-// names are those of all files.
-func (j *journal) names() (names []string) {
+// Starts are the positions at which its files begin.
+func (j *Journal) Starts() []uint64 { return j.starts }
+
+// Names are those of all files.
+func (j *Journal) Names() (names []string) {
 	for _, start := range j.starts {
-		names = append(names, j.name(start))
+		names = append(names, j.Name(start))
 	}
 	return names
 }
 
 // begin begins the next file.
-func (j *journal) begin() error {
-	f, err := j.files.Create(j.name(j.end))
+func (j *Journal) begin() error {
+	f, err := j.files.Create(j.Name(j.end))
 	if err == nil {
 		j.file, j.size, j.starts = f, 0, append(j.starts, j.end)
 	}
 	return err
 }
 
-// add notes what a record has done. A nil journal notes nothing. The members of the
+// Add notes what a record has done. A nil journal notes nothing. The members of the
 // cluster are not part of the data.
-func (j *journal) add(r *store.Record, res *store.Result) {
+func (j *Journal) Add(r *store.Record, res *store.Result) {
 	if j == nil || r.OfCluster() {
 		return
 	}
@@ -88,14 +91,14 @@ func (j *journal) add(r *store.Record, res *store.Result) {
 }
 
 // write appends encoded records. The caller holds j.mu.
-func (j *journal) write(records []byte, more ...[]byte) {
+func (j *Journal) write(records []byte, more ...[]byte) {
 	before := len(j.buf)
 	j.buf = append(j.buf, records...)
 	for _, piece := range more {
 		j.buf = append(j.buf, piece...)
 	}
 	j.end += uint64(len(j.buf) - before)
-	if len(j.buf) >= journalFrame {
+	if len(j.buf) >= frameBytes {
 		j.err = j.flush()
 	}
 }
@@ -108,23 +111,22 @@ type marks struct {
 	positions []uint64 // behind first, and behind each message after it
 }
 
-// beginJournal notes where lanes are: messages behind that are in the journal.
-func (d *Door) beginJournal(j *journal) {
-	all := d.all()
+// Track says that messages of so many lanes are marked, of each from a message on.
+func (j *Journal) Track(lanes int) {
 	j.mu.Lock()
-	j.marks = make([]marks, len(all))
-	j.mu.Unlock()
-	for i, l := range all {
-		l.still(func(seq uint64) {
-			j.mu.Lock()
-			defer j.mu.Unlock()
-			j.marks[i] = marks{true, seq, []uint64{j.end}}
-		})
-	}
+	defer j.mu.Unlock()
+	j.marks = make([]marks, lanes)
 }
 
-// mark notes that a message of a lane is in the journal.
-func (j *journal) mark(lane int, seq uint64) {
+// From says that messages of a lane behind one are in the journal.
+func (j *Journal) From(lane int, seq uint64) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.marks[lane] = marks{true, seq, []uint64{j.end}}
+}
+
+// Mark notes that a message of a lane is in the journal.
+func (j *Journal) Mark(lane int, seq uint64) {
 	if j == nil {
 		return
 	}
@@ -141,20 +143,20 @@ func (j *journal) mark(lane int, seq uint64) {
 	m.positions = append(m.positions, j.end)
 }
 
-// at returns the position behind a message, which is in the journal.
-func (j *journal) at(p messages.Place) (uint64, error) {
+// At returns the position behind a message, which is in the journal.
+func (j *Journal) At(p messages.Place) (uint64, error) {
 	if p.Lane < len(j.marks) {
 		if m := &j.marks[p.Lane]; p.Seq >= m.first && p.Seq-m.first < uint64(len(m.positions)) {
 			return m.positions[p.Seq-m.first], nil
 		}
 	}
-	return 0, fmt.Errorf("%w: message %d of lane %d is not in the journal", errAnswer, p.Seq, p.Lane)
+	return 0, fmt.Errorf("cluster: journal: %w: message %d of lane %d is not there", bloomery.ErrCorrupt, p.Seq, p.Lane)
 }
 
-// pass notes a record of a part that other nodes hold, as it is: they have frozen the part at some
+// Pass notes a record of a part that other nodes hold, as it is: they have frozen the part at some
 // message, and what the records behind that do follows from them alone. A condition does not: the
 // version of a part is in no copy.
-func (j *journal) pass(r *store.Record) {
+func (j *Journal) Pass(r *store.Record) {
 	if j == nil {
 		return
 	}
@@ -163,16 +165,16 @@ func (j *journal) pass(r *store.Record) {
 	switch {
 	case j.err != nil:
 	case r.Expects():
-		j.err = errWatched
+		j.err = ErrWatched
 	default:
 		j.write(store.AppendRecord(nil, r))
 	}
 }
 
-var errWatched = errors.New("cluster: a transaction that watches a filter of another node came while the copy was made: make the copy again")
+var ErrWatched = errors.New("cluster: a transaction that watches a filter of another node came while the copy was made: make the copy again")
 
 // flush writes what was gathered as a frame.
-func (j *journal) flush() error {
+func (j *Journal) flush() error {
 	n := len(j.buf) - folder.FrameHeader
 	if n == 0 {
 		return nil
@@ -182,7 +184,7 @@ func (j *journal) flush() error {
 	_, err := j.file.Write(j.buf)
 	j.size += int64(len(j.buf))
 	j.buf = j.buf[:folder.FrameHeader]
-	if err == nil && j.size >= journalFile {
+	if err == nil && j.size >= fileBytes {
 		if err = j.file.Close(); err == nil {
 			j.file = nil
 			err = j.begin()
@@ -191,15 +193,15 @@ func (j *journal) flush() error {
 	return err
 }
 
-// position is behind all that was noted.
-func (j *journal) position() uint64 {
+// Position is behind all that was noted.
+func (j *Journal) Position() uint64 {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.end
 }
 
-// close writes the rest.
-func (j *journal) close() error {
+// Close writes the rest.
+func (j *Journal) Close() error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	err := j.err
@@ -211,29 +213,4 @@ func (j *journal) close() error {
 		j.file = nil
 	}
 	return err
-}
-
-// removeAll removes files that nobody needs.
-func (d *Door) removeAll(names []string) {
-	for _, name := range names {
-		if err := d.config.Files.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			d.config.Slog.Warn("cannot remove a file that is not needed", "file", name, "error", err)
-		}
-	}
-}
-
-// removeCopies removes what copies of an earlier process have left.
-func (d *Door) removeCopies() error {
-	names, err := d.config.Files.List()
-	if err != nil {
-		return err
-	}
-	var old []string
-	for _, name := range names {
-		if strings.HasSuffix(name, copySuffix) {
-			old = append(old, name)
-		}
-	}
-	d.removeAll(old)
-	return nil
 }
