@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery/server/internal/door"
+	"github.com/bloomery/bloomery/server/internal/door/cluster/heartbeat"
 )
 
 // Other nodes count one that is silent for liveFor as down, and may then purge what it
@@ -110,9 +111,9 @@ func (d *Door) endIfPurged(err error) {
 
 // suspects has this node look at the log if another one has put into a snapshot what was
 // not applied here yet: only then can it have been purged.
-func (d *Door) suspects(v *beat) {
+func (d *Door) suspects(v *heartbeat.Beat) {
 	for i, l := range d.all() {
-		if i < len(v.kept) && v.kept[i] > l.seq.Load() {
+		if i < len(v.Kept) && v.Kept[i] > l.seq.Load() {
 			select {
 			case d.presence.suspect <- struct{}{}:
 			default:

@@ -3,7 +3,6 @@ package cluster
 // Beats: what every node sends to all others each second.
 
 import (
-	"encoding/binary"
 	"fmt"
 	"maps"
 	"slices"
@@ -11,10 +10,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/server/internal/door/cluster/heartbeat"
 	"github.com/bloomery/bloomery/server/internal/peers"
-	"github.com/bloomery/bloomery/server/internal/roster"
-	"github.com/bloomery/bloomery/server/internal/wire"
 )
 
 const (
@@ -24,83 +21,6 @@ const (
 	// grace is how long other nodes leave to the one that decides what is due.
 	grace = 5 * time.Second
 )
-
-// beat is what a node sends to all others each second. Nothing that has to be right
-// depends on it.
-type beat struct {
-	node     uint32
-	level    uint64
-	at       int64  // milliseconds since 1970
-	digest   uint64 // of settings
-	headroom uint64
-	applied  []uint64 // by lane
-	kept     []uint64 // by lane: all up to here is in a durable snapshot
-	sums     []partSum
-	addr     string // where clients reach the node, "" from releases that do not send it
-	peer     string // where other nodes ask it, see package peers; "" if they do not
-	data     uint64 // bytes of its data, 0 from releases that do not send it
-	stuck    string // why it cannot learn what it is to hold, "" if it can
-}
-
-const beatVersion = 1
-
-func (v *beat) bytes(cluster uint64) []byte {
-	b := []byte{beatVersion}
-	b = binary.LittleEndian.AppendUint64(b, cluster)
-	b = binary.LittleEndian.AppendUint64(b, v.digest)
-	for _, n := range []uint64{uint64(v.node), v.level, uint64(v.at), v.headroom, uint64(len(v.applied))} {
-		b = binary.AppendUvarint(b, n)
-	}
-	for i := range v.applied {
-		b = binary.AppendUvarint(b, v.applied[i])
-		b = binary.AppendUvarint(b, v.kept[i])
-	}
-	b = appendSums(b, v.sums)
-	b = wire.AppendBytes(b, v.addr)
-	b = wire.AppendBytes(b, v.peer)
-	b = binary.AppendUvarint(b, v.data)
-	return wire.AppendBytes(b, v.stuck)
-}
-
-// parseBeat reads a beat of a cluster. Beats of other versions are passed over.
-func parseBeat(b []byte, cluster uint64) (v beat, err error) {
-	bad := fmt.Errorf("cluster: beat: %w", bloomery.ErrCorrupt)
-	if len(b) < 9 || b[0] != beatVersion || beatCluster(b) != cluster {
-		return v, bad
-	}
-	c := wire.Reader{Rest: b[9:]}
-	v.digest = c.Uint64()
-	node := c.Uvarint()
-	v.level, v.at, v.headroom = c.Uvarint(), int64(c.Uvarint()), c.Uvarint()
-	lanes := c.Uvarint()
-	if c.Bad || node == 0 || node > roster.MaxMembers || lanes > roster.MaxLanes+2 {
-		return v, bad
-	}
-	v.node = uint32(node)
-	for ; lanes > 0; lanes-- {
-		v.applied = append(v.applied, c.Uvarint())
-		v.kept = append(v.kept, c.Uvarint())
-	}
-	if len(c.Rest) > 0 { // there are releases that send no sums
-		v.sums = parseSums(&c)
-	}
-	if len(c.Rest) > 0 { // and those that send no address
-		v.addr = string(c.Bytes())
-	}
-	if len(c.Rest) > 0 { // nor where they are asked
-		v.peer = string(c.Bytes())
-	}
-	if len(c.Rest) > 0 { // nor how much they hold
-		v.data = c.Uvarint()
-	}
-	if len(c.Rest) > 0 { // nor what keeps them from holding more
-		v.stuck = string(c.Bytes()) // what later releases put behind it is passed over
-	}
-	if c.Bad {
-		return v, bad
-	}
-	return v, nil
-}
 
 // beats is what was heard of other nodes.
 //
@@ -115,7 +35,7 @@ type beats struct {
 }
 
 type heard struct {
-	beat
+	heartbeat.Beat
 	seen  time.Duration // as Door.tick counts
 	ahead int64         // its clock when it was seen, less seen, in milliseconds
 }
@@ -165,29 +85,29 @@ func (d *Door) talk() error {
 
 // beat returns what this node sends to others.
 func (d *Door) beat() []byte {
-	v := beat{node: d.number.Load(), level: d.level, at: d.config.Clock().UnixMilli(), headroom: 1 << 62, addr: d.config.Addr, data: uint64(max(d.state.Bytes(), 0))}
+	v := heartbeat.Beat{Node: d.number.Load(), Level: d.level, At: d.config.Clock().UnixMilli(), Headroom: 1 << 62, Addr: d.config.Addr, Data: uint64(max(d.state.Bytes(), 0))}
 	if d.config.Direct != nil {
-		v.peer = d.config.Direct.Addr()
+		v.Peer = d.config.Direct.Addr()
 	}
 	if d.config.Digest != nil {
-		v.digest = d.config.Digest()
+		v.Digest = d.config.Digest()
 	}
 	if d.config.Headroom != nil {
-		v.headroom = d.config.Headroom()
+		v.Headroom = d.config.Headroom()
 	}
 	for _, l := range d.all() {
-		v.applied = append(v.applied, l.seq.Load())
-		v.kept = append(v.kept, l.kept.Load())
+		v.Applied = append(v.Applied, l.seq.Load())
+		v.Kept = append(v.Kept, l.kept.Load())
 	}
-	v.sums = d.compared.some()
-	v.stuck = d.stuck()
-	return v.bytes(d.id.Load())
+	v.Sums = d.compared.Some()
+	v.Stuck = d.stuck()
+	return v.Bytes(d.id.Load())
 }
 
 // hear takes the beat of another node.
 func (d *Door) hear(b []byte) {
-	v, err := parseBeat(b, d.id.Load())
-	if err != nil || v.node == d.number.Load() {
+	v, err := heartbeat.Parse(b, d.id.Load())
+	if err != nil || v.Node == d.number.Load() {
 		return
 	}
 	t := &d.beats
@@ -196,7 +116,7 @@ func (d *Door) hear(b []byte) {
 		t.heard = map[uint32]heard{}
 	}
 	seen := d.tick()
-	t.heard[v.node] = heard{v, seen, v.at - seen.Milliseconds()}
+	t.heard[v.Node] = heard{v, seen, v.At - seen.Milliseconds()}
 	t.mu.Unlock()
 	d.know(&v)
 	d.checkClock()
@@ -209,7 +129,7 @@ func (d *Door) hear(b []byte) {
 func (d *Door) live() (list []heard) {
 	now := d.tick()
 	for _, v := range d.beats.all() {
-		if m := d.state.Roster().Member(v.node); now-v.seen <= liveFor && m != nil && !m.Left {
+		if m := d.state.Roster().Member(v.Node); now-v.seen <= liveFor && m != nil && !m.Left {
 			list = append(list, v)
 		}
 	}
@@ -240,7 +160,7 @@ func (d *Door) decider() uint32 {
 		return 0
 	}
 	for _, v := range d.live() {
-		own = min(own, v.node)
+		own = min(own, v.Node)
 	}
 	return own
 }
@@ -256,4 +176,20 @@ func (d *Door) Grace() time.Duration {
 		return d.fast()
 	}
 	return d.fast() + grace
+}
+
+// compare compares the sums of a beat with those of this node.
+func (d *Door) compare(v *heartbeat.Beat) {
+	for _, s := range v.Sums {
+		text := func() string {
+			name := fmt.Sprintf("part %d", s.Part)
+			if e := d.state.Names.ByID(s.Part); e != nil {
+				name = fmt.Sprintf("filter %q", e.Name())
+			}
+			return fmt.Sprintf("%s differs from that of node %d, though both have had the same records: one of them is damaged", name, v.Node)
+		}
+		if d.compared.Check(v.Node, s, text) {
+			d.config.Slog.Error("this node and another one differ", "part", s.Part, "node", v.Node, "version", s.Version)
+		}
+	}
 }

@@ -3,7 +3,6 @@ package cluster
 import (
 	"context"
 	"errors"
-	"reflect"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -65,32 +64,6 @@ func (a *attendee) Serve(node uint32, beat func([]byte), answer func([]byte) []b
 		defer a.m.mu.Unlock()
 		delete(a.m.nodes, node)
 	}, nil
-}
-
-func TestBeatsRoundTrip(t *testing.T) {
-	want := beat{node: 3, level: 1, at: 1_700_000_000_000, digest: 1 << 60, headroom: 1 << 62, applied: []uint64{1, 1 << 50}, kept: []uint64{0, 7}}
-	old := len(want.bytes(77)) - 5 // releases that know no sums end here
-	want.sums = []partSum{{1, 2, 1 << 63}, {1 << 40, 1 << 30, 5}}
-	later := len(want.bytes(77)) - 4 // and here those that know no address
-	want.addr = "node3:6379"
-	last := len(want.bytes(77)) - 3 // and here those that cannot be asked directly
-	want.peer = "node3:16380"
-	silent := len(want.bytes(77)) - 2 // and here those that do not say how much they hold
-	want.data = 1 << 40
-	quiet := len(want.bytes(77)) - 1 // and here those that do not say why they hold no more
-	want.stuck = "shard 7: no memory"
-	b := want.bytes(77)
-	if got, err := parseBeat(b, 77); err != nil || !reflect.DeepEqual(got, want) {
-		t.Errorf("parseBeat = %+v, %v", got, err)
-	}
-	if _, err := parseBeat(b, 78); err == nil {
-		t.Error("a beat of another cluster is taken")
-	}
-	for n := range b {
-		if _, err := parseBeat(b[:n], 77); (err == nil) != (n == old || n == later || n == last || n == silent || n == quiet) {
-			t.Errorf("a beat cut to %d bytes is taken", n)
-		}
-	}
 }
 
 // TestDecider asks that one of several nodes decides, another one when it is not heard

@@ -159,7 +159,7 @@ func (d *Door) judge(b []byte) ([]byte, error) {
 		if heard {
 			age = uint64((d.tick() - v.seen).Milliseconds())
 		}
-		if !c.begun(d.state.Roster().Member(c.number)) || !c.has(v.kept) {
+		if !c.begun(d.state.Roster().Member(c.number)) || !c.has(v.Kept) {
 			verdict = claimOlder
 		}
 	}

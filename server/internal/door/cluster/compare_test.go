@@ -34,8 +34,8 @@ func TestCompare(t *testing.T) {
 		}
 		settled()
 		for i, m := range list {
-			if len(m.compared.own) < 8 {
-				t.Errorf("node %d knows %d sums", i+1, len(m.compared.own))
+			if len(m.compared.Some()) < 8 {
+				t.Errorf("node %d knows %d sums", i+1, len(m.compared.Some()))
 			}
 			if c := m.Cluster(); c.Differ != 0 || len(c.Problems) != 0 {
 				t.Errorf("equal nodes: node %d sees %d parts that differ, problems %q", i+1, c.Differ, c.Problems)
@@ -66,24 +66,6 @@ func TestCompare(t *testing.T) {
 			}
 		}
 	})
-}
-
-// TestSumsInTurn asks that beats have all sums in turn.
-func TestSumsInTurn(t *testing.T) {
-	var c compared
-	want := make([]partSum, maxSums+10)
-	for i := range want {
-		want[i] = partSum{part: uint64(i), version: 1, sum: uint64(i) + 1}
-	}
-	c.own = slices.Clone(want)
-	for range 2 {
-		if got := append(c.some(), c.some()...); !slices.Equal(got, want) {
-			t.Errorf("sums of two beats are %v", got)
-		}
-	}
-	if c.own = nil; len(c.some()) != 0 {
-		t.Error("there are sums of nothing")
-	}
 }
 
 // damaging is a log whose tail damages a message. Others have a copy of it.

@@ -88,7 +88,7 @@ func (d *Door) movesWait(r *roster.Roster) string {
 func (d *Door) liveNodes() []uint32 {
 	list := []uint32{d.number.Load()}
 	for _, v := range d.live() {
-		list = append(list, v.node)
+		list = append(list, v.Node)
 	}
 	return list
 }
@@ -158,10 +158,10 @@ func (d *Door) askHolders(ctx context.Context) holders {
 	}
 	for _, v := range d.live() {
 		short, cancel := context.WithTimeout(ctx, askEvery)
-		b, err := d.ask(short, v.node, question(askShards), placement.Shards/8)
+		b, err := d.ask(short, v.Node, question(askShards), placement.Shards/8)
 		cancel()
 		if err == nil && len(b) == placement.Shards/8 {
-			h[v.node] = b
+			h[v.Node] = b
 		}
 	}
 	return h
@@ -235,7 +235,7 @@ func (d *Door) giveUpAway(ctx context.Context) {
 	r := d.state.Roster()
 	heards := map[uint32]heard{}
 	for _, v := range d.beats.all() {
-		heards[v.node] = v
+		heards[v.Node] = v
 	}
 	for i := range r.Members {
 		m := &r.Members[i]
@@ -244,7 +244,7 @@ func (d *Door) giveUpAway(ctx context.Context) {
 			v.seen = time.Duration(d.beats.since.Load())
 		}
 		silent := d.tick() - v.seen
-		if m.Left || m.Behind || m.Number == d.number.Load() || silent <= liveFor || silent <= awayFor && !d.fills(v.kept) {
+		if m.Left || m.Behind || m.Number == d.number.Load() || silent <= liveFor || silent <= awayFor && !d.fills(v.Kept) {
 			continue
 		}
 		if d.askHolders(ctx).holdAll(r, m.Number) {

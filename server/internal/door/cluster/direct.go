@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/bloomery/bloomery/server/internal/door/cluster/heartbeat"
 	"github.com/bloomery/bloomery/server/internal/peers"
 )
 
@@ -34,9 +35,9 @@ var errUnasked = errors.New("cluster: contents are spread over nodes, and the ot
 func (d *Door) canBeAsked() bool { return d.config.Direct == nil || d.config.Direct.Addr() != "" }
 
 // know notes where the node of a beat is asked.
-func (d *Door) know(v *beat) {
+func (d *Door) know(v *heartbeat.Beat) {
 	if d.config.Direct != nil {
-		d.config.Direct.Know(v.node, v.peer)
+		d.config.Direct.Know(v.Node, v.Peer)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bloomery/bloomery/server/internal/door/cluster/heartbeat"
 	"github.com/bloomery/bloomery/server/internal/door/cluster/memlog"
 	"github.com/bloomery/bloomery/server/internal/folder"
 	"github.com/bloomery/bloomery/server/internal/peers"
@@ -60,7 +61,7 @@ func TestAskNode(t *testing.T) {
 		}
 	}
 	ask(t.Context(), "unknown", 0, "through the log")
-	d.know(&beat{node: 2, peer: other.Addr()})
+	d.know(&heartbeat.Beat{Node: 2, Peer: other.Addr()})
 	for {
 		if _, ok := d.config.Direct.Trip(2); ok {
 			break
@@ -79,7 +80,7 @@ func TestAskNode(t *testing.T) {
 	if log.asked != 1 {
 		t.Errorf("%d questions went through the log, want 1", log.asked)
 	}
-	d.know(&beat{node: 2}) // an older release runs there now
+	d.know(&heartbeat.Beat{Node: 2}) // an older release runs there now
 	ask(t.Context(), "older", 0, "through the log")
 }
 

@@ -30,6 +30,7 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery/server/internal/door"
+	"github.com/bloomery/bloomery/server/internal/door/cluster/heartbeat"
 	"github.com/bloomery/bloomery/server/internal/door/cluster/messages"
 	"github.com/bloomery/bloomery/server/internal/folder"
 	"github.com/bloomery/bloomery/server/internal/peers"
@@ -140,7 +141,7 @@ type Door struct {
 	answeredAt atomic.Int64
 	keep       keeping
 	presence   presence
-	compared   compared
+	compared   heartbeat.Compared
 	moves      moves
 	nearby     atomic.Pointer[nearby]
 

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/server/internal/door/cluster/heartbeat"
 	"github.com/bloomery/bloomery/server/internal/folder"
 	"github.com/bloomery/bloomery/server/internal/peers"
 	"github.com/bloomery/bloomery/server/internal/snapshot"
@@ -53,9 +54,9 @@ func (d *Door) fetch(ctx context.Context) error {
 	var mu sync.Mutex
 	heard := map[uint32]bool{}
 	stop, err := d.config.Peers.Serve(0, func(b []byte) {
-		if v, err := parseBeat(b, beatCluster(b)); err == nil && (d.id.Load() == 0 || beatCluster(b) == d.id.Load()) {
+		if v, err := heartbeat.Parse(b, heartbeat.ClusterOf(b)); err == nil && (d.id.Load() == 0 || heartbeat.ClusterOf(b) == d.id.Load()) {
 			mu.Lock()
-			heard[v.node] = true
+			heard[v.Node] = true
 			mu.Unlock()
 			d.know(&v)
 		}
@@ -91,14 +92,6 @@ func (d *Door) fetch(ctx context.Context) error {
 			return errors.Join(err, last)
 		}
 	}
-}
-
-// beatCluster returns of which cluster a beat is.
-func beatCluster(b []byte) uint64 {
-	if len(b) < 9 {
-		return 0
-	}
-	return binary.LittleEndian.Uint64(b[1:])
 }
 
 func question(kind byte, numbers ...uint64) []byte {

@@ -124,8 +124,8 @@ func (m *machine) contents() string {
 	slices.Sort(names)
 	h := sha256.New()
 	_, _ = fmt.Fprintln(h, names)
-	for _, s := range m.compared.own {
-		if s.version > 0 { // texts have none, and are there already
+	for _, s := range m.compared.Some() {
+		if s.Version > 0 { // texts have none, and are there already
 			_, _ = fmt.Fprintln(h, s)
 		}
 	}

@@ -253,7 +253,7 @@ func (d *Door) tookSnapshot(m *snapshot.Manifest) {
 	k := &d.keep
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	d.compared.keep(m.Items)
+	d.compared.Keep(m.Items)
 	k.taken, k.held = nil, m.Held
 	for i := range m.Lanes {
 		k.taken = append(k.taken, m.Lanes[i].Seq)

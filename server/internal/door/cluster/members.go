@@ -76,7 +76,7 @@ func (d *Door) Upgrade() (level uint64, err error) {
 	r := d.state.Roster()
 	heard := map[uint32]uint64{d.number.Load(): d.level}
 	for _, v := range d.live() {
-		heard[v.node] = v.level
+		heard[v.Node] = v.Level
 	}
 	most := uint64(0)
 	for _, n := range heard {

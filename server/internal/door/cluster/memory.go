@@ -22,7 +22,7 @@ import (
 func (d *Door) measure() {
 	least := uint64(math.MaxUint64)
 	for _, v := range d.live() {
-		least = min(least, v.headroom)
+		least = min(least, v.Headroom)
 	}
 	d.beats.full.Store(^least)
 }
@@ -40,9 +40,9 @@ func (d *Door) lacksRoom(r *store.Record, granted []uint32) error {
 		return door.ErrMemory
 	}
 	for _, v := range d.live() {
-		if n := d.state.TakesAt(r, v.node); n > v.headroom && !slices.Contains(granted, v.node) {
-			m := d.state.Roster().Member(v.node)
-			return fmt.Errorf("%w: node %d (%s) is to hold %d bytes of it, and has room for %d", door.ErrMemory, v.node, m.Addr, n, v.headroom)
+		if n := d.state.TakesAt(r, v.Node); n > v.Headroom && !slices.Contains(granted, v.Node) {
+			m := d.state.Roster().Member(v.Node)
+			return fmt.Errorf("%w: node %d (%s) is to hold %d bytes of it, and has room for %d", door.ErrMemory, v.Node, m.Addr, n, v.Headroom)
 		}
 	}
 	return nil
@@ -69,8 +69,8 @@ func (d *Door) TakersOf(p *contents.Part, n uint64) []door.Taker {
 func (d *Door) takers(takes func(node uint32) uint64) (list []door.Taker) {
 	const share = 1 << 14
 	for _, v := range d.live() {
-		if n := takes(v.node); n > v.headroom/share {
-			list = append(list, door.Taker{Node: v.node, Bytes: n})
+		if n := takes(v.Node); n > v.Headroom/share {
+			list = append(list, door.Taker{Node: v.Node, Bytes: n})
 		}
 	}
 	slices.SortFunc(list, func(a, b door.Taker) int { return cmp.Compare(a.Node, b.Node) })
@@ -84,7 +84,7 @@ func (d *Door) fitsPart(p *contents.Part, n uint64) bool {
 		return true
 	}
 	place := d.state.PlaceOf(p)
-	return place != nil && !slices.ContainsFunc(d.live(), func(v heard) bool { return n > v.headroom && place.Copy(v.node).Phase != 0 })
+	return place != nil && !slices.ContainsFunc(d.live(), func(v heard) bool { return n > v.Headroom && place.Copy(v.Node).Phase != 0 })
 }
 
 // admitAll is Admit for this node and all others that have the part.

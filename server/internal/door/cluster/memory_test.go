@@ -12,6 +12,7 @@ import (
 	"github.com/bloomery/bloomery/internal/redisbloom"
 	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/door"
+	"github.com/bloomery/bloomery/server/internal/door/cluster/heartbeat"
 	"github.com/bloomery/bloomery/server/internal/door/cluster/memlog"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
@@ -101,8 +102,8 @@ func TestHeadroomOfHolders(t *testing.T) {
 		d := nodes[0]
 		p := contents.PartOf(d.state.Names.ByID(id))
 		full := func(node uint32) {
-			v := beat{node: node, level: d.level, at: time.Now().UnixMilli(), headroom: 1000}
-			d.hear(v.bytes(d.id.Load()))
+			v := heartbeat.Beat{Node: node, Level: d.level, At: time.Now().UnixMilli(), Headroom: 1000}
+			d.hear(v.Bytes(d.id.Load()))
 		}
 		if full(3); d.fits(10_000) || !d.fitsPart(p, 10_000) {
 			t.Error("a node that has nothing of the part bounds it, or does not bound others")

@@ -144,8 +144,8 @@ func (d *Door) learnPart(ctx context.Context, of roster.Held, p store.PartID) er
 func (d *Door) sources(shard int) (nodes []uint32) {
 	place := &d.state.Roster().Shards.Places[shard]
 	for _, v := range d.live() {
-		if place.Copy(v.node).Phase == roster.Holds {
-			nodes = append(nodes, v.node)
+		if place.Copy(v.Node).Phase == roster.Holds {
+			nodes = append(nodes, v.Node)
 		}
 	}
 	rand.Shuffle(len(nodes), func(i, j int) { nodes[i], nodes[j] = nodes[j], nodes[i] })

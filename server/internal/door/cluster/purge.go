@@ -33,7 +33,7 @@ func (d *Door) purgeable() []uint64 {
 	roster, own := d.state.Roster(), d.number.Load()
 	heard := map[uint32]heard{}
 	for _, v := range d.beats.all() {
-		heard[v.node] = v
+		heard[v.Node] = v
 	}
 	var limits []uint64
 	for _, l := range d.all() {
@@ -58,14 +58,14 @@ func (d *Door) purgeable() []uint64 {
 			continue
 		case !ok:
 			return nil // it may need anything
-		case !roster.Spread() && d.fills(v.kept):
+		case !roster.Spread() && d.fills(v.Kept):
 			continue
 		}
 		for lane := range limits {
-			if lane >= len(v.kept) {
+			if lane >= len(v.Kept) {
 				return nil
 			}
-			limits[lane] = min(limits[lane], v.kept[lane])
+			limits[lane] = min(limits[lane], v.Kept[lane])
 		}
 	}
 	if live < min(2, members) || limits[0] == 0 {

@@ -38,8 +38,8 @@ func (d *Door) SetCopies(n int) error {
 		return errUnasked
 	}
 	for _, v := range d.live() {
-		if d.config.Direct != nil && v.peer == "" {
-			return fmt.Errorf("cluster: copies: other nodes cannot ask node %d: set its cluster-peer-addr to a free address first", v.node)
+		if d.config.Direct != nil && v.Peer == "" {
+			return fmt.Errorf("cluster: copies: other nodes cannot ask node %d: set its cluster-peer-addr to a free address first", v.Node)
 		}
 	}
 	if uint64(n) > r.Nodes() {
@@ -142,9 +142,9 @@ func (d *Door) askSizes(ctx context.Context) ([]uint64, error) {
 	sizes := make([]uint64, placement.Shards)
 	all := [][]byte{d.ownSizes()[1:]}
 	for _, v := range d.live() {
-		b, err := d.ask(ctx, v.node, question(askSizes), placement.Shards*binary.MaxVarintLen64)
+		b, err := d.ask(ctx, v.Node, question(askSizes), placement.Shards*binary.MaxVarintLen64)
 		if err != nil {
-			return nil, fmt.Errorf("cluster: node %d: %w", v.node, err)
+			return nil, fmt.Errorf("cluster: node %d: %w", v.Node, err)
 		}
 		all = append(all, b)
 	}

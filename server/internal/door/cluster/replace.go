@@ -199,7 +199,7 @@ func (r *replacement) member(v *Voter) *roster.Member {
 // lives reports whether the old node is heard of.
 func (r *replacement) lives() bool {
 	for _, v := range r.d.live() {
-		if v.node == r.old.Number {
+		if v.Node == r.old.Number {
 			return true
 		}
 	}

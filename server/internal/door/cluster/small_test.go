@@ -13,6 +13,7 @@ import (
 	"github.com/bloomery/bloomery/internal/redisbloom"
 	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/door"
+	"github.com/bloomery/bloomery/server/internal/door/cluster/heartbeat"
 	"github.com/bloomery/bloomery/server/internal/door/cluster/memlog"
 	"github.com/bloomery/bloomery/server/internal/door/cluster/messages"
 	"github.com/bloomery/bloomery/server/internal/folder"
@@ -43,22 +44,22 @@ func TestLag(t *testing.T) {
 		log := memlog.New(1, memlog.Faults{})
 		a, b := open(t, log, Config{Lanes: 2}), open(t, log, Config{})
 		synctest.Wait()
-		v := beat{node: b.number.Load(), level: 1, at: time.Now().UnixMilli()}
+		v := heartbeat.Beat{Node: b.number.Load(), Level: 1, At: time.Now().UnixMilli()}
 		for _, l := range a.all() {
-			v.applied, v.kept = append(v.applied, l.seq.Load()), append(v.kept, 0)
+			v.Applied, v.Kept = append(v.Applied, l.seq.Load()), append(v.Kept, 0)
 		}
 		hear := func(lanes int) uint64 {
 			v := v
-			v.applied, v.kept = v.applied[:lanes], v.kept[:lanes]
-			a.hear(v.bytes(a.id.Load()))
+			v.Applied, v.Kept = v.Applied[:lanes], v.Kept[:lanes]
+			a.hear(v.Bytes(a.id.Load()))
 			return a.Cluster().Lag
 		}
 		if lag := hear(4); lag != 0 {
 			t.Errorf("a lag of %d behind an equal node", lag)
 		}
-		v.applied[0] += 3
-		v.applied[3] += 4
-		if lag := hear(4); lag != 7 || a.Cluster().Lanes[0].Head != v.applied[0] {
+		v.Applied[0] += 3
+		v.Applied[3] += 4
+		if lag := hear(4); lag != 7 || a.Cluster().Lanes[0].Head != v.Applied[0] {
 			t.Errorf("a lag of %d, want 7", lag)
 		}
 		if lag := hear(1); lag != 3 {

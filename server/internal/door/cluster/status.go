@@ -37,8 +37,8 @@ func (d *Door) Cluster() status.Cluster {
 		l.send.Unlock()
 		v.Head = v.Applied
 		for _, other := range live {
-			if i < len(other.applied) {
-				v.Head = max(v.Head, other.applied[i])
+			if i < len(other.Applied) {
+				v.Head = max(v.Head, other.Applied[i])
 			}
 		}
 		if leaders != nil {
@@ -93,7 +93,7 @@ func (d *Door) describeNodes(c *status.Cluster) {
 	if st := d.Status(); st.Err != nil {
 		c.Problems = append(c.Problems, fmt.Sprintf("the last snapshot of this node failed, and the log is not purged for it until one succeeds: %s", strings.Join(strings.Fields(st.Err.Error()), " ")))
 	}
-	differ := d.compared.problems()
+	differ := d.compared.Problems()
 	c.Differ = len(differ)
 	c.Problems = append(c.Problems, differ...)
 	if w, ok := d.config.Log.(Watched); ok {
@@ -133,23 +133,23 @@ func (d *Door) describeNodes(c *status.Cluster) {
 			c.Problems = append(c.Problems, fmt.Sprintf("node %d was removed, and its server %s still has a vote: replace-log was not finished", m.Number, m.Name))
 		}
 		for _, h := range heards {
-			if h.node != m.Number {
+			if h.Node != m.Number {
 				continue
 			}
 			v.Live = now-h.seen <= liveFor && !m.Left
 			v.Seen = d.config.Clock().Add(-(now - h.seen))
-			v.Skew, v.Headroom, v.Data, v.Level = d.skew(&h), h.headroom, h.data, h.level
-			v.Addr = cmp.Or(h.addr, m.Addr) // it may have moved since it joined
+			v.Skew, v.Headroom, v.Data, v.Level = d.skew(&h), h.Headroom, h.Data, h.Level
+			v.Addr = cmp.Or(h.Addr, m.Addr) // it may have moved since it joined
 			if d.config.Direct != nil {
 				v.Trip, _ = d.config.Direct.Trip(m.Number)
 			}
 			if v.Live && v.Skew.Abs() > warnSkew {
 				c.Problems = append(c.Problems, fmt.Sprintf("the clock of node %d differs from that of this node by %v", m.Number, v.Skew.Round(time.Millisecond)))
 			}
-			if v.Live && h.stuck != "" {
-				c.Problems = append(c.Problems, fmt.Sprintf("node %d cannot learn what it is to hold: %s", m.Number, strings.Join(strings.Fields(h.stuck), " ")))
+			if v.Live && h.Stuck != "" {
+				c.Problems = append(c.Problems, fmt.Sprintf("node %d cannot learn what it is to hold: %s", m.Number, strings.Join(strings.Fields(h.Stuck), " ")))
 			}
-			if v.Live && h.digest != digest {
+			if v.Live && h.Digest != digest {
 				c.Problems = append(c.Problems, fmt.Sprintf("node %d has other settings of bf-* or cf-* than this node", m.Number))
 			}
 		}
