@@ -9,22 +9,25 @@ import (
 	"github.com/bloomery/bloomery/server/internal/effort"
 )
 
-// Bloom is a BF as contents. It is one pointer: an interface holds it without
+// bloom is a BF as contents. It is one pointer: an interface holds it without
 // an allocation.
-type Bloom struct{ *redisbloom.Bloom }
+type bloom struct{ *redisbloom.Bloom }
 
-var _ Contents = Bloom{}
+var _ Contents = bloom{}
+
+// IsBloom reports whether contents are a BF.
+func IsBloom(c Contents) bool { return Is[bloom](c) }
 
 // Bloom returns the BF of a part, nil if it is of another kind. It belongs to
 // the lock of p.
 func (p *Part) Bloom() *redisbloom.Bloom {
-	b, _ := p.contents.(Bloom)
+	b, _ := p.contents.(bloom)
 	return b.Bloom
 }
 
-func (Bloom) Kind() catalog.Kind                      { return catalog.Bloom }
-func (b Bloom) Growth(n int) (most uint64, sure bool) { return b.GrowBytes(n), true }
-func (b Bloom) Freeze() (Frozen, error)               { return b.Bloom.Freeze() }
+func (bloom) Kind() catalog.Kind                      { return catalog.Bloom }
+func (b bloom) Growth(n int) (most uint64, sure bool) { return b.GrowBytes(n), true }
+func (b bloom) Freeze() (Frozen, error)               { return b.Bloom.Freeze() }
 
 func bloomDumpBytes(header []byte) (uint64, error) {
 	h, err := redisbloom.ParseBloomHeader(header)
@@ -40,7 +43,7 @@ func newBloomDump(header []byte, m *memory.Arena) (Contents, error) {
 		return nil, err
 	}
 	b, err := h.New(m)
-	return Bloom{b}, err
+	return bloom{b}, err
 }
 
 func bloomDumpSize(header []byte, _ uint64, a effort.Adding) effort.Size {
@@ -50,5 +53,5 @@ func bloomDumpSize(header []byte, _ uint64, a effort.Adding) effort.Size {
 
 func loadBloom(first []byte, size int64, m *memory.Arena) (Loader, error) {
 	l, err := redisbloom.NewBloomLoader(first, size, m)
-	return loader[*redisbloom.Bloom]{l, func(v *redisbloom.Bloom) (Contents, error) { return Bloom{v}, nil }}, err
+	return loader[*redisbloom.Bloom]{l, func(v *redisbloom.Bloom) (Contents, error) { return bloom{v}, nil }}, err
 }

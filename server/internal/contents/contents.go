@@ -99,6 +99,12 @@ type Loader interface {
 	Release()
 }
 
+// Is reports whether contents are of a type.
+func Is[C Contents](c Contents) bool {
+	_, ok := c.(C)
+	return ok
+}
+
 // loader is a Loader of what RedisBloom has.
 type loader[T interface{ Release() }] struct {
 	*redisbloom.Loader[T]

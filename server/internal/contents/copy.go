@@ -32,7 +32,7 @@ func (p *Part) Freeze() (Frozen, error) {
 	switch c := p.contents.(type) {
 	case *Filter:
 		return c.freeze(p.made)
-	case *Loading:
+	case *loading:
 		return c.freeze(p.made)
 	case *Draft:
 		return c.freeze(p.made)
@@ -204,7 +204,7 @@ func (s *Supply) reload(p Plan, as *Shared, d *wire.Reader) (Contents, error) {
 	if d.Bad || size > maxEncoding || uint64(len(d.Rest)) > size {
 		return nil, corrupt("copy of a filter that is being loaded")
 	}
-	l := &Loading{plan: p, as: as, memory: s.arena}
+	l := &loading{plan: p, as: as, memory: s.arena}
 	if size > 0 {
 		var err error
 		if l.buf, err = s.arena.Alloc(int(size)); err != nil {
@@ -259,9 +259,9 @@ func (s *Supply) openContents(p Plan, data []byte) (*Filter, error) {
 	return c, nil
 }
 
-// Loading is the contents of a part whose encoding is on its way. Only staged
+// loading is the contents of a part whose encoding is on its way. Only staged
 // filters have such parts.
-type Loading struct {
+type loading struct {
 	plan   Plan
 	as     *Shared // what the filter has to be, nil if nobody has said that
 	memory *memory.Arena
@@ -269,7 +269,10 @@ type Loading struct {
 	got    int64  // bytes, in order
 }
 
-var _ Contents = (*Loading)(nil)
+var _ Contents = (*loading)(nil)
+
+// IsLoading reports whether contents are a filter that is being loaded.
+func IsLoading(c Contents) bool { return Is[*loading](c) }
 
 func loadBytes(header []byte) (uint64, error) {
 	p, _, err := CutPlan(header)
@@ -288,13 +291,13 @@ func newLoading(s *Supply, header []byte, here Here) ([]Contents, error) {
 			parts[i] = newElsewhere(catalog.Filter, as)
 			continue
 		}
-		parts[i] = &Loading{plan: p, as: as, memory: s.arena}
+		parts[i] = &loading{plan: p, as: as, memory: s.arena}
 	}
 	return parts, nil
 }
 
 // fits returns an error unless the filter is what was said of it.
-func (l *Loading) fits(c *Filter) error {
+func (l *loading) fits(c *Filter) error {
 	if v := c.plan.Load(); l.as != nil && (v.Kind != l.as.Kind || v.Hasher.Kind() != l.as.Hasher.Kind() || v.Hasher.Check() != l.as.Hasher.Check()) {
 		return fmt.Errorf("store: load: %w: the part is of kind %s, or hashes, as nobody has said", bloomery.ErrIncompatible, v.Kind.Name)
 	}
@@ -304,7 +307,7 @@ func (l *Loading) fits(c *Filter) error {
 // Fill stores bytes of an encoding of so many in a part that is being loaded, in order, makes the
 // filter when the last have come, and returns by how many bytes that has grown.
 func (s *Supply) Fill(p *Part, offset int64, of uint64, data []byte) (grown int64, err error) {
-	l := p.contents.(*Loading)
+	l := p.contents.(*loading)
 	before, size, n := l.Bytes(), int64(min(of, maxEncoding)), int64(len(data))
 	if offset != l.got || l.buf != nil && size != int64(len(l.buf)) || n > size-l.got || n == 0 {
 		return 0, fmt.Errorf("store: load: %w: %d bytes at %d of %d, %d have come", bloomery.ErrCorrupt, n, offset, of, l.got)
@@ -332,18 +335,18 @@ func (s *Supply) Fill(p *Part, offset int64, of uint64, data []byte) (grown int6
 	return int64(p.contents.Bytes()) - int64(before), nil
 }
 
-func (*Loading) Kind() catalog.Kind             { return catalog.Filter }
-func (*Loading) Stats() bloomery.Stats          { return bloomery.Stats{} }
-func (l *Loading) Bytes() uint64                { return uint64(len(l.buf)) + l.plan.beside() }
-func (*Loading) Growth(int) (uint64, bool)      { return 0, true }
-func (l *Loading) AppendHeader(b []byte) []byte { return AppendPlan(b, &l.plan) }
-func (*Loading) ScanDump(int64) (int64, []byte) { return 0, nil }
+func (*loading) Kind() catalog.Kind             { return catalog.Filter }
+func (*loading) Stats() bloomery.Stats          { return bloomery.Stats{} }
+func (l *loading) Bytes() uint64                { return uint64(len(l.buf)) + l.plan.beside() }
+func (*loading) Growth(int) (uint64, bool)      { return 0, true }
+func (l *loading) AppendHeader(b []byte) []byte { return AppendPlan(b, &l.plan) }
+func (*loading) ScanDump(int64) (int64, []byte) { return 0, nil }
 
 // Freeze implements Contents.
-func (l *Loading) Freeze() (Frozen, error) { return l.freeze(0) }
+func (l *loading) Freeze() (Frozen, error) { return l.freeze(0) }
 
 // freeze copies what has come: the log has the rest.
-func (l *Loading) freeze(made uint32) (Frozen, error) {
+func (l *loading) freeze(made uint32) (Frozen, error) {
 	b := append(appendAge(nil, &l.plan, made), formLoading)
 	if l.as != nil {
 		b[len(b)-1] = formAwaited
@@ -353,7 +356,7 @@ func (l *Loading) freeze(made uint32) (Frozen, error) {
 	return &frozenFilter{data: append(b, l.buf[:l.got]...)}, nil
 }
 
-func (l *Loading) Release() {
+func (l *loading) Release() {
 	if l.buf != nil {
 		l.memory.Free(l.buf)
 		l.buf = nil
@@ -364,7 +367,7 @@ func (l *Loading) Release() {
 func Whole(e *catalog.Entry) bool {
 	for _, p := range Parts(e) {
 		p.RLock()
-		_, open := p.contents.(*Loading)
+		_, open := p.contents.(*loading)
 		p.RUnlock()
 		if open {
 			return false

@@ -14,27 +14,30 @@ import (
 // MaxDepth bounds the rows of a CMS: a record holds a hash for each of them.
 const MaxDepth = 1 << 16
 
-// CountMin is a CMS as contents.
-type CountMin struct {
+// countMin is a CMS as contents.
+type countMin struct {
 	*redisbloom.CountMin
 	depth uint64 // also of a sketch that is gone
 }
 
 var (
-	_ Contents = CountMin{}
-	_ Detailed = CountMin{}
+	_ Contents = countMin{}
+	_ Detailed = countMin{}
 )
+
+// IsCountMin reports whether contents are a CMS.
+func IsCountMin(c Contents) bool { return Is[countMin](c) }
 
 // CountMin returns the CMS of a part, nil if it is of another kind. It belongs to
 // the lock of p.
 func (p *Part) CountMin() *redisbloom.CountMin {
-	c, _ := p.contents.(CountMin)
+	c, _ := p.contents.(countMin)
 	return c.CountMin
 }
 
 // Depth returns the rows of the CMS of a part. It never changes and needs no lock.
 func (p *Part) Depth() uint64 {
-	c, _ := p.contents.(CountMin)
+	c, _ := p.contents.(countMin)
 	return c.depth
 }
 
@@ -43,22 +46,22 @@ func (p *Part) Rows() int {
 	p.RLock()
 	defer p.RUnlock()
 	switch c := p.contents.(type) {
-	case CountMin:
+	case countMin:
 		return int(c.depth)
-	case TopK:
+	case topK:
 		return int(c.Depth())
 	}
 	return 1
 }
 
-func (CountMin) Kind() catalog.Kind { return catalog.CountMin }
+func (countMin) Kind() catalog.Kind { return catalog.CountMin }
 
 // Growth returns 0: all counters are there from the beginning.
-func (CountMin) Growth(int) (most uint64, sure bool) { return 0, true }
+func (countMin) Growth(int) (most uint64, sure bool) { return 0, true }
 
-func (c CountMin) Freeze() (Frozen, error) { return c.CountMin.Freeze() }
+func (c countMin) Freeze() (Frozen, error) { return c.CountMin.Freeze() }
 
-func (c CountMin) Stats() bloomery.Stats {
+func (c countMin) Stats() bloomery.Stats {
 	return bloomery.Stats{
 		Kind: "cms", Items: c.Total(), Exact: true, Bits: 32 * c.Width() * c.Depth(), Bytes: c.Bytes(),
 	}
@@ -66,7 +69,7 @@ func (c CountMin) Stats() bloomery.Stats {
 
 // Details says what bounds the counts: one is too high by more than error_bound
 // times count with at most this probability.
-func (c CountMin) Details() []Detail {
+func (c countMin) Details() []Detail {
 	s := c.CountMin.Stats()
 	return []Detail{
 		{Name: "width", Whole: int64(c.Width())},
@@ -78,7 +81,7 @@ func (c CountMin) Details() []Detail {
 }
 
 // ScanDump returns the counters as one chunk.
-func (c CountMin) ScanDump(iter int64) (next int64, chunk []byte) {
+func (c countMin) ScanDump(iter int64) (next int64, chunk []byte) {
 	return scanOne(c.Dump().Cells, iter)
 }
 
@@ -111,10 +114,10 @@ func newCountMin(header []byte, m *memory.Arena) (Contents, error) {
 	if err != nil {
 		return nil, err
 	}
-	return CountMin{c, p.Depth}, c.Load(0, nil, count)
+	return countMin{c, p.Depth}, c.Load(0, nil, count)
 }
 
 func loadCountMin(first []byte, size int64, m *memory.Arena) (Loader, error) {
 	l, err := redisbloom.NewCountMinLoader(first, size, m)
-	return loader[*redisbloom.CountMin]{l, func(v *redisbloom.CountMin) (Contents, error) { return CountMin{v, v.Depth()}, nil }}, err
+	return loader[*redisbloom.CountMin]{l, func(v *redisbloom.CountMin) (Contents, error) { return countMin{v, v.Depth()}, nil }}, err
 }

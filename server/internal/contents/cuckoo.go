@@ -9,24 +9,27 @@ import (
 	"github.com/bloomery/bloomery/server/internal/effort"
 )
 
-// Cuckoo is a CF as contents. It is one pointer: an interface holds it without
+// cuckoo is a CF as contents. It is one pointer: an interface holds it without
 // an allocation.
-type Cuckoo struct{ *redisbloom.Cuckoo }
+type cuckoo struct{ *redisbloom.Cuckoo }
 
-var _ Contents = Cuckoo{}
+var _ Contents = cuckoo{}
+
+// IsCuckoo reports whether contents are a CF.
+func IsCuckoo(c Contents) bool { return Is[cuckoo](c) }
 
 // Cuckoo returns the CF of a part, nil if it is of another kind. It belongs to
 // the lock of p.
 func (p *Part) Cuckoo() *redisbloom.Cuckoo {
-	c, _ := p.contents.(Cuckoo)
+	c, _ := p.contents.(cuckoo)
 	return c.Cuckoo
 }
 
-func (Cuckoo) Kind() catalog.Kind { return catalog.Cuckoo }
+func (cuckoo) Kind() catalog.Kind { return catalog.Cuckoo }
 
 // Growth returns at most 2^62. Whether an insert makes a cuckoo filter grow is
 // seen only when it is tried.
-func (c Cuckoo) Growth(n int) (most uint64, sure bool) {
+func (c cuckoo) Growth(n int) (most uint64, sure bool) {
 	const (
 		limit = 1 << 62
 		extra = 8 << 10 // what a filter of many sub-filters keeps besides
@@ -48,9 +51,9 @@ func (c Cuckoo) Growth(n int) (most uint64, sure bool) {
 	return sum, false
 }
 
-func (c Cuckoo) Freeze() (Frozen, error) { return c.Cuckoo.Freeze() }
+func (c cuckoo) Freeze() (Frozen, error) { return c.Cuckoo.Freeze() }
 
-func (c Cuckoo) ScanDump(iter int64) (next int64, chunk []byte) {
+func (c cuckoo) ScanDump(iter int64) (next int64, chunk []byte) {
 	next, chunk, _ = c.Cuckoo.ScanDump(iter)
 	return next, chunk
 }
@@ -69,7 +72,7 @@ func newCuckooDump(header []byte, m *memory.Arena) (Contents, error) {
 		return nil, err
 	}
 	c, err := h.New(m)
-	return Cuckoo{c}, err
+	return cuckoo{c}, err
 }
 
 func cuckooDumpSize(header []byte, _ uint64, a effort.Adding) effort.Size {
@@ -79,5 +82,5 @@ func cuckooDumpSize(header []byte, _ uint64, a effort.Adding) effort.Size {
 
 func loadCuckoo(first []byte, size int64, m *memory.Arena) (Loader, error) {
 	l, err := redisbloom.NewCuckooLoader(first, size, m)
-	return loader[*redisbloom.Cuckoo]{l, func(v *redisbloom.Cuckoo) (Contents, error) { return Cuckoo{v}, nil }}, err
+	return loader[*redisbloom.Cuckoo]{l, func(v *redisbloom.Cuckoo) (Contents, error) { return cuckoo{v}, nil }}, err
 }

@@ -42,6 +42,7 @@ var _ Contents = (*Draft)(nil)
 // chunkHashes is how many hashes a draft makes room for at once.
 const chunkHashes = 8192
 
+// Kind implements Contents.
 func (*Draft) Kind() catalog.Kind { return catalog.Filter }
 
 // Stats returns those of the filter; of hashes their number, those that are there
@@ -53,6 +54,7 @@ func (d *Draft) Stats() bloomery.Stats {
 	return bloomery.Stats{Kind: d.plan.Kind.Name, Items: d.hashes, Capacity: d.limit / limitFactor, Bytes: d.enlarge}
 }
 
+// Bytes implements Contents.
 func (d *Draft) Bytes() uint64 {
 	n := d.plan.beside() + uint64(len(d.name))
 	if d.inner != nil {
@@ -61,6 +63,7 @@ func (d *Draft) Bytes() uint64 {
 	return n + d.enlarge
 }
 
+// Growth implements Contents.
 func (d *Draft) Growth(n int) (most uint64, sure bool) {
 	if d.inner != nil {
 		return d.inner.Growth(n)
@@ -166,6 +169,7 @@ func (d *Draft) all() []uint64 {
 	return list
 }
 
+// Release implements Contents.
 func (d *Draft) Release() {
 	if d.inner != nil {
 		d.inner.Release()

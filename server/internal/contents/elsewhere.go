@@ -19,33 +19,33 @@ import (
 // ErrElsewhere means that other nodes hold the contents, and this one does not.
 var ErrElsewhere = errors.New("store: other nodes hold the contents")
 
-// Elsewhere stands in the place of contents that other nodes hold.
-type Elsewhere struct {
+// elsewhere stands in the place of contents that other nodes hold.
+type elsewhere struct {
 	of   catalog.Kind
 	plan atomic.Pointer[Shared] // of a filter of package codec, nil for others
 }
 
 // newElsewhere returns what stands in the place of contents of a kind.
-func newElsewhere(of catalog.Kind, plan *Shared) *Elsewhere {
-	c := &Elsewhere{of: of}
+func newElsewhere(of catalog.Kind, plan *Shared) *elsewhere {
+	c := &elsewhere{of: of}
 	c.plan.Store(plan)
 	return c
 }
 
-var _ Contents = (*Elsewhere)(nil)
+var _ Contents = (*elsewhere)(nil)
 
 // BesideElsewhere is what takes the place of the contents of a filter of one part.
 const BesideElsewhere = 32
 
-func (c *Elsewhere) Kind() catalog.Kind           { return c.of }
-func (*Elsewhere) Stats() bloomery.Stats          { return bloomery.Stats{} }
-func (*Elsewhere) Growth(int) (uint64, bool)      { return 0, true }
-func (*Elsewhere) Freeze() (Frozen, error)        { return nil, ErrElsewhere }
-func (*Elsewhere) ScanDump(int64) (int64, []byte) { return 0, nil }
-func (*Elsewhere) Release()                       {}
+func (c *elsewhere) Kind() catalog.Kind           { return c.of }
+func (*elsewhere) Stats() bloomery.Stats          { return bloomery.Stats{} }
+func (*elsewhere) Growth(int) (uint64, bool)      { return 0, true }
+func (*elsewhere) Freeze() (Frozen, error)        { return nil, ErrElsewhere }
+func (*elsewhere) ScanDump(int64) (int64, []byte) { return 0, nil }
+func (*elsewhere) Release()                       {}
 
 // Bytes returns what stands here takes, not what others hold.
-func (c *Elsewhere) Bytes() uint64 {
+func (c *elsewhere) Bytes() uint64 {
 	if plan := c.plan.Load(); plan != nil && plan.Parts > 0 {
 		return besidePart
 	}
@@ -53,7 +53,7 @@ func (c *Elsewhere) Bytes() uint64 {
 }
 
 // AppendHeader appends what the catalogue says of the contents.
-func (c *Elsewhere) AppendHeader(b []byte) []byte {
+func (c *elsewhere) AppendHeader(b []byte) []byte {
 	plan := c.plan.Load()
 	if plan == nil {
 		return b
@@ -68,7 +68,7 @@ func (p *Part) Elsewhere() bool { return !IsHere(p.contents) }
 
 // IsHere reports whether contents are here.
 func IsHere(c Contents) bool {
-	_, far := c.(*Elsewhere)
+	_, far := c.(*elsewhere)
 	return !far
 }
 
@@ -88,11 +88,11 @@ func (p *Part) StandIn() *Part {
 }
 
 // about returns what stands in the place of the contents of p.
-func (p *Part) about() *Elsewhere {
+func (p *Part) about() *elsewhere {
 	switch c := p.contents.(type) {
-	case *Elsewhere:
+	case *elsewhere:
 		return c
-	case *Loading:
+	case *loading:
 		return newElsewhere(catalog.Filter, c.as)
 	case *Draft:
 		return newElsewhere(catalog.Filter, c.plan)
@@ -189,7 +189,7 @@ func (p *Part) Described() *Shared { return p.about().plan.Load() }
 // NoteNews notes how many changes of a filter that other nodes hold they keep: what is asked of it, every
 // node says.
 func (s *Supply) NoteNews(p *Part, news uint64) {
-	c := p.contents.(*Elsewhere)
+	c := p.contents.(*elsewhere)
 	v := c.plan.Load()
 	if v == nil || v.News == news || news > MaxNews {
 		return

@@ -109,7 +109,7 @@ func (p *Part) Shared() *Shared {
 	switch c := p.contents.(type) {
 	case *Filter:
 		return c.plan.Load()
-	case *Elsewhere:
+	case *elsewhere:
 		return c.plan.Load()
 	}
 	return nil
@@ -142,8 +142,10 @@ func (p *Part) Hasher() (h hashing.Hasher, ok bool) {
 	return v.Hasher, !v.Hasher.IsKeyless()
 }
 
+// Kind implements Contents.
 func (*Filter) Kind() catalog.Kind { return catalog.Filter }
 
+// Stats implements Contents.
 func (c *Filter) Stats() bloomery.Stats {
 	s := c.f.Stats()
 	if w, ok := c.f.(adder); ok {
@@ -169,6 +171,7 @@ func (p *Plan) beside() uint64 {
 	return beside
 }
 
+// Bytes implements Contents.
 func (c *Filter) Bytes() uint64 {
 	switch {
 	case c.f == nil:
@@ -197,6 +200,7 @@ func (c *Filter) taken(s bloomery.Stats) uint64 {
 // segments in the place of one, with room for a longer directory.
 const growingStep = 256 << 10
 
+// Growth implements Contents.
 func (c *Filter) Growth(n int) (most uint64, sure bool) {
 	switch f := c.f.(type) {
 	case grower:
@@ -381,6 +385,7 @@ func (c *Filter) SetNews(news uint64) (grown int64, ok bool) {
 	return int64(own.newsBytes()) - int64(before), true
 }
 
+// Release implements Contents.
 func (c *Filter) Release() {
 	if c.own != nil {
 		c.own.release()
@@ -402,6 +407,7 @@ func (c *Filter) encode(b []byte) ([]byte, error) {
 	return c.aside.encode(b), nil
 }
 
+// AppendHeader implements Contents.
 func (c *Filter) AppendHeader(b []byte) []byte { return AppendPlan(b, &c.plan.Load().Plan) }
 
 // ScanDump returns the encoding as one chunk.

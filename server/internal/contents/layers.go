@@ -29,9 +29,9 @@ type Layer struct {
 func (p *Part) Layers(most int) (layers []Layer, ok bool) {
 	ok = p.look(true, func(c Contents) {
 		switch c := c.(type) {
-		case Bloom:
+		case bloom:
 			layers = bloomLayers(c, most)
-		case Cuckoo:
+		case cuckoo:
 			layers = cuckooLayers(c, most)
 		case *Filter:
 			layers = filterLayers(c.f, most)
@@ -67,7 +67,7 @@ func filterLayers(f bloomery.Hashed, most int) (layers []Layer) {
 
 // bloomLayers describes the layers of a BF. The rate of one is that of independent
 // bits.
-func bloomLayers(c Bloom, most int) (layers []Layer) {
+func bloomLayers(c bloom, most int) (layers []Layer) {
 	for array := range c.Arrays() {
 		if len(layers) == min(most, c.Layers()) {
 			break
@@ -84,7 +84,7 @@ func bloomLayers(c Bloom, most int) (layers []Layer) {
 
 // cuckooLayers describes the sub-filters of a CF. An absent item finds its
 // fingerprint, of 255, in one of the slots of two buckets.
-func cuckooLayers(c Cuckoo, most int) (layers []Layer) {
+func cuckooLayers(c cuckoo, most int) (layers []Layer) {
 	slots := 2 * float64(c.BucketSize())
 	for array := range c.Arrays() {
 		if len(layers) == most {
@@ -203,12 +203,12 @@ var bitKinds = map[string]bool{"bloom": true, "standard": true, "partitioned": t
 // holds the lock of the part.
 func arraysOf(c Contents) (arrays [][]byte, ofBits bool) {
 	switch c := c.(type) {
-	case Bloom:
+	case bloom:
 		for a := range c.Arrays() {
 			arrays = append(arrays, a)
 		}
 		return arrays, true
-	case Cuckoo:
+	case cuckoo:
 		for a := range c.Arrays() {
 			arrays = append(arrays, a)
 		}

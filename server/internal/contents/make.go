@@ -84,14 +84,14 @@ func (s *Supply) Make(h Header, header []byte, here Here) ([]Contents, error) {
 func (s *Supply) Bloom(p redisbloom.BloomParams) ([]Contents, error) {
 	p.Memory = s.arena
 	b, err := redisbloom.NewBloom(p)
-	return one(Bloom{b}, err)
+	return one(bloom{b}, err)
 }
 
 // Cuckoo makes a CF.
 func (s *Supply) Cuckoo(p redisbloom.CuckooParams) ([]Contents, error) {
 	p.Memory = s.arena
 	c, err := redisbloom.NewCuckoo(p)
-	return one(Cuckoo{c}, err)
+	return one(cuckoo{c}, err)
 }
 
 // one is contents of one part.

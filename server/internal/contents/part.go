@@ -67,17 +67,17 @@ func (p *Part) Steps() int { return max(1, int(p.steps.Load())) }
 // only one who has it.
 func (p *Part) Measure() {
 	switch c := p.contents.(type) {
-	case Bloom:
+	case bloom:
 		p.steps.Store(int32(min(c.Layers(), maxSteps)))
-	case TopK:
+	case topK:
 		const slots = 16 // are looked at in a step
 		p.steps.Store(int32(min(uint64(c.K())/slots+uint64(c.Depth()), math.MaxInt32)))
-	case TDigest:
+	case tdigest:
 		p.steps.Store(0)
 		if c.TDigest.Stats().Capacity > largeDigest {
 			p.steps.Store(maxSteps)
 		}
-	case Cuckoo:
+	case cuckoo:
 		p.steps.Store(int32(min(c.Filters()+int(c.MaxIterations()), maxSteps)))
 	case *Filter:
 		p.steps.Store(int32(min(c.steps(), maxSteps)))

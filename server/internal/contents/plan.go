@@ -53,11 +53,11 @@ func everywhere(c Contents) bool {
 	switch c := c.(type) {
 	case *Filter:
 		return c.plan.Load().Replicas == AllReplicas
-	case *Loading:
+	case *loading:
 		return c.plan.Replicas == AllReplicas
 	case *Draft:
 		return c.plan.Replicas == AllReplicas
-	case *Elsewhere:
+	case *elsewhere:
 		plan := c.plan.Load()
 		return plan != nil && plan.Replicas == AllReplicas
 	}
@@ -67,7 +67,7 @@ func everywhere(c Contents) bool {
 // Asked returns the plan of a filter, loaded or not, of no contents one that asks for
 // nothing. It needs no lock.
 func (p *Part) Asked() *Plan {
-	if l, ok := p.contents.(*Loading); ok {
+	if l, ok := p.contents.(*loading); ok {
 		return &l.plan
 	}
 	if plan := p.Plan(); plan != nil {

@@ -27,7 +27,7 @@ func (p *Part) look(wait bool, f func(Contents)) bool {
 		return false
 	}
 	switch p.contents.(type) {
-	case *Loading, *Elsewhere:
+	case *loading, *elsewhere:
 		return false
 	}
 	f(p.contents)
@@ -53,7 +53,7 @@ func (p *Part) Probe(dst []bool, hs []uint64, wait bool) (yes int, ok bool) {
 // probe sets dst[i] to whether c has hs[i].
 func probe(c Contents, dst []bool, hs []uint64) {
 	switch c := c.(type) {
-	case Bloom:
+	case bloom:
 		var digests [64]redisbloom.Digest
 		for i, h := range hs {
 			digests[i] = redisbloom.Digest{A: h, B: bloomery.Salted(h, digestSalt)}
@@ -62,7 +62,7 @@ func probe(c Contents, dst []bool, hs []uint64) {
 			}
 		}
 		c.ContainsDigests(dst, digests[:len(hs)])
-	case Cuckoo:
+	case cuckoo:
 		c.ContainsDigests(dst, hs)
 	case *Filter:
 		c.f.ContainsHashes(dst, hs)
@@ -92,9 +92,9 @@ func (p *Part) Look(wait bool) (l Look, ok bool) {
 	ok = p.look(wait, func(c Contents) {
 		l = Look{Stats: c.Stats(), Version: p.version, Layers: 1}
 		switch c := c.(type) {
-		case Bloom:
+		case bloom:
 			l.Layers, l.Grows = c.Layers(), !c.NonScaling()
-		case Cuckoo:
+		case cuckoo:
 			l.Layers, l.Grows = c.Filters(), c.Expansion() > 0
 		case *Filter:
 			l.Bytes = c.taken(l.Stats)

@@ -37,11 +37,11 @@ func SizeOf(e *catalog.Entry, a effort.Adding) (s effort.Size) {
 // LookParts is how many parts of a filter are looked at to describe it.
 const LookParts = 16
 
-func (b Bloom) size(a effort.Adding) effort.Size   { return effort.Bloom(b.Bloom, a) }
-func (c Cuckoo) size(a effort.Adding) effort.Size  { return effort.Cuckoo(c.Shape(), a) }
-func (c CountMin) size(effort.Adding) effort.Size  { return effort.CountMin(c.Bytes(), c.depth) }
-func (t TDigest) size(a effort.Adding) effort.Size { return effort.TDigest(t.Bytes(), a) }
-func (t TopK) size(effort.Adding) effort.Size {
+func (b bloom) size(a effort.Adding) effort.Size   { return effort.Bloom(b.Bloom, a) }
+func (c cuckoo) size(a effort.Adding) effort.Size  { return effort.Cuckoo(c.Shape(), a) }
+func (c countMin) size(effort.Adding) effort.Size  { return effort.CountMin(c.Bytes(), c.depth) }
+func (t tdigest) size(a effort.Adding) effort.Size { return effort.TDigest(t.Bytes(), a) }
+func (t topK) size(effort.Adding) effort.Size {
 	return effort.TopK(t.Bytes(), uint64(t.K()), uint64(t.Depth()))
 }
 

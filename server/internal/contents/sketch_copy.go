@@ -16,24 +16,24 @@ func (s *Supply) CopySketch(p *Part) (c Contents, version uint64, err error) {
 		return nil, 0, nil
 	}
 	switch v := p.contents.(type) {
-	case CountMin:
+	case countMin:
 		sketch, err := v.Dump().New(s.arena)
 		if err != nil {
 			return nil, 0, err
 		}
-		return CountMin{sketch, v.Depth()}, p.version, nil
-	case TDigest:
+		return countMin{sketch, v.Depth()}, p.version, nil
+	case tdigest:
 		sketch, err := copyDigest(v, s.arena)
 		if err != nil {
 			return nil, 0, err
 		}
-		return TDigest{sketch}, p.version, nil
+		return tdigest{sketch}, p.version, nil
 	}
 	return nil, 0, ErrType
 }
 
 // copyDigest returns a copy of a digest with all of its nodes, compressed or not.
-func copyDigest(t TDigest, m *memory.Arena) (*redisbloom.TDigest, error) {
+func copyDigest(t tdigest, m *memory.Arena) (*redisbloom.TDigest, error) {
 	header := t.TDigest.AppendHeader(nil)
 	params, err := redisbloom.ParseTDigestHeader(header)
 	if err != nil {

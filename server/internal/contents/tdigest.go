@@ -9,30 +9,33 @@ import (
 	"github.com/bloomery/bloomery/server/internal/catalog"
 )
 
-// TDigest is a TDIGEST as contents. It is one pointer: an interface holds it
+// tdigest is a TDIGEST as contents. It is one pointer: an interface holds it
 // without an allocation.
-type TDigest struct{ *redisbloom.TDigest }
+type tdigest struct{ *redisbloom.TDigest }
 
 var (
-	_ Contents = TDigest{}
-	_ Detailed = TDigest{}
+	_ Contents = tdigest{}
+	_ Detailed = tdigest{}
 )
+
+// IsTDigest reports whether contents are a TDIGEST.
+func IsTDigest(c Contents) bool { return Is[tdigest](c) }
 
 // TDigest returns the TDIGEST of a part, nil if it is of another kind. It belongs
 // to the lock of p.
 func (p *Part) TDigest() *redisbloom.TDigest {
-	c, _ := p.contents.(TDigest)
+	c, _ := p.contents.(tdigest)
 	return c.TDigest
 }
 
-func (TDigest) Kind() catalog.Kind { return catalog.TDigest }
+func (tdigest) Kind() catalog.Kind { return catalog.TDigest }
 
 // Growth returns 0: there is room for all nodes from the beginning.
-func (TDigest) Growth(int) (most uint64, sure bool) { return 0, true }
+func (tdigest) Growth(int) (most uint64, sure bool) { return 0, true }
 
-func (t TDigest) Freeze() (Frozen, error) { return t.TDigest.Freeze() }
+func (t tdigest) Freeze() (Frozen, error) { return t.TDigest.Freeze() }
 
-func (t TDigest) Stats() bloomery.Stats {
+func (t tdigest) Stats() bloomery.Stats {
 	s := t.TDigest.Stats()
 	nodes := s.MergedNodes + s.UnmergedNodes
 	return bloomery.Stats{
@@ -42,7 +45,7 @@ func (t TDigest) Stats() bloomery.Stats {
 }
 
 // Details shows the compression and the nodes.
-func (t TDigest) Details() []Detail {
+func (t tdigest) Details() []Detail {
 	s := t.TDigest.Stats()
 	return []Detail{
 		{Name: "compression", Whole: s.Compression},
@@ -54,15 +57,18 @@ func (t TDigest) Details() []Detail {
 }
 
 // AppendHeader appends all of the digest: it has no chunks.
-func (t TDigest) AppendHeader(b []byte) []byte {
+func (t tdigest) AppendHeader(b []byte) []byte {
 	b, _ = t.AppendBinary(b) // there is no error but for a digest that was never made
 	return b
 }
 
-func (TDigest) ScanDump(int64) (next int64, chunk []byte) { return 0, nil }
+func (tdigest) ScanDump(int64) (next int64, chunk []byte) { return 0, nil }
 
 // largeDigest is from how many nodes on a digest is compressed outside of locks.
 const largeDigest = 1 << 14
+
+// Digest returns contents that are a TDIGEST.
+func Digest(t *redisbloom.TDigest) Contents { return tdigest{t} }
 
 // LargeDigest reports whether the digest of a part, which needs so many more nodes, takes
 // long to compress, and whether that is to be done now: it is not compressed, or full.
@@ -107,12 +113,12 @@ func newTDigest(header []byte, m *memory.Arena) (Contents, error) {
 	if err != nil {
 		return nil, err
 	}
-	return TDigest{t}, t.Begin(header)
+	return tdigest{t}, t.Begin(header)
 }
 
 // loadTDigest makes room for all nodes when they have come, so that the digest takes as much memory as
 // before.
 func loadTDigest(first []byte, size int64, m *memory.Arena) (Loader, error) {
 	l, err := redisbloom.NewTDigestLoader(first, size, m)
-	return loader[*redisbloom.TDigest]{l, func(v *redisbloom.TDigest) (Contents, error) { return TDigest{v}, v.Add() }}, err
+	return loader[*redisbloom.TDigest]{l, func(v *redisbloom.TDigest) (Contents, error) { return tdigest{v}, v.Add() }}, err
 }

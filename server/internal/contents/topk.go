@@ -9,31 +9,34 @@ import (
 	"github.com/bloomery/bloomery/server/internal/catalog"
 )
 
-// TopK is a TOPK as contents. It is one pointer: an interface holds it without an
+// topK is a TOPK as contents. It is one pointer: an interface holds it without an
 // allocation.
-type TopK struct{ *redisbloom.TopK }
+type topK struct{ *redisbloom.TopK }
 
 var (
-	_ Contents = TopK{}
-	_ Detailed = TopK{}
+	_ Contents = topK{}
+	_ Detailed = topK{}
 )
+
+// IsTopK reports whether contents are a TOPK.
+func IsTopK(c Contents) bool { return Is[topK](c) }
 
 // TopK returns the TOPK of a part, nil if it is of another kind. It belongs to the
 // lock of p.
 func (p *Part) TopK() *redisbloom.TopK {
-	c, _ := p.contents.(TopK)
+	c, _ := p.contents.(topK)
 	return c.TopK
 }
 
-func (TopK) Kind() catalog.Kind { return catalog.TopK }
+func (topK) Kind() catalog.Kind { return catalog.TopK }
 
 // Growth returns 0: what the items of a record may take is set aside by their
 // length, which is not known here.
-func (TopK) Growth(int) (most uint64, sure bool) { return 0, true }
+func (topK) Growth(int) (most uint64, sure bool) { return 0, true }
 
-func (t TopK) Freeze() (Frozen, error) { return t.TopK.Freeze() }
+func (t topK) Freeze() (Frozen, error) { return t.TopK.Freeze() }
 
-func (t TopK) Stats() bloomery.Stats {
+func (t topK) Stats() bloomery.Stats {
 	s := t.TopK.Stats()
 	return bloomery.Stats{
 		Kind: "topk", Capacity: uint64(t.K()), Items: uint64(s.Items), Exact: true,
@@ -42,7 +45,7 @@ func (t TopK) Stats() bloomery.Stats {
 }
 
 // Details shows the parameters, and the count from which on an item is kept.
-func (t TopK) Details() []Detail {
+func (t topK) Details() []Detail {
 	return []Detail{
 		{Name: "k", Whole: int64(t.K())},
 		{Name: "width", Whole: int64(t.Width())},
@@ -53,7 +56,7 @@ func (t TopK) Details() []Detail {
 }
 
 // ScanDump returns the cells as one chunk; the rest is in the header.
-func (t TopK) ScanDump(iter int64) (next int64, chunk []byte) {
+func (t topK) ScanDump(iter int64) (next int64, chunk []byte) {
 	return scanOne(t.Dump().Cells, iter)
 }
 
@@ -72,10 +75,10 @@ func newTopK(header []byte, m *memory.Arena) (Contents, error) {
 	}
 	p.Memory = m
 	t, err := redisbloom.NewTopK(p)
-	return TopK{t}, err
+	return topK{t}, err
 }
 
 func loadTopK(first []byte, size int64, m *memory.Arena) (Loader, error) {
 	l, err := redisbloom.NewTopKLoader(first, size, m)
-	return loader[*redisbloom.TopK]{l, func(v *redisbloom.TopK) (Contents, error) { return TopK{v}, nil }}, err
+	return loader[*redisbloom.TopK]{l, func(v *redisbloom.TopK) (Contents, error) { return topK{v}, nil }}, err
 }

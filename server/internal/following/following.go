@@ -287,13 +287,14 @@ func (e *Encoding) Bytes() ([]byte, error) {
 // encoding returns the filter of a part. It reports false if there is none. The caller holds a
 // lock of the part for as long as the encoding is used.
 func encoding(p *contents.Part) (e Encoding, ok bool) {
-	switch c := p.Contents().(type) {
-	case contents.Bloom:
-		return Encoding{c.Bytes(), true, c.Bloom}, true
-	case contents.Cuckoo:
-		return Encoding{c.Bytes(), true, c.Cuckoo}, true
-	case *contents.Filter:
-		return Encoding{p.Filter().Stats().Bytes, false, p.Filter()}, true
+	if b := p.Bloom(); b != nil {
+		return Encoding{b.Bytes(), true, b}, true
+	}
+	if c := p.Cuckoo(); c != nil {
+		return Encoding{c.Bytes(), true, c}, true
+	}
+	if f := p.Filter(); f != nil {
+		return Encoding{f.Stats().Bytes, false, f}, true
 	}
 	return e, false
 }

@@ -74,7 +74,7 @@ func (s *State) Divided() bool { return s.holdings.Load() != nil && s.Roster() =
 // the node is not to have it. What is to take the place of a filter stays: it is gone soon, or
 // has the name.
 func (s *State) Part(p *contents.Part, shard int) *contents.Part {
-	if p.Wide() || s.keeps(shard) || is[*contents.Draft](p.Contents()) {
+	if p.Wide() || s.keeps(shard) || contents.Is[*contents.Draft](p.Contents()) {
 		return p
 	}
 	q := p.StandIn()

@@ -89,7 +89,7 @@ func (o *Make) contents(s *State, here contents.Here) ([]contents.Contents, erro
 	return s.Make(headers[o.As], o.Header, here)
 }
 
-func (o *Make) size(bytes uint64, a effort.Adding) (s effort.Size) {
+func (o *Make) size(bytes uint64, a effort.Adding) effort.Size {
 	return headers[o.As].Size(o.Header, bytes, a)
 }
 

@@ -181,7 +181,7 @@ func (o *TDigestMerge) apply(s *State, r *Record, res *Result) {
 	res.Changed = true
 	header := digest.AppendHeader(nil)
 	if target == nil {
-		p := contents.NewPart(contents.TDigest{TDigest: digest})
+		p := contents.NewPart(contents.Digest(digest))
 		s.bytes.Add(NewCost(o.Name, p.Bytes()))
 		p.TryLock() // nobody else has it
 		target = s.insertPart(o.Name, catalog.TDigest, p)

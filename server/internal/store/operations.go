@@ -168,12 +168,6 @@ type operation struct {
 // levels do not know them. No release has that level yet.
 const LevelLayers = LevelShards
 
-// is reports whether contents are of a type.
-func is[C contents.Contents](c contents.Contents) bool {
-	_, ok := c.(C)
-	return ok
-}
-
 func isWindow(c contents.Contents) bool { return contents.Window(c) != nil }
 
 // scope is what an operation changes, which decides who orders it.
@@ -210,21 +204,21 @@ const (
 // operations is the table.
 var operations = [256]operation{
 	OpBloom:      {"bloom", ofNames, firstLevel, always, newContents, func() Body { return new(MakeBloom) }, nil},
-	OpAdd:        {"add", ofPart, firstLevel, always, growth, func() Body { return new(BloomAdd) }, is[contents.Bloom]},
-	OpBloomChunk: {"bloom chunk", ofPart, firstLevel, always, nothing, func() Body { return new(BloomChunk) }, is[contents.Bloom]},
+	OpAdd:        {"add", ofPart, firstLevel, always, growth, func() Body { return new(BloomAdd) }, contents.IsBloom},
+	OpBloomChunk: {"bloom chunk", ofPart, firstLevel, always, nothing, func() Body { return new(BloomChunk) }, contents.IsBloom},
 
 	OpCuckoo:         {"cuckoo", ofNames, firstLevel, always, newContents, func() Body { return new(MakeCuckoo) }, nil},
-	OpInsert:         {"insert", ofPart, firstLevel, always, growth, func() Body { return &CuckooInsert{} }, is[contents.Cuckoo]},
-	OpInsertNew:      {"insert new", ofPart, firstLevel, always, growth, func() Body { return &CuckooInsert{New: true} }, is[contents.Cuckoo]},
-	OpInsertEach:     {"insert each", ofPart, firstLevel, always, growth, func() Body { return &CuckooInsert{Way: Each} }, is[contents.Cuckoo]},
-	OpInsertNewEach:  {"insert new each", ofPart, firstLevel, always, growth, func() Body { return &CuckooInsert{Way: Each, New: true} }, is[contents.Cuckoo]},
-	OpInsertFirst:    {"insert first", ofPart, firstLevel, always, growth, func() Body { return &CuckooInsert{Way: First} }, is[contents.Cuckoo]},
-	OpInsertNewFirst: {"insert new first", ofPart, firstLevel, always, growth, func() Body { return &CuckooInsert{Way: First, New: true} }, is[contents.Cuckoo]},
-	OpDelete:         {"delete", ofPart, firstLevel, always, nothing, func() Body { return new(CuckooDelete) }, is[contents.Cuckoo]},
-	OpDeleteLazily:   {"delete lazily", ofPart, firstLevel, always, nothing, func() Body { return &CuckooDelete{Lazily: true} }, is[contents.Cuckoo]},
-	OpCompact:        {"compact", ofPart, firstLevel, always, nothing, func() Body { return new(CuckooCompact) }, is[contents.Cuckoo]},
-	OpCompactPiece:   {"compact piece", ofPart, firstLevel, always, nothing, func() Body { return new(CuckooCompactPiece) }, is[contents.Cuckoo]},
-	OpCuckooChunk:    {"cuckoo chunk", ofPart, firstLevel, always, nothing, func() Body { return new(CuckooChunk) }, is[contents.Cuckoo]},
+	OpInsert:         {"insert", ofPart, firstLevel, always, growth, func() Body { return &CuckooInsert{} }, contents.IsCuckoo},
+	OpInsertNew:      {"insert new", ofPart, firstLevel, always, growth, func() Body { return &CuckooInsert{New: true} }, contents.IsCuckoo},
+	OpInsertEach:     {"insert each", ofPart, firstLevel, always, growth, func() Body { return &CuckooInsert{Way: Each} }, contents.IsCuckoo},
+	OpInsertNewEach:  {"insert new each", ofPart, firstLevel, always, growth, func() Body { return &CuckooInsert{Way: Each, New: true} }, contents.IsCuckoo},
+	OpInsertFirst:    {"insert first", ofPart, firstLevel, always, growth, func() Body { return &CuckooInsert{Way: First} }, contents.IsCuckoo},
+	OpInsertNewFirst: {"insert new first", ofPart, firstLevel, always, growth, func() Body { return &CuckooInsert{Way: First, New: true} }, contents.IsCuckoo},
+	OpDelete:         {"delete", ofPart, firstLevel, always, nothing, func() Body { return new(CuckooDelete) }, contents.IsCuckoo},
+	OpDeleteLazily:   {"delete lazily", ofPart, firstLevel, always, nothing, func() Body { return &CuckooDelete{Lazily: true} }, contents.IsCuckoo},
+	OpCompact:        {"compact", ofPart, firstLevel, always, nothing, func() Body { return new(CuckooCompact) }, contents.IsCuckoo},
+	OpCompactPiece:   {"compact piece", ofPart, firstLevel, always, nothing, func() Body { return new(CuckooCompactPiece) }, contents.IsCuckoo},
+	OpCuckooChunk:    {"cuckoo chunk", ofPart, firstLevel, always, nothing, func() Body { return new(CuckooChunk) }, contents.IsCuckoo},
 
 	OpBloomDump:  {"bloom dump", ofNames, firstLevel, always, newContents, func() Body { return &Make{As: OpBloomDump} }, nil},
 	OpCuckooDump: {"cuckoo dump", ofNames, firstLevel, always, newContents, func() Body { return &Make{As: OpCuckooDump} }, nil},
@@ -263,41 +257,41 @@ var operations = [256]operation{
 	OpTake:      {"take", ofNames, firstLevel, always, nothing, func() Body { return new(Take) }, nil},
 	OpTouch:     {"touch", ofNames, firstLevel, always, nothing, func() Body { return new(Touch) }, nil},
 
-	OpCountMinIncr:  {"count min incr", ofPart, firstLevel, always, nothing, func() Body { return new(CountMinIncr) }, is[contents.CountMin]},
-	OpCountMinChunk: {"count min chunk", ofPart, firstLevel, always, nothing, func() Body { return new(CountMinChunk) }, is[contents.CountMin]},
+	OpCountMinIncr:  {"count min incr", ofPart, firstLevel, always, nothing, func() Body { return new(CountMinIncr) }, contents.IsCountMin},
+	OpCountMinChunk: {"count min chunk", ofPart, firstLevel, always, nothing, func() Body { return new(CountMinChunk) }, contents.IsCountMin},
 	OpCountMinMerge: {"count min merge", ofNames, firstLevel, never, nothing, func() Body { return new(CountMinMerge) }, nil},
-	OpTopKIncr:      {"topk incr", ofPart, firstLevel, always, growth, func() Body { return new(TopKIncr) }, is[contents.TopK]},
-	OpTopKChunk:     {"topk chunk", ofPart, firstLevel, always, nothing, func() Body { return new(TopKChunk) }, is[contents.TopK]},
-	OpTDigestAdd:    {"tdigest add", ofPart, firstLevel, always, nothing, func() Body { return new(TDigestAdd) }, is[contents.TDigest]},
-	OpTDigestChunk:  {"tdigest chunk", ofPart, firstLevel, always, nothing, func() Body { return new(TDigestChunk) }, is[contents.TDigest]},
-	OpTDigestBegin:  {"tdigest begin", ofPart, firstLevel, always, nothing, func() Body { return new(TDigestBegin) }, is[contents.TDigest]},
-	OpCompress:      {"compress", ofPart, firstLevel, always, nothing, func() Body { return new(TDigestCompress) }, is[contents.TDigest]},
+	OpTopKIncr:      {"topk incr", ofPart, firstLevel, always, growth, func() Body { return new(TopKIncr) }, contents.IsTopK},
+	OpTopKChunk:     {"topk chunk", ofPart, firstLevel, always, nothing, func() Body { return new(TopKChunk) }, contents.IsTopK},
+	OpTDigestAdd:    {"tdigest add", ofPart, firstLevel, always, nothing, func() Body { return new(TDigestAdd) }, contents.IsTDigest},
+	OpTDigestChunk:  {"tdigest chunk", ofPart, firstLevel, always, nothing, func() Body { return new(TDigestChunk) }, contents.IsTDigest},
+	OpTDigestBegin:  {"tdigest begin", ofPart, firstLevel, always, nothing, func() Body { return new(TDigestBegin) }, contents.IsTDigest},
+	OpCompress:      {"compress", ofPart, firstLevel, always, nothing, func() Body { return new(TDigestCompress) }, contents.IsTDigest},
 	OpTDigestMerge:  {"tdigest merge", ofNames, firstLevel, never, nothing, func() Body { return new(TDigestMerge) }, nil},
 
-	OpFilterAdd:     {"filter add", ofPart, firstLevel, always, growth, func() Body { return new(FilterAdd) }, is[*contents.Filter]},
-	OpFilterDelete:  {"filter delete", ofPart, firstLevel, always, nothing, func() Body { return new(FilterDelete) }, is[*contents.Filter]},
+	OpFilterAdd:     {"filter add", ofPart, firstLevel, always, growth, func() Body { return new(FilterAdd) }, contents.Is[*contents.Filter]},
+	OpFilterDelete:  {"filter delete", ofPart, firstLevel, always, nothing, func() Body { return new(FilterDelete) }, contents.Is[*contents.Filter]},
 	OpFilterAdvance: {"filter advance", ofPart, firstLevel, always, nothing, func() Body { return new(FilterAdvance) }, isWindow},
-	OpFilterClear:   {"filter clear", ofPart, firstLevel, always, nothing, func() Body { return new(FilterClear) }, is[*contents.Filter]},
-	OpFilterPiece:   {"filter piece", ofPart, firstLevel, always, nothing, func() Body { return new(FilterPiece) }, is[*contents.Loading]},
-	OpFilterUnion:   {"filter union", ofPart, firstLevel, always, nothing, func() Body { return new(FilterUnion) }, is[*contents.Filter]},
-	OpFilterGrow:    {"filter grow", ofPart, firstLevel, always, nothing, func() Body { return &FilterGrow{Equal: true} }, is[*contents.Filter]},
-	OpFilterFold:    {"filter fold", ofPart, firstLevel, always, nothing, func() Body { return new(FilterFold) }, is[*contents.Filter]},
-	OpFilterScale:   {"filter scale", ofPart, LevelShares, always, nothing, func() Body { return new(FilterGrow) }, is[*contents.Filter]},
-	OpFilterSource:  {"filter source", ofPart, LevelSources, always, nothing, func() Body { return new(FilterSource) }, is[*contents.Filter]},
-	OpFilterGone:    {"filter gone", ofPart, LevelGone, always, nothing, func() Body { return new(FilterGone) }, is[*contents.Filter]},
-	OpFilterSet:     {"filter set", ofPart, LevelNews, always, nothing, func() Body { return new(FilterSet) }, is[*contents.Filter]},
+	OpFilterClear:   {"filter clear", ofPart, firstLevel, always, nothing, func() Body { return new(FilterClear) }, contents.Is[*contents.Filter]},
+	OpFilterPiece:   {"filter piece", ofPart, firstLevel, always, nothing, func() Body { return new(FilterPiece) }, contents.IsLoading},
+	OpFilterUnion:   {"filter union", ofPart, firstLevel, always, nothing, func() Body { return new(FilterUnion) }, contents.Is[*contents.Filter]},
+	OpFilterGrow:    {"filter grow", ofPart, firstLevel, always, nothing, func() Body { return &FilterGrow{Equal: true} }, contents.Is[*contents.Filter]},
+	OpFilterFold:    {"filter fold", ofPart, firstLevel, always, nothing, func() Body { return new(FilterFold) }, contents.Is[*contents.Filter]},
+	OpFilterScale:   {"filter scale", ofPart, LevelShares, always, nothing, func() Body { return new(FilterGrow) }, contents.Is[*contents.Filter]},
+	OpFilterSource:  {"filter source", ofPart, LevelSources, always, nothing, func() Body { return new(FilterSource) }, contents.Is[*contents.Filter]},
+	OpFilterGone:    {"filter gone", ofPart, LevelGone, always, nothing, func() Body { return new(FilterGone) }, contents.Is[*contents.Filter]},
+	OpFilterSet:     {"filter set", ofPart, LevelNews, always, nothing, func() Body { return new(FilterSet) }, contents.Is[*contents.Filter]},
 
 	OpShadow:       {"shadow", ofNames, firstLevel, never, newContents, func() Body { return new(ShadowOpen) }, nil},
 	OpShadowSeal:   {"shadow seal", ofNames, firstLevel, never, nothing, func() Body { return new(ShadowSeal) }, nil},
 	OpShadowSwap:   {"shadow swap", ofNames, firstLevel, never, nothing, func() Body { return new(ShadowSwap) }, nil},
-	OpShadowFeed:   {"shadow feed", ofPart, firstLevel, never, growth, func() Body { return &ShadowAdd{Fed: true} }, is[*contents.Draft]},
-	OpShadowAdd:    {"shadow add", ofPart, firstLevel, never, growth, func() Body { return new(ShadowAdd) }, is[*contents.Draft]},
-	OpShadowBreak:  {"shadow break", ofPart, firstLevel, never, nothing, func() Body { return new(ShadowBreak) }, is[*contents.Draft]},
+	OpShadowFeed:   {"shadow feed", ofPart, firstLevel, never, growth, func() Body { return &ShadowAdd{Fed: true} }, contents.Is[*contents.Draft]},
+	OpShadowAdd:    {"shadow add", ofPart, firstLevel, never, growth, func() Body { return new(ShadowAdd) }, contents.Is[*contents.Draft]},
+	OpShadowBreak:  {"shadow break", ofPart, firstLevel, never, nothing, func() Body { return new(ShadowBreak) }, contents.Is[*contents.Draft]},
 	OpShadowMissed: {"shadow missed", ofPart, LevelRebuilds, always, nothing, func() Body { return new(ShadowMissed) }, isShadow},
 
-	OpFilterAddKnown:   {"filter add known", ofPart, LevelRebuilds, always, growth, func() Body { return &FilterAdd{Known: unread} }, is[*contents.Filter]},
-	OpFilterUnionKnown: {"filter union known", ofPart, LevelRebuilds, always, nothing, func() Body { return &FilterUnion{Known: unread} }, is[*contents.Filter]},
-	OpFilterMark:       {"filter mark", ofPart, LevelRebuilds, always, nothing, func() Body { return new(FilterMark) }, is[*contents.Filter]},
+	OpFilterAddKnown:   {"filter add known", ofPart, LevelRebuilds, always, growth, func() Body { return &FilterAdd{Known: unread} }, contents.Is[*contents.Filter]},
+	OpFilterUnionKnown: {"filter union known", ofPart, LevelRebuilds, always, nothing, func() Body { return &FilterUnion{Known: unread} }, contents.Is[*contents.Filter]},
+	OpFilterMark:       {"filter mark", ofPart, LevelRebuilds, always, nothing, func() Body { return new(FilterMark) }, contents.Is[*contents.Filter]},
 	OpRebuildFeed:      {"rebuild feed", ofPart, LevelRebuilds, always, growth, func() Body { return &ShadowAdd{Fed: true, Shared: true} }, isShadow},
 	OpRebuildAdd:       {"rebuild add", ofPart, LevelRebuilds, always, growth, func() Body { return &ShadowAdd{Shared: true} }, isShadow},
 	OpRebuildOpen:      {"rebuild open", ofNames, LevelRebuilds, always, newContents, func() Body { return &ShadowOpen{Shared: true} }, nil},

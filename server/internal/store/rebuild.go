@@ -154,7 +154,6 @@ const (
 	StepBreak          // an item had no room
 	StepAttempt        // a commit of a static kind begins; N of the result is its number
 	StepEnd            // it has ended
-	steps
 )
 
 // RebuildStep changes what the catalogue says of a shadow of a cluster. It fails with
@@ -268,7 +267,9 @@ func (s *State) BrokenShadow(part uint64) bool {
 
 // isShadow reports whether contents are those of a shadow, or of one that was swapped in:
 // lanes have records for it behind that.
-func isShadow(c contents.Contents) bool { return is[*contents.Draft](c) || is[*contents.Filter](c) }
+func isShadow(c contents.Contents) bool {
+	return contents.Is[*contents.Draft](c) || contents.Is[*contents.Filter](c)
+}
 
 // RebuildSwap gives a shadow of a cluster the name of its filter, which goes. It looks at
 // no contents.
@@ -324,7 +325,7 @@ func (s *State) settleAll(e *catalog.Entry) error {
 // settleLent makes a filter of a draft, if the part has one, and counts that as a change. The caller
 // holds the lock of the part, or has it alone.
 func (s *State) settleLent(p *contents.Part) error {
-	if !is[*contents.Draft](p.Contents()) || p.Gone() {
+	if !contents.Is[*contents.Draft](p.Contents()) || p.Gone() {
 		return nil
 	}
 	p.Raise()

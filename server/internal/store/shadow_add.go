@@ -238,7 +238,7 @@ type ShadowMissed struct{ Items uint64 }
 func (*ShadowMissed) op() Op                            { return OpShadowMissed }
 func (o *ShadowMissed) fields(c coder, r *Record) coder { return c.target(r).signed(&o.Items) }
 func (o *ShadowMissed) change(s *State, p *contents.Part, r *Record, res *Result) int64 {
-	if is[*contents.Filter](p.Contents()) {
+	if contents.Is[*contents.Filter](p.Contents()) {
 		res.Changed = true // it was swapped in, at another place of the lane at every node
 		return 0
 	}
