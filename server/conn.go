@@ -90,6 +90,7 @@ type conn struct {
 
 	ending atomic.Uint32
 	due    atomic.Bool   // a call that is parked is to be run again
+	unseen atomic.Bool   // the last read may have hidden the end of the stream: see loop
 	in     atomic.Int64  // bytes read
 	out    atomic.Int64  // bytes written
 	state  atomic.Uint64 // steps*phases + phase: every change is progress

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"runtime"
 	"syscall"
 	"time"
 )
@@ -28,7 +29,6 @@ type socket struct {
 	fd    int
 	live  bool // fd is held by the loop
 	armed bool // the loop will be woken to look again
-	again bool // a call that is parked is to be run again
 	young int  // reads to go until reads are spared
 }
 
@@ -61,7 +61,7 @@ func (s *socket) write(out []byte) (int, error) {
 //
 // What a short read can hide is the end of the stream, if it came with the data:
 // the socket became readable once for both. So the loop looks again a little
-// later, once per quiet moment.
+// later, once per quiet moment; for a call that waits the patrol sees to that.
 //
 // RawConn.Read holds the descriptor: a Close by another goroutine would wait
 // until this one returns, perhaps for ever. So nobody else closes; see kill.
@@ -88,12 +88,29 @@ func (c *conn) loop() error {
 		case c.ending.Load() == draining:
 			return c.finish()
 		}
-		if c.due.Swap(false) {
-			c.socket.again = true // step does it: the next read begins with that
+		if c.due.Swap(false) && c.session.Parked() {
+			if err := c.resume(); err != nil {
+				return err
+			}
 		}
 		c.socket.armed = false
 		c.readDeadline(time.Time{})
 	}
+}
+
+// resume runs a call again that was parked. Whoever else was woken goes on before this one
+// reads: most likely its client has asked anew by then, and it need not wait.
+func (c *conn) resume() error {
+	err := c.socket.raw.Control(func(fd uintptr) {
+		c.enter(running)
+		c.socket.fd, c.socket.live = int(fd), true
+		if c.err = c.rerun(); c.err == nil {
+			c.err = c.idle()
+		}
+	})
+	c.socket.live = false
+	runtime.Gosched()
+	return errors.Join(c.err, err)
 }
 
 // lookAgain has the loop read once more, soon, unless that is arranged already.
@@ -141,10 +158,9 @@ func (c *conn) readNow() error {
 func (c *conn) step(fd uintptr) (done bool) {
 	c.enter(running)
 	c.socket.fd, c.socket.live = int(fd), true
-	if again := c.due.Swap(false) || c.socket.again; again && c.session.Parked() {
+	if c.due.Swap(false) && c.session.Parked() {
 		c.err = c.rerun()
 	}
-	c.socket.again = false
 	for c.err == nil {
 		if c.ending.Load() == killed {
 			c.err = errKilled
@@ -175,10 +191,11 @@ func (c *conn) step(fd uintptr) (done bool) {
 			c.socket.young--
 			continue
 		}
-		if c.session.Parked() { // it may wait for long, and thousands of others do
-			continue
+		if c.session.Parked() { // thousands of others may: the patrol has it look again if it waits for long
+			c.unseen.Store(true)
+		} else {
+			c.lookAgain()
 		}
-		c.lookAgain()
 		c.err = c.idle()
 		return c.err != nil
 	}

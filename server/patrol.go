@@ -54,6 +54,8 @@ func (s *Server) inspect(now time.Time) {
 		if why := c.overdue(now, idle, s.config.WriteTimeout); why != "" {
 			s.log.Info("client closed", "client", c.session.Addr, "reason", why)
 			c.kill()
+		} else if c.watch.since != now && c.unseen.Swap(false) { // it rests since the last round
+			_ = c.nc.SetReadDeadline(longAgo)
 		}
 	}
 }

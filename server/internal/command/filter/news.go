@@ -152,13 +152,15 @@ func answerNews(x *engine.Context, c *engine.Call, v *newsCall, entry *catalog.E
 		return false
 	}
 	changes := n.Changes()
-	if last, _ := n.Answer.Load().(*sharedAnswer); last != nil && last.fits(x, c, v, changes) && !n.Stale() {
-		if waits && last.nothing {
-			x.Contents().Park(0)
-		} else {
+	if last, _ := n.Answer.Load().(*sharedAnswer); last != nil && last.of(x, c, changes) && !n.Stale() {
+		switch fits := last.fits(v); {
+		case fits && (!waits || !last.nothing):
 			c.Answer(last.reply)
+			return true
+		case waits && (fits || last.leaves(v)) && named(x, c) == entry:
+			x.Contents().Park(0)
+			return true
 		}
-		return true
 	}
 	g := gathering{x: x, c: c, entry: entry, news: n, left: v.most, waits: waits, token: news.New(n.Epoch, contents.PartCount(entry))}
 	if v.since != nil {
@@ -175,8 +177,8 @@ func answerNews(x *engine.Context, c *engine.Call, v *newsCall, entry *catalog.E
 		return !g.gone
 	}
 	now, nothing := entry, len(g.pieces) == 0
-	if waits && nothing { // whoever took the name away before the call waited has woken nobody
-		x.Look(func() { now = x.Names().Read(c.Args[1]) })
+	if waits && nothing {
+		now = named(x, c)
 	}
 	if now == nil {
 		c.Fail(answer.TextNotFound)
@@ -189,7 +191,7 @@ func answerNews(x *engine.Context, c *engine.Call, v *newsCall, entry *catalog.E
 	}
 	reply := g.reply(string(c.Args[1]))
 	if g.shared() {
-		n.Answer.Store(&sharedAnswer{string(c.Args[1]), string(v.since), v.most, changes, x.Milliseconds(), nothing, reply})
+		n.Answer.Store(&sharedAnswer{string(c.Args[1]), string(v.since), v.most, changes, x.Milliseconds(), nothing, g.more, reply})
 	}
 	if wait {
 		x.Contents().Park(0)
@@ -199,6 +201,12 @@ func answerNews(x *engine.Context, c *engine.Call, v *newsCall, entry *catalog.E
 	return true
 }
 
+// named returns what has the name of a call that waits: whoever took it away before has woken nobody.
+func named(x *engine.Context, c *engine.Call) (now *catalog.Entry) {
+	x.Look(func() { now = x.Names().Read(c.Args[1]) })
+	return now
+}
+
 // sharedAnswer is an answer that all get whose copies are alike: thousands wait for the same change.
 type sharedAnswer struct {
 	key, since string
@@ -206,12 +214,21 @@ type sharedAnswer struct {
 	changes    uint64 // that there were before it was put together
 	at         int64  // when that was, in milliseconds since 1970
 	nothing    bool   // there is nothing new
+	more       bool   // it is not all
 	reply      answer.Reply
 }
 
+// of reports whether it is about what a call asks for, and whether that is as it was.
+func (a *sharedAnswer) of(x *engine.Context, c *engine.Call, changes uint64) bool {
+	return a.changes == changes && a.key == string(c.Args[1]) && x.Milliseconds()-a.at < sharedFor
+}
+
 // fits reports whether it is the answer to a call.
-func (a *sharedAnswer) fits(x *engine.Context, c *engine.Call, v *newsCall, changes uint64) bool {
-	return a.changes == changes && a.since == string(v.since) && a.key == string(c.Args[1]) && a.most == v.most && x.Milliseconds()-a.at < sharedFor
+func (a *sharedAnswer) fits(v *newsCall) bool { return a.since == string(v.since) && a.most == v.most }
+
+// leaves reports whether whoever calls has got it, and lacks nothing.
+func (a *sharedAnswer) leaves(v *newsCall) bool {
+	return !a.more && a.reply.Elems[0].Text == string(v.since)
 }
 
 const (
