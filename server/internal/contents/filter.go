@@ -4,6 +4,7 @@ package contents
 
 import (
 	"encoding"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"sync/atomic"
@@ -255,13 +256,32 @@ func (c *Filter) addPlain(f bloomery.Adder, hashes []uint64, res *Outcome) (some
 		return c.news.added(res.Bools)
 	}
 	m.Mark(res.Marks, hashes)
-	bools, n := res.Bools[:len(res.Marks)], uint64(0)
-	for i, v := range res.Marks {
+	return c.news.count(fresh(res.Bools, res.Marks))
+}
+
+// fresh sets bools[i] to whether marks[i] is not 0, and returns how many are not. Most are not: it looks at eight at once.
+func fresh(bools []bool, marks []uint8) (n uint64) {
+	const ones, low = 0x01_01_01_01_01_01_01_01, 0x7f_7f_7f_7f_7f_7f_7f_7f
+	for bools = bools[:len(marks)]; len(marks) >= 8; bools, marks = bools[8:], marks[8:] {
+		x := binary.LittleEndian.Uint64(marks)
+		if (x&low+low|x)>>7&ones == ones {
+			*(*[8]bool)(bools) = [8]bool{true, true, true, true, true, true, true, true}
+			n += 8
+			continue
+		}
+		n += freshOnes(bools[:8], marks[:8])
+	}
+	return n + freshOnes(bools, marks)
+}
+
+// freshOnes is fresh, one by one.
+func freshOnes(bools []bool, marks []uint8) (n uint64) {
+	for i, v := range marks {
 		if bools[i] = v != 0; v != 0 {
 			n++
 		}
 	}
-	return c.news.count(n)
+	return n
 }
 
 // insert inserts hashes. One that has no room does not stop the others. Those members

@@ -30,7 +30,6 @@ type News struct {
 	Epoch uint64
 
 	rings   []*Ring
-	asked   uint64        // how many changes were asked for, 0 for a share of the filter
 	last    atomic.Int64  // when somebody asked last, in milliseconds since 1970
 	awaited atomic.Bool   // somebody waits for the next change
 	changes atomic.Uint64 // of all parts, those that other nodes hold too
@@ -76,7 +75,7 @@ func (t *Rings) News(e *catalog.Entry) *News {
 		return nil
 	}
 	for i, p := range contents.Parts(e) {
-		if r.of.rings[i].part != p || p.Asked().News != r.of.asked { // it came from elsewhere, or FILTER.SET has changed it
+		if ring := r.of.rings[i]; ring.part != p || !ring.asFor() { // it came from elsewhere, or FILTER.SET has changed it
 			return nil
 		}
 	}
@@ -97,13 +96,12 @@ func MayBeFollowed(k catalog.Kind) bool {
 
 // NewsBytes returns what News of a filter would take that is not counted yet.
 func NewsBytes(e *catalog.Entry) (n uint64) {
-	if contents.PartOf(e).Asked().News > 0 {
-		return 0 // they count with the filter
-	}
 	for _, p := range contents.Parts(e) {
-		p.RLock()
-		n += newsRoom(p) * changeBytes(p)
-		p.RUnlock()
+		if p.Asked().News == 0 { // else they count with the filter
+			p.RLock()
+			n += newsRoom(p) * changeBytes(p)
+			p.RUnlock()
+		}
 	}
 	return n
 }
@@ -117,7 +115,7 @@ func (t *Rings) Follow(e *catalog.Entry, epoch uint64, first func() uint64) *New
 	if n := t.News(e); n != nil {
 		return n // another one was first
 	}
-	n := &News{Epoch: epoch, asked: contents.PartOf(e).Asked().News}
+	n := &News{Epoch: epoch}
 	var old *News
 	for _, p := range contents.Parts(e) {
 		r := t.Ring(p)
@@ -125,10 +123,10 @@ func (t *Rings) Follow(e *catalog.Entry, epoch uint64, first func() uint64) *New
 			old = r.of
 		}
 		p.Lock()
-		if r == nil || old.asked != n.asked || old.Epoch != n.Epoch {
+		if r == nil || !r.asFor() || old.Epoch != n.Epoch {
 			room := newsRoom(p)
-			r = &Ring{part: p, seen: p.Changes(), next: first(), values: make([]uint64, room*uint64(newsWords(p)))}
-			if r.Forget(); n.asked == 0 {
+			r = &Ring{part: p, asked: p.Asked().News, seen: p.Changes(), next: first(), values: make([]uint64, room*uint64(newsWords(p)))}
+			if r.Forget(); r.asked == 0 {
 				r.bytes = int64(room * changeBytes(p))
 			}
 		}
@@ -189,7 +187,9 @@ func (t *Rings) Followed() (list []*News) {
 }
 
 // Kept reports whether so many changes were asked for: they are kept though nobody asks.
-func (n *News) Kept() bool { return n.asked > 0 }
+func (n *News) Kept() bool {
+	return slices.ContainsFunc(n.rings, func(r *Ring) bool { return r.asked > 0 })
+}
 
 // Bytes returns the memory that n takes besides what counts with the filter.
 func (n *News) Bytes() (sum int64) {

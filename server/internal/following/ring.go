@@ -15,6 +15,7 @@ import (
 type Ring struct {
 	of     *News // changes under the lock of Rings, too
 	part   *contents.Part
+	asked  uint64      // how many changes of the filter were asked for, 0 for a share of it
 	bytes  int64       // that the state counts for it
 	values []uint64    // of each change as many as words says
 	steps  []news.Step // nil for a filter of bits
@@ -51,6 +52,10 @@ func newsRoom(p *contents.Part) uint64 {
 	}
 	return max(1, p.Bytes()/newsShare/changeBytes(p))
 }
+
+// asFor reports whether so many changes are kept as were asked for. Parts may differ in that, until a FILTER.SET that was
+// interrupted, or that met another one, is repeated.
+func (r *Ring) asFor() bool { return r.part.Asked().News == r.asked }
 
 // knows is Knows under the lock of the part.
 func (r *Ring) knows(number uint64) bool {
@@ -123,6 +128,20 @@ func (r *Ring) bits(hashes []uint64) {
 	}
 }
 
+// adds notes hashes that were all added.
+func (r *Ring) adds(hashes []uint64) {
+	for len(hashes) > 0 {
+		at := r.next % uint64(len(r.values))
+		n := copy(r.values[at:], hashes)
+		steps := r.steps[at : at+uint64(n)]
+		for i := range steps {
+			steps[i] = news.Add
+		}
+		r.next += uint64(n)
+		hashes = hashes[n:]
+	}
+}
+
 // copy notes hashes with their marks.
 func (r *Ring) copy(hashes []uint64, marks []uint8) {
 	for len(hashes) > 0 {
@@ -138,6 +157,10 @@ func (r *Ring) copy(hashes []uint64, marks []uint8) {
 func (r *Ring) Added(hashes []uint64, res *contents.Outcome) {
 	if r.steps == nil {
 		r.bits(hashes)
+		return
+	}
+	if res.All && res.Failed == nil {
+		r.adds(hashes[:res.Done])
 		return
 	}
 	for i, h := range hashes[:res.Done] {

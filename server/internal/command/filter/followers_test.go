@@ -56,3 +56,19 @@ func TestFollowers(t *testing.T) {
 		t.Errorf("a blank: %.100s", got)
 	}
 }
+
+// FILTER.SET does not forget who follows a filter.
+func TestFollowersOfSetNews(t *testing.T) {
+	b := commandtest.New(t, 1<<30)
+	b.OK(t, "FILTER.CREATE f bloom CAPACITY 1000 PARTS 2")
+	b.Line("FILTER.NEWS f NAME one VERSION 7")
+	for _, changes := range []int{500, 20, 0} {
+		b.OK(t, fmt.Sprint("FILTER.SET f NEWS ", changes))
+		for _, when := range []string{"at once", "when somebody has asked"} {
+			if got, want := b.Line("FILTER.FOLLOWERS f"), `[["name" "one" "version" :7 "asked" :0]]`; got != want {
+				t.Errorf("with %d changes, %s: followers are %s, want %s", changes, when, got, want)
+			}
+			b.Line("FILTER.NEWS f MAX 64")
+		}
+	}
+}

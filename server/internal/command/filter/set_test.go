@@ -2,11 +2,13 @@ package filter_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/bloomery/bloomery/server/internal/command/commandtest"
+	"github.com/bloomery/bloomery/server/internal/contents"
 )
 
 // kept returns what FILTER.INFO shows of changes to keep.
@@ -121,4 +123,45 @@ func TestSetNews(t *testing.T) {
 			t.Errorf("%s without memory: %.100s", line, got)
 		}
 	}
+}
+
+// A FILTER.SET that has reached some parts only, here for want of memory, leaves a filter that can be followed and waited
+// for. The next one reaches all.
+func TestSetNewsOfSomeParts(t *testing.T) {
+	b := commandtest.New(t, 1<<20)
+	b.OK(t, "FILTER.CREATE f bloom CAPACITY 1000 PARTS 4")
+	var f follower
+	f.ask(t, b, "f")
+	if got := b.Line("FILTER.SET f NEWS 168000"); !strings.HasPrefix(got, "-OOM") {
+		t.Fatalf("FILTER.SET without memory = %s", got)
+	}
+	numbers := func() (list []uint64) {
+		for _, p := range contents.Parts(b.State.Names.Lookup([]byte("f"), 0)) {
+			list = append(list, p.Plan().News)
+		}
+		return list
+	}
+	if got := numbers(); len(slices.Compact(got)) < 2 {
+		t.Fatalf("all parts are to keep %d changes", got)
+	}
+	f.ask(t, b, "f")
+	woken := make(chan struct{}, 10)
+	b.Session.OnWake(func() { woken <- struct{}{} })
+	b.Session.MayPark(true)
+	b.Work.Reset()
+	b.Work.Add(commandtest.Fields("FILTER.NEWS f SINCE " + f.Token + " BLOCK 3600000"))
+	if b.Engine.Exec(b.Session, &b.Work, 0); !b.Session.Parked() {
+		t.Fatalf("a call that is to wait answers %s", commandtest.Show(b.Work.Calls[0].Reply))
+	}
+	b.Client(2).Do("FILTER.ADD", "f", "a", "b", "c", "d", "e", "f")
+	<-woken
+	b.Session.MayPark(false)
+	if f.ask(t, b, "f"); strings.Trim(f.Forms, "b") != "" || f.Forms == "" {
+		t.Errorf("whoever has waited gets %q", f.Forms)
+	}
+	b.OK(t, "FILTER.SET f NEWS 400")
+	if got := numbers(); len(slices.Compact(got)) != 1 || got[0] != 400 {
+		t.Errorf("the parts are to keep %d changes, want 400", got)
+	}
+	f.equal(t, b, "f", "by what it got before") // for which there is memory now
 }
