@@ -45,7 +45,8 @@ func TestHistory(t *testing.T) {
 			}
 		})
 		var keys []string
-		ask := func(words ...string) { s.do(words...) }
+		asked := map[string]bool{}
+		ask := func(words ...string) { asked[words[0]] = true; s.do(words...) }
 		for range 150 {
 			switch n := rng.IntN(40); {
 			case n < 28:
@@ -76,6 +77,9 @@ func TestHistory(t *testing.T) {
 			case n < 39:
 				s.stop()
 				s = serving(t, server.Config{Dir: dir, Addr: []string{s.addr}})
+				asked["a restart"] = true
+			case !verbs.dumped:
+				ask("FILTER.SET", "f", "NEWS", fmt.Sprint(rng.IntN(2000)))
 			}
 			i := rng.IntN(len(followers))
 			switch f := followers[i]; {
@@ -104,6 +108,20 @@ func TestHistory(t *testing.T) {
 				t.Fatalf("%s: a follower that has caught up answers otherwise than the source", kind)
 			}
 			s.copied(f, "f")
+		}
+		all := []string{verbs.add, "RESTORE", "RENAME", "a restart"}
+		if verbs.del != "" {
+			all = append(all, verbs.del)
+		}
+		if verbs.dumped {
+			all = append(all, "DEL")
+		} else {
+			all = append(all, "FILTER.CLEAR", "FILTER.REBUILD", "FILTER.SET")
+		}
+		for _, verb := range all {
+			if !asked[verb] {
+				t.Errorf("the history of a %s has no %s", kind, verb)
+			}
 		}
 	}
 }

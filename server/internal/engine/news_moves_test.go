@@ -79,18 +79,18 @@ func (v *followed) must(line string) {
 
 // step changes the filter, or who holds it.
 func (v *followed) step() {
-	verb, has := "FILTER.ADD f", v.random.IntN(max(1, v.items))
+	verb, del, has := "FILTER.ADD f", "FILTER.DEL f", v.random.IntN(max(1, v.items))
 	if v.dumped {
-		verb = v.create[:2] + ".ADD f"
+		verb, del = v.create[:2]+".ADD f", v.create[:2]+".DEL f"
 	}
-	switch n := v.random.IntN(20); {
+	switch n := v.random.IntN(21); {
 	case n < 10:
 		for range 1 + v.random.IntN(8) {
 			v.must(fmt.Sprint(verb, " item", v.items))
 			v.items++
 		}
-	case n < 12 && strings.Contains(v.create, "cuckoo"):
-		v.must(fmt.Sprint("FILTER.DEL f item", has))
+	case n < 12 && (strings.Contains(v.create, "cuckoo") || strings.HasPrefix(v.create, "CF")):
+		v.must(fmt.Sprint(del, " item", has))
 	case n < 13 && !v.dumped:
 		v.must("FILTER.CLEAR f")
 	case n < 14:
@@ -108,6 +108,8 @@ func (v *followed) step() {
 		k.kill()
 		k.start()
 		time.Sleep(time.Duration(v.random.IntN(5000)) * time.Millisecond)
+	case n < 17 && !v.dumped:
+		v.must(fmt.Sprint("FILTER.SET f NEWS ", v.random.IntN(2000)))
 	default:
 		k := v.any()
 		before := k.state.Roster().Shards.Changes
