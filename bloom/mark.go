@@ -35,16 +35,19 @@ func (f *flatSet) Mark(marks []uint8, hs []uint64) {
 		panicZero(flatConstructors)
 	}
 	marks = marks[:len(hs)]
+	all := uint64(1)<<f.shape.K - 1
 	for i, h := range hs {
-		fresh, from := uint64(0), uint64(0)
+		old, from := uint64(0), uint64(0)
 		for range f.shape.K {
 			at := from + probe(h, m)
 			w, b := &words[at>>6], at&63
-			fresh = fresh<<1 | ^*w>>b&1
-			*w |= 1 << b
+			v := *w
+			old += old + v>>b&1
+			*w = v | 1<<b
 			h += probeStep
 			from += step
 		}
+		fresh := all &^ old
 		fresh |= fresh >> 32
 		fresh |= fresh >> 16
 		marks[i] = uint8(fresh | fresh>>8)
