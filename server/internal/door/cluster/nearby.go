@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/peers"
 	"github.com/bloomery/bloomery/server/internal/placement"
 	"github.com/bloomery/bloomery/server/internal/roster"
@@ -87,13 +88,13 @@ func (v *nearby) holders(shard int) (nodes []uint32) {
 }
 
 // meet returns when this node can ask a holder of every shard that it does not hold. Where others
-// are is in their beats: who serves before the first of them finds no holder though all live.
-// Nodes that were not heard of for as long as a silent one counts as live are down.
+// are is in their beats, which they send before they serve: who serves earlier finds no holder though
+// all live. Nodes that were not heard of for as long as a silent one counts as live are down.
 func (d *Door) meet(ctx context.Context) error {
 	if d.config.Peers == nil {
 		return nil
 	}
-	for began := d.tick(); d.tick()-began < liveFor && !d.meets(); {
+	for began := d.tick(); d.tick()-began < liveFor && !d.meets(ctx); {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
@@ -104,27 +105,42 @@ func (d *Door) meet(ctx context.Context) error {
 }
 
 // meets reports whether this node can ask a holder of every shard that it does not hold.
-func (d *Door) meets() bool {
+func (d *Door) meets(ctx context.Context) bool {
 	v, here := d.lookAround(), d.state.Holdings()
 	if !v.roster.Spread() {
 		return true
 	}
+	asked := map[uint32]bool{}
+	serves := func(node uint32) bool {
+		answers, known := asked[node]
+		if !known {
+			answers = d.askable(ctx, node)
+			asked[node] = answers
+		}
+		return answers
+	}
 	for shard := range placement.Shards {
-		if !here.Answers(shard) && !slices.ContainsFunc(v.holders(shard), d.askable) {
+		if !here.Answers(shard) && !slices.ContainsFunc(v.holders(shard), serves) {
 			return false
 		}
 	}
 	return true
 }
 
-// askable reports whether a node that lives can be asked now.
-func (d *Door) askable(node uint32) bool {
-	p := d.config.Direct
-	if p == nil {
-		return true
+// askable reports whether a node that lives runs what others ask for: one that is starting does not.
+func (d *Door) askable(ctx context.Context, node uint32) bool {
+	if p := d.config.Direct; p != nil {
+		if _, connected := distance(p, node); !connected {
+			return false
+		}
 	}
-	_, connected := distance(p, node)
-	return connected
+	ctx, stop := context.WithTimeout(ctx, beatEvery/2)
+	defer stop()
+	b, err := d.askNode(ctx, node, d.appendQuestion(nil, &door.Question{}), placeBytes)
+	if err == nil {
+		_, _, err = d.readAnswer(b)
+	}
+	return err == nil
 }
 
 // distance returns how far a node is: its round trip, in steps that measurements of equal

@@ -45,3 +45,46 @@ func TestStartMeetsHolders(t *testing.T) {
 		}
 	})
 }
+
+// TestStartAwaitsHolders asks that a node does not serve while the holders of what it lacks are starting, too: they send
+// beats, and run nothing for others yet. It does not wait for ever for them.
+func TestStartAwaitsHolders(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		old := started(t, 1)[0]
+		old.fill(0)
+		copied, err := readCopy(old.Door, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		list := spreadOver(t, copied, 4, 2)
+		startAll(t, list)
+		starting := func(are bool) {
+			for _, m := range list[:3] {
+				m.serving.Store(!are)
+			}
+		}
+		again := list[3]
+		again.kill()
+		starting(true)
+		done := make(chan error, 1)
+		go func() { done <- again.tryStart() }()
+		time.Sleep(liveFor / 2)
+		select {
+		case err := <-done:
+			t.Errorf("it serves before the holders do, %v", err)
+			done <- err
+		default:
+		}
+		starting(false)
+		began := time.Now()
+		if err := <-done; err != nil || time.Since(began) > liveFor/2 {
+			t.Errorf("it serves %v after them, %v", time.Since(began), err)
+		}
+		again.kill()
+		starting(true)
+		began = time.Now()
+		if err := again.tryStart(); err != nil || time.Since(began) > 4*liveFor {
+			t.Errorf("it serves after %v, %v", time.Since(began), err)
+		}
+	})
+}

@@ -119,14 +119,15 @@ func (l *lane) appendPlace(b []byte) []byte {
 	return binary.AppendUvarint(b, max(l.begun.Load(), l.seen.Load()))
 }
 
-// answerRun runs the commands of another node, when this one is as far as that was.
+// answerRun runs the commands of another node, when this one is as far as that was. A question without any asks
+// whether it would.
 func (d *Door) answerRun(q []byte, aside func()) ([]byte, error) {
 	if err := d.Current(); err != nil {
 		return nil, err
 	}
 	c := wire.Reader{Rest: q}
 	room, n := c.Uvarint(), c.Uvarint()
-	if c.Bad || room > door.MaxQuestion || n > roster.MaxLanes+2 || d.run == nil {
+	if c.Bad || room > door.MaxQuestion || n > roster.MaxLanes+2 {
 		return nil, errQuestion
 	}
 	until, all := time.Now().Add(d.config.Timeout), d.all()
@@ -142,7 +143,14 @@ func (d *Door) answerRun(q []byte, aside func()) ([]byte, error) {
 			return nil, fmt.Errorf("lane %s of this node is behind", all[number].name())
 		}
 	}
-	body := d.runFor(c.Rest, int(room), aside)
+	var body []byte
+	switch {
+	case len(c.Rest) == 0:
+	case d.run == nil:
+		return nil, errQuestion
+	default:
+		body = d.runFor(c.Rest, int(room), aside)
+	}
 	b := make([]byte, 0, placeBytes+len(body))
 	b = append(b, answerGiven)
 	b = binary.AppendUvarint(b, uint64(len(all)))

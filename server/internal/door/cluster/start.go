@@ -33,7 +33,6 @@ func (d *Door) Start(ctx context.Context, alone func(func())) error {
 	}
 	err := d.start(ctx)
 	if err == nil {
-		d.serving.Store(true)
 		d.config.Slog.Info("this node serves", "cluster", d.config.Cluster, "node", d.number.Load(), "session", d.session.Load())
 		return nil
 	}
@@ -86,6 +85,7 @@ func (d *Door) start(ctx context.Context) error {
 	if v, ok := d.config.Log.(Vouching); ok {
 		v.Vouch(d.question)
 	}
+	d.serving.Store(true) // it has everything: others that meet it may ask
 	return d.meet(ctx)
 }
 
