@@ -12,6 +12,7 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/codec"
 	"github.com/bloomery/bloomery/hashing"
+	"github.com/bloomery/bloomery/internal/envelope"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/wire"
 )
@@ -198,6 +199,18 @@ func (s *Supply) NoteNews(p *Part, news uint64) {
 	own.News = news
 	if set, err := s.share(own, *v.Kind, v.Hasher.Kind(), v.Hasher.Check()); err == nil {
 		c.plan.Store(set)
+	}
+}
+
+// NoteGrown notes that a filter of kind bloom that other nodes hold is scalable now.
+func (s *Supply) NoteGrown(p *Part) {
+	c := p.contents.(*elsewhere)
+	v := c.plan.Load()
+	if v == nil || v.Kind.Number != envelope.KindBloom {
+		return
+	}
+	if grown, err := s.share(v.Plan, *rows[envelope.KindScalable], v.Hasher.Kind(), v.Hasher.Check()); err == nil {
+		c.plan.Store(grown)
 	}
 }
 

@@ -95,8 +95,11 @@ func (s *State) applyPart(p *contents.Part, body changer, r *Record, res *Result
 		res.Err = contents.ErrType
 		if p.Elsewhere() {
 			res.Err = contents.ErrElsewhere
-			if o, ok := body.(*FilterSet); ok {
+			switch o := body.(type) {
+			case *FilterSet:
 				s.NoteNews(p, o.News)
+			case *FilterGrow: // whoever sends it knows that the filter can grow
+				s.NoteGrown(p)
 			}
 			s.Passed(p)
 		}

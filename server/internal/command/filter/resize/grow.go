@@ -100,8 +100,12 @@ func growPart(x *engine.Context, c *engine.Call, entry *catalog.Entry, i uint32,
 		asked, now, size = s.Asked, s.Predicted, p.Bytes()
 	}
 	p.RUnlock()
-	if gone {
+	switch {
+	case gone:
 		c.Fail(answer.TextNotFound)
+		return false
+	case len(p.Sources()) > 0:
+		c.Fail(filters.Failure(contents.ErrSourced))
 		return false
 	}
 	if rate == 0 {
