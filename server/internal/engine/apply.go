@@ -26,11 +26,16 @@ func (x stager) Shared() bool { return x.e.can.Cluster }
 
 // ApplyNew is ApplyUnseen for a record that makes something of so many bytes: memory is set aside for it.
 func (x stager) ApplyNew(r store.Record, size uint64) (store.Result, answer.Reply) {
-	op := &Op{Op: door.Op{Record: r}, Cost: x.e.ownCost(&r, size)}
+	return x.applyMade(&Op{Op: door.Op{Record: r}, Cost: x.e.ownCost(&r, size)}, false)
+}
+
+// applyMade puts an op of the catalogue in order for which memory is set aside, here and at the machines that are
+// to have what it makes.
+func (x Contents) applyMade(op *Op, seen bool) (store.Result, answer.Reply) {
 	if err := x.e.setAside(x.s, op); err != nil {
 		return store.Result{}, x.e.unsettled(err)
 	}
-	x.apply([]*door.Op{&op.Op}, false)
+	x.apply([]*door.Op{&op.Op}, seen)
 	x.e.giveBack(op)
 	return x.came(&op.Op)
 }
@@ -96,19 +101,12 @@ func (x Contents) came(op *door.Op) (store.Result, answer.Reply) {
 }
 
 // ApplyLarge is ApplyPiece for a record that takes memory: up to cost bytes, which are
-// set aside until it is applied.
+// set aside until it is applied, at all machines that have the part.
 func (x Contents) ApplyLarge(p *contents.Part, r store.Record, cost uint64) (store.Result, answer.Reply) {
-	if p != nil && !x.Here(p) {
-		release, failed := x.ReserveFor(p, cost)
-		if failed.Kind != answer.None {
-			return store.Result{}, failed
-		}
-		defer release()
-		return x.ApplyPiece(p, r)
-	}
-	release, ok := x.Reserve(cost)
-	if !ok {
-		return store.Result{}, answer.Fail(answer.TextOOM)
+	x.e.leave(x.s)
+	release, failed := x.ReserveFor(p, cost)
+	if failed.Kind != answer.None {
+		return store.Result{}, failed
 	}
 	defer release()
 	return x.ApplyPiece(p, r)
@@ -116,7 +114,7 @@ func (x Contents) ApplyLarge(p *contents.Part, r store.Record, cost uint64) (sto
 
 // ApplyNames is ApplyLarge for a record of the catalogue.
 func (x Contents) ApplyNames(b store.Body, cost uint64) (store.Result, answer.Reply) {
-	return x.ApplyLarge(nil, store.Record{At: x.s.ms, Body: b}, cost)
+	return x.applyMade(&Op{Op: door.Op{Record: store.Record{At: x.s.ms, Body: b}}, Cost: cost}, true)
 }
 
 // Reserve sets n bytes aside until release is called. It reports false if there are not so

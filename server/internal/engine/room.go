@@ -155,7 +155,7 @@ func (e *Engine) grantAt(takers []door.Taker, own uint64) (g *granted, err error
 			if e.ungrant(g); here {
 				e.Budget.Release(own)
 			}
-			return nil, fmt.Errorf("%w: %s is to hold %d bytes of it, and has room for %d", door.ErrMemory, e.nodesNamed([]uint32{t.Node}), t.Bytes, left)
+			return nil, e.lacks(t.Node, t.Bytes, left)
 		case g == nil:
 			g = &granted{[]uint32{t.Node}, []int64{number}}
 		default:
@@ -169,12 +169,17 @@ func (e *Engine) grantAt(takers []door.Taker, own uint64) (g *granted, err error
 	return g, nil
 }
 
+// lacks is the error of a machine that has too little memory.
+func (e *Engine) lacks(node uint32, bytes uint64, left int64) error {
+	return fmt.Errorf("%w: %s is to hold %d bytes of it, and has room for %d", door.ErrMemory, e.nodesNamed([]uint32{node}), bytes, left)
+}
+
 // ReserveFor sets n bytes aside for a part, at all machines that have it. The reply says what is wrong, and is None if
 // nothing is.
 func (x Contents) ReserveFor(p *contents.Part, n uint64) (release func(), failed answer.Reply) {
 	e, own := x.e, n
 	var takers []door.Taker
-	if e.router != nil {
+	if e.router != nil && x.s.group == nil && !x.s.alone {
 		e.waits(x.s, "memory of other machines")
 		takers = e.router.TakersOf(p, n)
 		if place := e.state.PlaceOf(p); place != nil && place.Copy(e.router.Self()).Phase == 0 {
@@ -182,6 +187,9 @@ func (x Contents) ReserveFor(p *contents.Part, n uint64) (release func(), failed
 		}
 	}
 	g, err := e.grantAt(takers, own)
+	if err == door.ErrMemory && x.s.helps { //nolint:errorlint // the client talks to another machine
+		err = e.lacks(e.router.Self(), own, int64(e.Budget.Left()))
+	}
 	if err != nil {
 		return nil, e.unsettled(err)
 	}

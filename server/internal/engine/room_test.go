@@ -10,6 +10,7 @@ import (
 
 	"github.com/bloomery/bloomery/server/internal/door/cluster/memlog"
 	"github.com/bloomery/bloomery/server/internal/peers"
+	"github.com/bloomery/bloomery/server/internal/store"
 )
 
 // TestRoomOfManyCreators makes filters at several nodes at once, of which each fits at every node and not all together:
@@ -102,6 +103,42 @@ func TestRoomThatIsForgotten(t *testing.T) {
 		time.Sleep(5 * time.Second)
 		if got := v.nodes[0].line("FILTER.CREATE h" + create); !strings.HasPrefix(got, "-OOM node 2 (host2:1) is to hold ") {
 			t.Errorf("FILTER.CREATE without an answer = %s", got)
+		}
+	})
+}
+
+// TestRoomToGrow makes filters larger that two nodes hold, one of which has too little memory for that, though its beats say
+// otherwise: it is asked, and the error names it. Nothing stays set aside.
+func TestRoomToGrow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		v := newSpread(t, memlog.Faults{})
+		v.record(t, 0, &store.Level{Level: store.LevelRebuilds})
+		v.place(t, func(_, node int) bool { return node == 1 || node == 2 })
+		for i := range v.room {
+			v.room[i].Store(8 << 20)
+		}
+		v.nodes[2].line("CONFIG SET maxmemory 3mb")
+		time.Sleep(5 * time.Second) // all have heard of it
+		lines := []string{"FILTER.GROW f", "FILTER.SET f NEWS 1000000", "FILTER.REBUILD f BEGIN CAPACITY 4000000", "FILTER.REBUILD f BEGIN CAPACITY 4000000 PARTS 4"}
+		for i, b := range v.nodes[:2] { // the second holds it
+			b.lines("DEL f", "FILTER.CREATE f bloom CAPACITY 1000000 PARTS 1") // 1.2 MB
+			for _, line := range lines {
+				if got := b.line(line); !strings.HasPrefix(got, "-OOM node 3 (host3:1) is to hold ") {
+					t.Errorf("node %d: %s = %s", i+1, line, got)
+				}
+			}
+		}
+		v.nodes[2].line("CONFIG SET maxmemory 64mb")
+		time.Sleep(time.Minute)
+		for i, b := range v.nodes {
+			if n := b.engine.Budget.Used() - b.engine.Budget.Clients() - b.state.Bytes(); n != 0 {
+				t.Errorf("node %d has still set %d bytes aside", i+1, n)
+			}
+		}
+		for _, line := range append(lines[:3], "FILTER.REBUILD f ABORT") {
+			if got := v.nodes[0].line(line); got != "+OK" {
+				t.Errorf("with room: %s = %s", line, got)
+			}
 		}
 	})
 }
