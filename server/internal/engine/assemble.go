@@ -65,12 +65,15 @@ func (x Contents) Lost(entry *catalog.Entry) string {
 		return ""
 	}
 	for _, p := range contents.Parts(entry) {
-		if why := x.s.lost[p.Shard()]; why != "" {
+		if why := x.LostPart(p); why != "" {
 			return why
 		}
 	}
 	return ""
 }
+
+// LostPart is Lost for a part of a filter that not every machine holds.
+func (x Contents) LostPart(p *contents.Part) string { return x.s.lost[p.Shard()] }
 
 // Sum is an Assemble that adds numbers up.
 func Sum(_ *Context, _ *Call, parts []answer.Reply) answer.Reply {

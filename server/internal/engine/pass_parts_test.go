@@ -10,7 +10,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/server/internal/command"
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/door/cluster/memlog"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/peers"
@@ -279,6 +281,45 @@ func TestWhereWithoutHolders(t *testing.T) {
 		}
 		if got := b.line("FILTER.WHERE a* x"); got != `["x" ["all"]]` {
 			t.Errorf("of filters that are held, FILTER.WHERE = %s", got)
+		}
+	})
+}
+
+// TestWhereWithoutAPart asks for items of a filter of many parts of which some are lost: only the items of those parts are
+// unknown.
+func TestWhereWithoutAPart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		v := newSpread(t, memlog.Faults{})
+		v.place(t, func(shard, node int) bool { return node == 1+shard%3 }) // the first has nothing
+		b := v.nodes[0]
+		b.line("FILTER.CREATE f bloom CAPACITY 10000 ERROR 0.000001 PARTS 8")
+		b.do(withItems("FILTER.ADD f", 0, 30)...)
+		time.Sleep(time.Second)
+		entry := b.state.Names.Lookup([]byte("f"), 0)
+		h, _ := contents.PartOf(entry).Hasher()
+		v.peers.SetFault(func(node uint32) (f memlog.Fault) {
+			if node == 3 {
+				f.Unsent = peers.ErrUnsent
+			}
+			return f
+		})
+		lost := 0
+		for i := range 60 {
+			item := fmt.Sprint("item", i)
+			want := fmt.Sprintf("[%q []]", item)
+			switch p := contents.PartAt(entry, uint32(bloomery.Route(h.Hash([]byte(item)), 3))); {
+			case p.Shard()%3 == 1:
+				want = fmt.Sprintf("[%q [-CLUSTERDOWN nodes that hold contents of this key do not answer: send it again: f]]", item)
+				lost++
+			case i < 30:
+				want = fmt.Sprintf(`[%q ["f"]]`, item)
+			}
+			if got := b.line("FILTER.WHERE f " + item); got != want {
+				t.Errorf("FILTER.WHERE = %s, want %s", got, want)
+			}
+		}
+		if lost < 5 || lost > 50 {
+			t.Errorf("%d of 60 items are in parts that are lost", lost)
 		}
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"math/bits"
 	"slices"
 
+	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/contents"
@@ -125,8 +126,8 @@ func assembleWhere(x *engine.Context, c *engine.Call, parts []answer.Reply) answ
 		names = slices.CompactFunc(names, func(a, b answer.Reply) bool { return a.Text == b.Text })
 		found := len(names)
 		for _, v := range lost {
-			if !slices.ContainsFunc(names[:found], func(r answer.Reply) bool { return r.Text == v.name }) {
-				names = append(names, answer.Fail(v.why))
+			if text := v.lacks(x, item); text != "" && !slices.ContainsFunc(names[:found], func(r answer.Reply) bool { return r.Text == v.name }) {
+				names = append(names, answer.Fail(text))
 			}
 		}
 		pairs = append(pairs, answer.Text(string(item)), answer.List(names...))
@@ -134,8 +135,28 @@ func assembleWhere(x *engine.Context, c *engine.Call, parts []answer.Reply) answ
 	return answer.Pairs(pairs...)
 }
 
-// lostFilter is a filter that could not be asked, and the error that says so.
-type lostFilter struct{ name, why string }
+// lostFilter is a filter of which parts could not be asked.
+type lostFilter struct {
+	name  string
+	entry *catalog.Entry
+}
+
+// lacks returns the error that says that an item could not be asked for, "" if it could: its part was asked.
+func (v lostFilter) lacks(x *engine.Context, item []byte) string {
+	why := x.Contents().Lost(v.entry)
+	if n := contents.PartCount(v.entry); n > 1 {
+		if h, usable := contents.PartOf(v.entry).Hasher(); usable {
+			why = x.Contents().LostPart(contents.PartAt(v.entry, uint32(bloomery.Route(h.Hash(item), uint(bits.Len(uint(n)-1))))))
+		}
+	}
+	if why == "" {
+		return ""
+	}
+	return lostText(why, v.name)
+}
+
+// lostText is the error that says why a filter could not be asked.
+func lostText(why, name string) string { return fmt.Sprintf("%s: %s", why, answer.Clip([]byte(name))) }
 
 // lostFilters returns the filters among those that match a pattern which could not be asked, in the order of their
 // names. It reports false if there is no memory for errors of each item.
@@ -152,11 +173,10 @@ func lostFilters(x *engine.Context, pattern string, items int) (list []lostFilte
 				continue
 			}
 			if why := x.Contents().Lost(v.Entry); why != "" {
-				text := fmt.Sprintf("%s: %s", why, answer.Clip([]byte(v.Name)))
-				if !x.Hold(rowBytes + len(text) + items*answer.ReplyBytes) {
+				if !x.Hold(rowBytes + items*(answer.ReplyBytes+len(lostText(why, v.Name)))) {
 					return nil, false
 				}
-				list = append(list, lostFilter{v.Name, text})
+				list = append(list, lostFilter{v.Name, v.Entry})
 			}
 		}
 	}
