@@ -211,3 +211,44 @@ func TestLongChunks(t *testing.T) {
 		}
 	})
 }
+
+// TestLargerThanANode makes, fills, dumps, loads, copies, unites and compares filters of 12 MB each through a node whose memory is
+// less than one of them.
+func TestLargerThanANode(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		v := newSpread(t, memlog.Faults{})
+		v.place(t, func(shard, node int) bool { return node == 1+shard%3 }) // the first has nothing
+		b := v.nodes[0]
+		b.line("CONFIG SET maxmemory 8mb")
+		must := func(want, got string) {
+			t.Helper()
+			if got != want {
+				t.Fatalf("%s, want %s", got, want)
+			}
+		}
+		const create = " standard CAPACITY 10000000 ERROR 0.01 SEED 1"
+		must("[+OK +OK]", fmt.Sprint(b.lines("FILTER.CREATE a"+create, "FILTER.CREATE b"+create)))
+		b.do(withItems("FILTER.ADD a", 0, 200)...)
+		b.do(withItems("FILTER.ADD b", 200, 300)...)
+		if n := b.exec(args([]string{"MEMORY", "USAGE", "a"}))[0].N; n < 11<<20 {
+			t.Errorf("MEMORY USAGE = %d", n)
+		}
+		cursors, data := b.pieces(t, "a")
+		for i := range data {
+			must("+OK", show(b.exec([][]byte{[]byte("FILTER.LOAD"), []byte("loaded"), []byte(cursors[i]), data[i]})[0]))
+		}
+		must("[:1 +OK +OK]", fmt.Sprint(b.lines("COPY a copied", "FILTER.UNION united a b", "FILTER.INTERSECT common a united")))
+		v.has(t, "loaded", 0, 200)
+		v.has(t, "copied", 0, 200)
+		v.has(t, "united", 0, 300)
+		v.has(t, "common", 0, 200)
+		for _, line := range []string{"FILTER.SIMILAR loaded copied", "FILTER.SIMILAR common a"} {
+			if got := b.line(line); got != "1" {
+				t.Errorf("%s = %s", line, got)
+			}
+		}
+		if n := b.state.Bytes(); n > 1<<20 {
+			t.Errorf("the node has %d bytes", n)
+		}
+	})
+}
