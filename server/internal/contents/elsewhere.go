@@ -73,14 +73,19 @@ func IsHere(c Contents) bool {
 	return !far
 }
 
-// Loose returns a part that data encode, with what it keeps aside, of a plan. It is none of the state: whoever has it
-// releases its contents. Errors are those of package codec.
-func (s *Supply) Loose(p *Plan, data []byte) (*Part, error) {
-	c, err := s.openContents(*p, data)
+// Loose returns a part that data encode: that of a filter, with what it keeps aside, of a plan, or a sketch. It is none of
+// the state: whoever has it releases its contents. Errors are those of package codec.
+func (s *Supply) Loose(k catalog.Kind, p *Plan, data []byte) (_ *Part, err error) {
+	var v Contents
+	if k == catalog.Filter {
+		v, err = s.openContents(*p, data)
+	} else {
+		v, err = s.openSketch(k, data)
+	}
 	if err != nil {
 		return nil, err
 	}
-	return NewPart(c), nil
+	return NewPart(v), nil
 }
 
 // StandIn returns a part that stands in the place of p when other nodes hold its contents.

@@ -181,6 +181,9 @@ func (e *Engine) perform(s *Session, calls []Call) {
 		return
 	}
 	e.handle(s, calls)
+	if s.loans != nil {
+		e.repay(s)
+	}
 	if held == nil || e.state.Holdings() == held || !c.answered || c.cmd.writes() || !c.cmd.inside {
 		return
 	}

@@ -34,7 +34,8 @@ type Family struct {
 	// filter, outside the gate, whose parts it gets from part. It reports false if the filter is gone, or
 	// part has.
 	Pack func(w *rdb.Writer, entry *catalog.Entry, part func(index uint32) ([]byte, bool)) bool
-	// PackPart, of filters, returns the encoding of one part, with what it keeps aside.
+	// PackPart, of filters and of sketches that can be merged, returns the encoding of one part, with what it
+	// keeps aside.
 	PackPart func(p *contents.Part) ([]byte, error)
 	// Version is that of the encoding of its values.
 	Version uint64

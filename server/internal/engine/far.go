@@ -35,10 +35,11 @@ func (e *Engine) apart(s *Session, calls []Call) bool {
 	if c.cmd.Flags&traits.Apart == 0 || s.helps || s.group != nil || s.alone || !e.far(s, calls) {
 		return false
 	}
-	filters := true
+	filters, layers := true, false
 	c.cmd.Keys.Each(c.Args, func(i int, _ traits.Key) {
-		entry := e.state.Names.Lookup(c.Args[i], s.ms)
-		filters = filters && (entry == nil || entry.Kind == catalog.Filter || e.answers(entry))
+		if entry := e.state.Names.Lookup(c.Args[i], s.ms); entry != nil && entry.Kind != catalog.Filter && !e.answers(entry) {
+			filters, layers = false, layers || entry.Kind == catalog.Layers
+		}
 	})
 	text := e.route(s, &passing{}, c)
 	switch {
@@ -47,7 +48,10 @@ func (e *Engine) apart(s *Session, calls []Call) bool {
 	case c.cmd.OnePart != nil:
 		return filters && text == ""
 	}
-	return filters && (text == fmt.Sprintf(textSpread, strings.ToUpper(c.cmd.Name)) || text == "" && callSize(c.Args) > door.MaxQuestion)
+	if text == fmt.Sprintf(textSpread, strings.ToUpper(c.cmd.Name)) {
+		return !layers // of other kinds nothing is read: their kind decides
+	}
+	return filters && text == "" && callSize(c.Args) > door.MaxQuestion
 }
 
 // askHolder reads at the machines that hold a part, one by one until one answers, and returns which has. The error is
@@ -115,7 +119,7 @@ func (e *Engine) helpPart(args [][]byte) (r answer.Reply, is bool) {
 // lend keeps the encoding of a part for another machine to read.
 func (e *Engine) lend(id uint64, index uint32) answer.Reply {
 	entry := e.state.Names.ByID(id)
-	if entry == nil || entry.Kind != catalog.Filter || contents.PartAt(entry, index) == nil {
+	if entry == nil || e.packs(entry.Kind) == nil || contents.PartAt(entry, index) == nil {
 		return answer.Fail(answer.TextNotFound)
 	}
 	p := contents.PartAt(entry, index)
@@ -129,7 +133,7 @@ func (e *Engine) lend(id uint64, index uint32) answer.Reply {
 	if number == 0 {
 		return answer.Fail(answer.TextOOM)
 	}
-	data, err := e.table.Family(catalog.Filter).PackPart(p)
+	data, err := e.packs(entry.Kind)(p)
 	if err != nil || !e.state.Answers(p) {
 		e.grants.end(e, number)
 		if err != nil {
@@ -141,6 +145,14 @@ func (e *Engine) lend(id uint64, index uint32) answer.Reply {
 	return answer.List(answer.Integer(number), answer.Integer(int64(len(data))), answer.Text(string(data[:min(len(data), lendPiece)])))
 }
 
+// packs returns what encodes parts of a kind, nil if they are not lent.
+func (e *Engine) packs(k catalog.Kind) func(*contents.Part) ([]byte, error) {
+	if f := e.table.Family(k); f != nil {
+		return f.PackPart
+	}
+	return nil
+}
+
 // lendExtra is what the encoding of a part may have beside its bytes.
 const lendExtra = 64 << 10
 
@@ -150,7 +162,7 @@ func (x Contents) Fetch(entry *catalog.Entry, index uint32) (data []byte, failed
 	p := contents.PartAt(entry, index)
 	for range mostLooks {
 		if x.e.state.Answers(p) {
-			data, err := x.e.table.Family(catalog.Filter).PackPart(p)
+			data, err := x.e.packs(entry.Kind)(p)
 			switch {
 			case err != nil:
 				return nil, answer.Fail(answer.TextNotFound)
@@ -220,14 +232,14 @@ func (x Contents) readLoan(node uint32, number int64, first []byte, size int) (d
 	return data, true
 }
 
-// Borrow returns a part of a filter to be read: the part itself, or a copy of one that other machines hold, which is
+// Borrow returns a part of a filter, or a sketch, to be read: the part itself, or a copy of one that other machines hold, which is
 // counted for the reply until it is given back. The reply says what is wrong, and is None if nothing is.
 func (x Contents) Borrow(entry *catalog.Entry, index uint32) (p *contents.Part, giveBack func(), failed answer.Reply) {
 	if p = contents.PartAt(entry, index); x.e.state.Answers(p) {
 		return p, func() {}, failed
 	}
 	plan := p.Plan()
-	if plan == nil {
+	if plan == nil && entry.Kind == catalog.Filter {
 		return nil, nil, answer.Fail(answer.TextNotFound)
 	}
 	data, failed := x.Fetch(entry, index)
@@ -239,7 +251,7 @@ func (x Contents) Borrow(entry *catalog.Entry, index uint32) (p *contents.Part, 
 		x.Unhold(size)
 		return nil, nil, answer.Fail(answer.TextOOM)
 	}
-	loose, err := x.e.state.Loose(plan, data)
+	loose, err := x.e.state.Loose(entry.Kind, plan, data)
 	if err != nil {
 		x.Unhold(2 * size)
 		return nil, nil, answer.Fail("ERR " + answer.OneLine(err))

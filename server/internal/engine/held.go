@@ -78,6 +78,10 @@ func (e *Engine) holds(s *Session, calls []Call) bool {
 		e.settle(s)
 		e.leave(s)
 		return true
+	case e.fetches(s, calls):
+		e.settle(s)
+		e.leave(s)
+		return e.fetch(s, c)
 	case !named(c):
 		whole := e.state.Holdings().Everything()
 		if !whole {
@@ -268,6 +272,11 @@ func (e *Engine) route(s *Session, p *passing, c *Call) (text string) {
 	switch {
 	case text != "":
 		return text
+	case len(p.nodes) == 0 && c.cmd.Flags&traits.Fetches != 0:
+		if p.nodes = e.changers(s, c); len(p.nodes) == 0 {
+			return textMoving
+		}
+		return ""
 	case len(p.nodes) == 0:
 		return fmt.Sprintf(textSpread, strings.ToUpper(c.cmd.Name))
 	}

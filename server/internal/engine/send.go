@@ -48,7 +48,7 @@ func (e *Engine) doMerge(s *Session, op *Op) {
 	}
 	e.leave(s)
 	for range maxTries {
-		m, err := e.state.Merged(&op.Record)
+		m, err := e.state.Merged(&op.Record, s.sketch)
 		if op.Result.Err = err; err != nil {
 			return
 		}

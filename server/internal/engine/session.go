@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery/server/internal/acl"
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/roster"
 	"github.com/bloomery/bloomery/server/internal/session"
 	"github.com/bloomery/bloomery/server/internal/staging"
@@ -47,6 +48,9 @@ type Session struct {
 	passes bool             // and one of them was about what is not here: nothing more is run
 
 	running *Command // the last command that was begun and is not on the items of one filter or sketch
+
+	loans map[uint64]*contents.Part // copies of sketches that other machines hold, by id, for the call that is run
+	repay []func()                  // gives them back
 
 	park   parking        // of a call that waits for news
 	group  *group         // the transaction that is prepared as one message

@@ -26,10 +26,11 @@ func (m *Merged) Release() {
 // Merged returns what a record of Merge would do to its
 // destination now. It changes nothing: in a cluster the records are put in order, on
 // condition that the version is still the same. If there is no destination, the first
-// record makes it. The error is what Apply would answer.
-func (s *State) Merged(r *Record) (*Merged, error) {
+// record makes it. part returns what an entry holds, or a copy of that. The error is what
+// Apply would answer.
+func (s *State) Merged(r *Record, part func(*catalog.Entry) *contents.Part) (*Merged, error) {
 	m := &Merged{scratch: New()}
-	if err := s.fillScratch(m, r); err != nil {
+	if err := s.fillScratch(m, r, part); err != nil {
 		m.Release()
 		return nil, err
 	}
@@ -59,14 +60,14 @@ func (s *State) Merged(r *Record) (*Merged, error) {
 }
 
 // fillScratch copies the sketches of a merge into a state of their own.
-func (s *State) fillScratch(m *Merged, r *Record) error {
+func (s *State) fillScratch(m *Merged, r *Record, part func(*catalog.Entry) *contents.Part) error {
 	name, sources := r.Body.(Merge).Parts()
 	for i, name := range append([][]byte{name}, sources...) {
 		e := s.Names.Lookup(name, r.At)
 		if e == nil || m.scratch.Names.Get(name) != nil {
 			continue // Apply says what is missing
 		}
-		p := contents.PartOf(e)
+		p := part(e)
 		if p == nil {
 			return contents.ErrType
 		}

@@ -469,7 +469,7 @@ func TestMergedIsTheMerge(t *testing.T) {
 	merge := store.Record{Body: &store.CountMinMerge{Name: []byte("a"), Sources: [][]byte{[]byte("a"), []byte("b")}, Weights: []int64{2, 3}}}
 	s, want := build(), build()
 	before := snapshot(s)
-	m, err := s.Merged(&merge)
+	m, err := s.Merged(&merge, contents.PartOf)
 	if err != nil || len(m.Records) == 0 || m.Entry == nil || !bytes.Equal(snapshot(s), before) {
 		t.Fatalf("Merged = %+v, %v, or it has changed something", m, err)
 	}

@@ -30,6 +30,7 @@ const (
 	Contents                     // looks at what is in filters, though its group or its lack of keys does not say so
 	Steps                        // goes on with what an earlier call of the client has begun
 	Apart                        // is run where the client is if no single machine holds all that it is about
+	Fetches                      // is run where what it changes lies; what it reads is fetched if no single machine holds all
 	Undivided                    // refuses to run where contents are spread: no other machine is asked for them
 )
 

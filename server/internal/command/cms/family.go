@@ -5,6 +5,7 @@ package cms
 import (
 	"github.com/bloomery/bloomery/internal/redisbloom"
 	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/engine"
 )
 
@@ -12,4 +13,5 @@ import (
 var family = &engine.Family{
 	Kind:       catalog.CountMin,
 	WriteValue: redisbloom.WriteCountMinValue, ReadValue: redisbloom.ReadCountMinValue,
+	PackPart: (*contents.Part).Sketch,
 }

@@ -17,7 +17,7 @@ import (
 // merge is CMS.MERGE destination numkeys source [source ...] [WEIGHTS weight
 // [weight ...]].
 var merge = engine.Command{
-	Name: "cms.merge", Arity: -4, Flags: traits.Write | traits.DenyOOM | traits.Module,
+	Name: "cms.merge", Arity: -4, Flags: traits.Write | traits.DenyOOM | traits.Module | traits.Fetches,
 	Keys:       traits.Keys{traits.KeyAt(1, traits.KeyRW), {First: 2, Step: 1, Access: traits.KeyRO, Counted: true, Hidden: true}},
 	Categories: []string{"write", "cms", "delete"}, Group: traits.GroupCountMin, Since: "2.0.0",
 	Syntax:     "destination numkeys source [source ...] [WEIGHTS weight [weight ...]]",
@@ -38,7 +38,10 @@ func find(x *engine.Context, c *engine.Call, key []byte) (width, depth uint64, o
 		c.Fail(answer.TextWrongType)
 		return 0, 0, false
 	}
-	p := contents.PartOf(entry)
+	p := x.Contents().Sketch(c, entry)
+	if p == nil {
+		return 0, 0, false
+	}
 	p.RLock()
 	defer p.RUnlock()
 	if p.Gone() {

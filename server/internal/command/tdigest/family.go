@@ -14,6 +14,7 @@ import (
 var family = &engine.Family{
 	Kind:       catalog.TDigest,
 	WriteValue: redisbloom.WriteTDigestValue, ReadValue: redisbloom.ReadTDigestValue,
+	PackPart: (*contents.Part).Sketch,
 	Settle: func(p *contents.Part) store.Body {
 		if p.TDigest().Compressed() {
 			return nil

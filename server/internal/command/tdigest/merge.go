@@ -16,7 +16,7 @@ import (
 // merge is TDIGEST.MERGE destination numkeys source [source ...] [COMPRESSION
 // compression] [OVERRIDE].
 var merge = engine.Command{
-	Name: "tdigest.merge", Arity: -4, Flags: traits.Write | traits.DenyOOM | traits.Module | traits.Movable,
+	Name: "tdigest.merge", Arity: -4, Flags: traits.Write | traits.DenyOOM | traits.Module | traits.Movable | traits.Fetches,
 	Keys:       traits.Keys{traits.KeyAt(1, traits.KeyRW), {First: 2, Step: 1, Access: traits.KeyRO, Counted: true}},
 	Categories: []string{"write", "tdigest", "delete"}, Group: traits.GroupTDigest, Since: "2.4.0",
 	Syntax:     "destination numkeys source [source ...] [COMPRESSION compression] [OVERRIDE]",
@@ -92,8 +92,13 @@ func prepareMerge(x *engine.Context, c *engine.Call) *engine.Op {
 		case entry.Kind != catalog.TDigest:
 			c.Fail(answer.TextWrongType)
 			return nil
-		case m.compression == 0:
-			most = max(most, compressionOf(contents.PartOf(entry)))
+		}
+		p := x.Contents().Sketch(c, entry)
+		if p == nil {
+			return nil
+		}
+		if m.compression == 0 {
+			most = max(most, compressionOf(p))
 		}
 	}
 	if target != nil && m.compression == 0 && !m.override {
