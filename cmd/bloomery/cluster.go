@@ -450,6 +450,8 @@ func (c *clusterJSON) write(s *shell) error {
 		switch {
 		case n.Awaited:
 			state = "not heard from yet"
+		case n.Addr == "": // it has a folder of a restore, and nothing else is known of it
+			state = "not started"
 		case !n.Live:
 			state = "down"
 		}
@@ -467,7 +469,7 @@ func (c *clusterJSON) write(s *shell) error {
 		if c.Copies > 0 {
 			shards = fmt.Sprintf("%d\t%d\t%s\t%s\t", n.Shards, n.Learns, bytesText(uint64(n.ToCome)), bytesText(n.Bytes))
 		}
-		_, err = fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\t%s%s\n", n.Number, n.Addr, state, trip, keeps, shards, n.Server)
+		_, err = fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\t%s%s\n", n.Number, cmp.Or(n.Addr, "-"), state, trip, keeps, shards, n.Server)
 		errs = append(errs, err)
 	}
 	_, err = fmt.Fprint(w, "\nLANE\tAPPLIED\tHEAD\tLEADER\n")

@@ -80,6 +80,20 @@ func TestClusterStatusOfMoves(t *testing.T) {
 	}
 }
 
+// TestClusterStatusOfARestore asks for a node that has a folder of the restore, and was not started.
+func TestClusterStatusOfARestore(t *testing.T) {
+	info := "cluster_name:c1\r\ncluster_node:1\r\ncluster_nodes:2\r\ncluster_nodes_live:1\r\ncluster_serving:1\r\ncluster_quorum:1\r\ncluster_copies:2\r\ncluster_shards_below:1024\r\n" +
+		"cluster_node_1:addr=a:1,live=1,log=1,server=s,level=4,awaited=0,shards=1024,learns=0,bytes=3145728\r\n" +
+		"cluster_node_2:addr=,live=0,log=0,server=,level=0,awaited=0,shards=1024,learns=0,bytes=0\r\ncluster_problem_0:node 2 has not started\r\n"
+	addr := answering(t, func([]string) []byte { return fmt.Appendf(nil, "$%d\r\n%s\r\n", len(info), info) })
+	code, out, errOut := call(t, "cluster", "status", "--addr", addr)
+	for _, want := range []string{"1 of 2 nodes are up\n", "2     -        not started  -           no         1024    0 ", "\nproblem: node 2 has not started\n"} {
+		if code != 1 || !strings.Contains(out, want) {
+			t.Errorf("exit code %d, want 1, and %q in\n%s%s", code, want, out, errOut)
+		}
+	}
+}
+
 // TestRoundTripText asks for a unit that leaves few digits.
 func TestRoundTripText(t *testing.T) {
 	for micros, want := range map[int]string{1: "1 µs", 9999: "9,999 µs", 10_000: "10 ms", 273_820: "274 ms", 1_500_000: "1,500 ms"} {

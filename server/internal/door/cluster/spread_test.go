@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -174,6 +175,39 @@ func intoOne(t *testing.T, copied *folder.Memory, want *store.State) {
 	if err := d.Close(); err != nil {
 		t.Error(err)
 	}
+}
+
+// TestRestoreWithoutANode starts all nodes of a restore but one: what it holds, others hold, too, and the status names it.
+func TestRestoreWithoutANode(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		old := started(t, 1)[0]
+		old.fill(0)
+		copied, err := readCopy(old.Door, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		list := spreadOver(t, copied, 4, 2)
+		startAll(t, list[:3])
+		time.Sleep(liveFor + time.Second)
+		c := list[0].Cluster()
+		const want = "node 4, which has a folder of the restore, has not started: start it, or bloomery cluster leave 4"
+		if !slices.Contains(c.Problems, want) || slices.ContainsFunc(c.Problems, func(p string) bool {
+			return strings.Contains(p, "is down") || strings.Contains(p, "no node that is up")
+		}) {
+			t.Errorf("problems: %q", c.Problems)
+		}
+		if n := &c.Nodes[3]; n.Live || n.Left || n.Holds == 0 || c.Shards.Below == 0 {
+			t.Errorf("node 4 is %+v, and %d shards lack copies", n, c.Shards.Below)
+		}
+		if _, err := list[0].Rebalance(true); err == nil || !strings.Contains(err.Error(), "nothing moves before node 4") {
+			t.Errorf("it is rebalanced: %v", err)
+		}
+		list[3].start()
+		time.Sleep(2 * time.Second)
+		if c = list[0].Cluster(); len(c.Problems) > 0 || c.Shards.Below > 0 {
+			t.Errorf("when it has started: %q", c.Problems)
+		}
+	})
 }
 
 // TestRestoreIntoNodes copies six nodes, two copies of everything, under writes, at one that lacks most of it. The copy

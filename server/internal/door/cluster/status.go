@@ -154,7 +154,11 @@ func (d *Door) describeNodes(c *status.Cluster) {
 			}
 		}
 		v.Awaited = !v.Left && d.awaits(m.Number)
-		if !v.Live && !v.Left && !v.Awaited {
+		switch {
+		case v.Live || v.Left || v.Awaited:
+		case m.Level == 0:
+			c.Problems = append(c.Problems, fmt.Sprintf("node %[1]d, which has a folder of the restore, has not started: start it, or bloomery cluster leave %[1]d", m.Number))
+		default:
 			c.Problems = append(c.Problems, fmt.Sprintf("node %d (%s) is down: nothing has been heard from it for some seconds", m.Number, v.Addr))
 		}
 		c.Nodes = append(c.Nodes, v)
