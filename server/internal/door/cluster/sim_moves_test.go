@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -51,12 +50,21 @@ func (s *sim) slower() time.Duration {
 	return 1
 }
 
-// spreadOut has nodes hold different contents.
+// spreadOut has nodes hold different contents. Nodes say their weights meanwhile, and are killed.
 func (s *sim) spreadOut() {
-	d, _ := s.door(0)
-	err := d.change(store.Record{Body: &store.Level{Level: store.LevelShards}})
-	for tries := 0; tries == 0 || errors.Is(err, store.ErrCondition) && tries < 10; tries++ { // nodes say their weights meanwhile
-		err = d.change(store.Record{Body: &store.ShardCopies{Copies: 2, Settings: settingsOf(d.state.Roster())}})
+	err := errClosed
+	for tries := 0; tries < 50 && err != nil; tries++ {
+		if tries > 0 {
+			time.Sleep(time.Second)
+		}
+		d, _ := s.door(tries % len(s.nodes))
+		if d == nil {
+			continue
+		}
+		err = d.change(store.Record{Body: &store.Level{Level: store.LevelShards}})
+		if err == nil && !d.state.Roster().Spread() {
+			err = d.change(store.Record{Body: &store.ShardCopies{Copies: 2, Settings: settingsOf(d.state.Roster())}})
+		}
 	}
 	if err != nil {
 		s.errorf("contents are not spread: %v", err)
