@@ -61,40 +61,48 @@ func publish(t *testing.T, l *Log, lane int, msg string) {
 
 // heard collects what a tail brings.
 type heard struct {
-	mu   sync.Mutex
-	seqs []uint64
-	msgs []string
+	mu    sync.Mutex
+	seqs  []uint64
+	msgs  []string
+	moved chan struct{} // has an element if something came since until looked
 }
 
 func (h *heard) took(seq uint64, msg []byte) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.seqs, h.msgs = append(h.seqs, seq), append(h.msgs, string(msg))
+	select {
+	case h.moved <- struct{}{}:
+	default:
+	}
+}
+
+// last returns the last sequence that came, 0 if none did.
+func (h *heard) last() uint64 {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if len(h.seqs) == 0 {
+		return 0
+	}
+	return h.seqs[len(h.seqs)-1]
 }
 
 // until waits for a sequence.
 func (h *heard) until(t *testing.T, seq uint64) {
 	t.Helper()
-	for end := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
-		h.mu.Lock()
-		n := len(h.seqs)
-		var last uint64
-		if n > 0 {
-			last = h.seqs[n-1]
-		}
-		h.mu.Unlock()
-		if last >= seq {
-			return
-		}
-		if time.Now().After(end) {
-			t.Fatalf("the tail is at %d, want %d", last, seq)
+	late := time.After(patience)
+	for h.last() < seq {
+		select {
+		case <-h.moved:
+		case <-late:
+			t.Fatalf("the tail is at %d, want %d", h.last(), seq)
 		}
 	}
 }
 
 func tailOf(t *testing.T, l *Log, lane int, from uint64) *heard {
 	t.Helper()
-	h := new(heard)
+	h := &heard{moved: make(chan struct{}, 1)}
 	if _, err := l.Tail(lane, from, h.took); err != nil {
 		t.Fatal(err)
 	}
