@@ -99,7 +99,7 @@ var rooms = map[string][]string{
 	"server/internal/snapshot":            {"", "server/internal/catalog", "server/internal/contents", "server/internal/folder", "server/internal/order", "server/internal/placement", "server/internal/roster", "server/internal/status", "server/internal/store", "server/internal/wire"},
 	"server/internal/door/local":          {"", "server/internal/catalog", "server/internal/contents", "server/internal/door", "server/internal/folder", "server/internal/order", "server/internal/snapshot", "server/internal/status", "server/internal/store"},
 	"server/internal/peers":               {},
-	"server/internal/door/cluster":        {"", "server/internal/catalog", "server/internal/contents", "server/internal/door", "server/internal/door/cluster/heartbeat", "server/internal/door/cluster/journal", "server/internal/door/cluster/messages", "server/internal/folder", "server/internal/order", "server/internal/peers", "server/internal/placement", "server/internal/roster", "server/internal/snapshot", "server/internal/status", "server/internal/store", "server/internal/wire"},
+	"server/internal/door/cluster":        {"", "server/internal/catalog", "server/internal/contents", "server/internal/door", "server/internal/door/cluster/balance", "server/internal/door/cluster/heartbeat", "server/internal/door/cluster/journal", "server/internal/door/cluster/messages", "server/internal/folder", "server/internal/order", "server/internal/peers", "server/internal/placement", "server/internal/roster", "server/internal/snapshot", "server/internal/status", "server/internal/store", "server/internal/wire"},
 	"server/internal/door/cluster/memlog": {},
 	"server/internal/door/cluster/nats":   {"", "server/internal/door/cluster", "server/internal/folder"},
 	"server/internal/glob":                {},
@@ -135,6 +135,7 @@ var rooms = map[string][]string{
 	"server/internal/command/admin":       append([]string{"server/internal/placement"}, commands...),
 	"server/internal/command/acl":         commands,
 
+	"server/internal/door/cluster/balance":   {"server/internal/placement", "server/internal/roster", "server/internal/store"},
 	"server/internal/door/cluster/heartbeat": {"", "server/internal/roster", "server/internal/snapshot", "server/internal/wire"},
 	"server/internal/door/cluster/journal":   {"", "server/internal/door/cluster/messages", "server/internal/folder", "server/internal/store"},
 	"server/internal/door/cluster/messages":  {"", "server/internal/roster", "server/internal/store", "server/internal/wire"},

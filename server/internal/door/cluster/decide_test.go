@@ -10,6 +10,7 @@ import (
 
 	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/door"
+	"github.com/bloomery/bloomery/server/internal/door/cluster/balance"
 	"github.com/bloomery/bloomery/server/internal/door/cluster/memlog"
 	"github.com/bloomery/bloomery/server/internal/placement"
 	"github.com/bloomery/bloomery/server/internal/roster"
@@ -21,7 +22,7 @@ func settles(t *testing.T, d *Door) {
 	t.Helper()
 	for range 600 {
 		time.Sleep(time.Second)
-		if r := d.state.Roster(); r.Spread() && atTarget(r, targetOf(r)) {
+		if r := d.state.Roster(); r.Spread() && balance.Reached(r, balance.Target(r)) {
 			return
 		}
 	}
@@ -161,7 +162,7 @@ func TestNodesComeAndGo(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Second)
-		if _, err := nodes[1].Rebalance(true); err != nil || nodes[1].Cluster().Nodes[3].Learns != learnsAtOnce {
+		if _, err := nodes[1].Rebalance(true); err != nil || nodes[1].Cluster().Nodes[3].Learns != balance.LearnsAtOnce {
 			t.Errorf("moves that an operator begins: %+v, %v", nodes[1].Cluster().Shards, err)
 		}
 		settles(t, nodes[0])

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/bloomery/bloomery/server/internal/door/cluster/balance"
 	"github.com/bloomery/bloomery/server/internal/placement"
 	"github.com/bloomery/bloomery/server/internal/roster"
 	"github.com/bloomery/bloomery/server/internal/status"
@@ -108,13 +109,13 @@ func (d *Door) Rebalance(begin bool) (moves []status.Moves, err error) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), changeIn)
 	defer cancel()
-	target := targetOf(r)
+	target := balance.Target(r)
 	sizes, err := d.askSizes(ctx)
 	if err != nil {
 		return nil, err
 	}
 	if begin {
-		d.propose(d.askHolders(ctx).decide(r, target))
+		d.propose(d.askHolders(ctx).Decide(r, target))
 	}
 	for i := range r.Members {
 		m := &r.Members[i]
@@ -188,7 +189,7 @@ func (d *Door) drain(m *roster.Member) error {
 	case !slices.Contains(d.liveNodes(), m.Number):
 		ctx, cancel := context.WithTimeout(context.Background(), changeIn)
 		defer cancel()
-		if !d.askHolders(ctx).holdAll(r, m.Number) {
+		if !d.askHolders(ctx).HoldAll(r, m.Number) {
 			return fmt.Errorf("cluster: no live node has what node %d holds: start it, or another one that has it", m.Number)
 		}
 		return d.change(store.Record{Body: &store.Behind{Node: uint64(m.Number), Session: m.Session, Changes: r.Shards.Changes}})

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery/server/internal/contents"
+	"github.com/bloomery/bloomery/server/internal/door/cluster/balance"
 	"github.com/bloomery/bloomery/server/internal/door/cluster/memlog"
 	"github.com/bloomery/bloomery/server/internal/door/cluster/messages"
 	"github.com/bloomery/bloomery/server/internal/folder"
@@ -141,7 +142,7 @@ func (s *sim) losable(d *Door) bool {
 	if !s.spread {
 		return true
 	}
-	h := holders{}
+	h := balance.Holders{}
 	for i := range s.nodes {
 		other, _ := s.door(i)
 		if m, err := snapshot.Read(s.nodes[i].disk); other == nil && (m != nil || err != nil) {
@@ -155,7 +156,7 @@ func (s *sim) losable(d *Door) bool {
 		}
 	}
 	r, _ := s.newest()
-	return r.Spread() && h.holdAll(r, d.number.Load()) && !slices.ContainsFunc(r.Members, func(m roster.Member) bool { return m.Behind })
+	return r.Spread() && h.HoldAll(r, d.number.Load()) && !slices.ContainsFunc(r.Members, func(m roster.Member) bool { return m.Behind })
 }
 
 // laws asks that whoever holds a shard has it in his folder, and that the log goes on where that

@@ -18,6 +18,7 @@ import (
 
 	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/door"
+	"github.com/bloomery/bloomery/server/internal/door/cluster/balance"
 	"github.com/bloomery/bloomery/server/internal/door/cluster/memlog"
 	"github.com/bloomery/bloomery/server/internal/folder"
 	"github.com/bloomery/bloomery/server/internal/folder/powercut"
@@ -486,7 +487,7 @@ func (s *sim) still() bool {
 				return false
 			}
 		}
-		if r := d.state.Roster(); s.spread && !atTarget(r, targetOf(r)) {
+		if r := d.state.Roster(); s.spread && !balance.Reached(r, balance.Target(r)) {
 			return false
 		}
 	}
