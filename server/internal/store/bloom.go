@@ -52,7 +52,7 @@ func (o *BloomAdd) fields(c coder, r *Record) coder {
 }
 
 func (o *BloomAdd) append(b []byte, r *Record) []byte {
-	return appendDigests(appendTarget(b, r, o.Room), o.Digests)
+	return appendDigests(appendRoom(b, r, o.Room), o.Digests)
 }
 
 // Len implements Items.
@@ -82,10 +82,12 @@ func (o *BloomAdd) change(_ *State, p *contents.Part, _ *Record, res *Result) (g
 
 // effect gathers the digests that were new.
 func (o *BloomAdd) effect(f *Effect, r *Record, res *Result) {
-	if !f.gathers(r, &f.scratch.BloomAdd) {
-		f.scratch.BloomAdd.Room = Unlimited
+	open := &f.scratch.BloomAdd
+	if !f.gathers(r, open) {
+		open.Room = Unlimited
 	}
 	f.digests = appendNew(f.digests, o.Digests[:res.Done], res.Bools)
+	open.Digests = f.digests
 }
 
 // BloomChunk stores bytes of a dump in a BF.

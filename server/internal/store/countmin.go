@@ -9,6 +9,7 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/internal/redisbloom"
 	"github.com/bloomery/bloomery/server/internal/contents"
+	"github.com/bloomery/bloomery/server/internal/wire"
 )
 
 // CountMinIncr adds to the counts of items: see AppendIncrement.
@@ -16,6 +17,10 @@ type CountMinIncr struct{ Items []byte }
 
 func (*CountMinIncr) op() Op                            { return OpCountMinIncr }
 func (o *CountMinIncr) fields(c coder, r *Record) coder { return c.target(r).bytes(&o.Items) }
+
+func (o *CountMinIncr) append(b []byte, r *Record) []byte {
+	return wire.AppendBytes(appendTarget(b, r), o.Items)
+}
 
 // AppendIncrement appends an item to the Items of CountMinIncr: how much to add,
 // and the item's hashes for a sketch of that depth.

@@ -73,7 +73,7 @@ func (o *CuckooInsert) fields(c coder, r *Record) coder {
 }
 
 func (o *CuckooInsert) append(b []byte, r *Record) []byte {
-	return appendHashes(appendUvarint(appendTarget(b, r, o.Room), o.MaxFilters), o.Hashes)
+	return appendHashes(appendUvarint(appendRoom(b, r, o.Room), o.MaxFilters), o.Hashes)
 }
 
 // Len implements Items.
@@ -166,14 +166,17 @@ func (o *CuckooInsert) each(c *redisbloom.Cuckoo, before uint64, res *Result) {
 
 // effect gathers the hashes that were inserted.
 func (o *CuckooInsert) effect(f *Effect, r *Record, res *Result) {
-	if !f.gathers(r, &f.scratch.CuckooInsert) {
-		f.scratch.CuckooInsert.Room = Unlimited
+	open := &f.scratch.CuckooInsert
+	if !f.gathers(r, open) {
+		open.Room = Unlimited
 	}
+	hashes := f.hashes
 	for i, h := range o.Hashes[:res.Done] {
 		if res.Codes[i] == redisbloom.Inserted {
-			f.hashes = append(f.hashes, h)
+			hashes = append(hashes, h)
 		}
 	}
+	f.hashes, open.Hashes = hashes, hashes
 }
 
 // CuckooDelete deletes hashes from a CF. If it does so lazily, a filter that takes more
@@ -197,6 +200,13 @@ func (o *CuckooDelete) fields(c coder, r *Record) coder {
 		c = c.uvarint(&o.Steps)
 	}
 	return c.hashes(&o.Hashes)
+}
+
+func (o *CuckooDelete) append(b []byte, r *Record) []byte {
+	if b = appendTarget(b, r); o.Lazily {
+		b = appendUvarint(b, o.Steps)
+	}
+	return appendHashes(b, o.Hashes)
 }
 
 // Len implements Items.
@@ -233,6 +243,7 @@ func (o *CuckooDelete) effect(f *Effect, r *Record, res *Result) {
 	f.gathers(r, open)
 	open.Lazily, open.Steps = o.Lazily, o.Steps
 	f.hashes = appendNew(f.hashes, o.Hashes[:res.Done], res.Bools)
+	open.Hashes = f.hashes
 }
 
 // CuckooCompact compacts a CF.

@@ -18,9 +18,9 @@ type Effect struct {
 	long  [][]byte // more of them behind bytes: see spread
 	next  Record   // that is encoded
 
-	// The record whose items are being gathered, nil for none.
-	open    Items
-	target  Record // whose it is
+	// target is the record whose items are being gathered: its body, nil for none, is in
+	// scratch and holds them.
+	target  Record
 	scratch Scratch
 	digests []redisbloom.Digest
 	hashes  []uint64
@@ -63,9 +63,10 @@ func (f *Effect) Add(r *Record, res *Result) {
 	}
 	if e, ok := r.Body.(effector); ok {
 		e.effect(f, r, res)
-	} else {
-		f.put(r, r.Body)
+		return
 	}
+	f.close()
+	f.bytes = AppendRecord(f.bytes, r)
 }
 
 // put encodes a record like r that has another body.
@@ -93,47 +94,59 @@ func (f *Effect) Take() (records []byte, long [][]byte) {
 	records, long = f.bytes, f.long
 	f.bytes, f.long = f.bytes[:0], nil
 	if cap(f.bytes) > MaxRecord {
-		f.bytes, f.digests, f.hashes = nil, nil, nil
+		f.bytes, f.digests, f.hashes, f.scratch = nil, nil, nil, Scratch{}
 	}
 	return records, long
 }
 
-// gathers reports whether the items of body, which is of f, are those being gathered,
+// gathers reports whether the items of body, which is in scratch, are those being gathered,
 // and whether they are for the target of r. If not, they are from here on.
-func (f *Effect) gathers(r *Record, body Items) bool {
-	if f.open == body && f.target.ID == r.ID && f.target.Index == r.Index && f.target.Origin == r.Origin {
+func (f *Effect) gathers(r *Record, body Body) bool {
+	if f.target.Body == body && f.target.ID == r.ID && f.target.Index == r.Index && f.target.Origin == r.Origin {
 		return true
 	}
 	f.close()
-	f.open = body
 	f.target.ID, f.target.Index, f.target.Origin, f.target.Body = r.ID, r.Index, r.Origin, body
 	return false
 }
 
-// close encodes what was gathered, cut into records of allowed length.
+// close encodes what was gathered.
 func (f *Effect) close() {
-	if f.open == nil {
+	if f.target.Body == nil {
 		return
 	}
+	if len(f.digests) > 0 || len(f.hashes) > 0 {
+		before := len(f.bytes)
+		f.bytes = AppendRecord(f.bytes, &f.target)
+		if len(f.bytes)-before > MaxRecord {
+			f.bytes = f.bytes[:before]
+			f.cut()
+		}
+	}
+	f.target.Body = nil
+	f.digests, f.hashes = f.digests[:0], f.hashes[:0]
+}
+
+// cut encodes what was gathered in records of allowed length.
+func (f *Effect) cut() {
+	items := f.target.Body.(Items)
 	for rest := f.digests; len(rest) > 0; {
 		n := min(len(rest), maxDigests)
-		f.open.Hold(rest[:n], nil)
+		items.Hold(rest[:n], nil)
 		f.bytes = AppendRecord(f.bytes, &f.target)
 		rest = rest[n:]
 	}
 	for rest := f.hashes; len(rest) > 0; {
 		n := min(len(rest), maxHashes)
-		f.open.Hold(nil, rest[:n])
+		items.Hold(nil, rest[:n])
 		f.bytes = AppendRecord(f.bytes, &f.target)
 		rest = rest[n:]
 	}
-	f.open.Hold(nil, nil)
-	f.open, f.target.Body = nil, nil
-	f.digests, f.hashes = f.digests[:0], f.hashes[:0]
 }
 
-// kept gathers the hashes that have to be kept, of those that were looked at.
-func (f *Effect) kept(hashes []uint64, res *Result) {
+// kept gathers the hashes that have to be kept, of those that were looked at, and returns all
+// that are gathered.
+func (f *Effect) kept(hashes []uint64, res *Result) []uint64 {
 	hashes = hashes[:res.Done]
 	switch {
 	case res.Failed == nil && res.All:
@@ -147,6 +160,7 @@ func (f *Effect) kept(hashes []uint64, res *Result) {
 			}
 		}
 	}
+	return f.hashes
 }
 
 // appendNew appends those of src that are new.

@@ -307,9 +307,14 @@ func appendUvarint(b []byte, v uint64) []byte {
 	return binary.AppendUvarint(b, v)
 }
 
-// appendTarget appends which part a record is for, and by how much that may grow.
-func appendTarget(b []byte, r *Record, room uint64) []byte {
-	return appendUvarint(appendUvarint(appendUvarint(b, uint64(r.Index)), r.ID), room+1)
+// appendTarget appends which part a record is for.
+func appendTarget(b []byte, r *Record) []byte {
+	return appendUvarint(appendUvarint(b, uint64(r.Index)), r.ID)
+}
+
+// appendRoom appends which part a record is for, and by how much that may grow.
+func appendRoom(b []byte, r *Record, room uint64) []byte {
+	return appendUvarint(appendTarget(b, r), room+1)
 }
 
 func appendDigests(b []byte, v []redisbloom.Digest) []byte {

@@ -45,7 +45,7 @@ func (o *FilterAdd) fields(c coder, r *Record) coder {
 }
 
 func (o *FilterAdd) append(b []byte, r *Record) []byte {
-	b = appendHashes(appendTarget(b, r, o.Room), o.Hashes)
+	b = appendHashes(appendRoom(b, r, o.Room), o.Hashes)
 	if o.Known != 0 {
 		b = appendUvarint(b, o.Known)
 	}
@@ -78,10 +78,11 @@ func (o *FilterAdd) change(s *State, p *contents.Part, r *Record, res *Result) (
 
 // effect gathers the hashes that have to be kept.
 func (o *FilterAdd) effect(f *Effect, r *Record, res *Result) {
-	if !f.gathers(r, &f.scratch.FilterAdd) {
-		f.scratch.FilterAdd.Room = Unlimited
+	open := &f.scratch.FilterAdd
+	if !f.gathers(r, open) {
+		open.Room = Unlimited
 	}
-	f.kept(o.Hashes, res)
+	open.Hashes = f.kept(o.Hashes, res)
 	if len(res.effects) > 0 { // those of the shadow
 		f.puts(res.effects)
 	}
@@ -96,6 +97,10 @@ type FilterDelete struct {
 
 func (*FilterDelete) op() Op                            { return OpFilterDelete }
 func (o *FilterDelete) fields(c coder, r *Record) coder { return c.target(r).hashes(&o.Hashes) }
+
+func (o *FilterDelete) append(b []byte, r *Record) []byte {
+	return appendHashes(appendTarget(b, r), o.Hashes)
+}
 
 // Len implements Items.
 func (o *FilterDelete) Len() int { return len(o.Hashes) }
@@ -116,8 +121,9 @@ func (o *FilterDelete) change(s *State, p *contents.Part, r *Record, res *Result
 
 // effect gathers the hashes that were there.
 func (o *FilterDelete) effect(f *Effect, r *Record, res *Result) {
-	f.gathers(r, &f.scratch.FilterDelete)
-	f.kept(o.Hashes, res)
+	open := &f.scratch.FilterDelete
+	f.gathers(r, open)
+	open.Hashes = f.kept(o.Hashes, res)
 	if len(res.effects) > 0 { // that of the shadow
 		f.puts(res.effects)
 	}

@@ -210,9 +210,9 @@ func (o *ShadowAdd) effect(f *Effect, r *Record, res *Result) {
 	case o.swapped:
 		(&FilterAdd{Hashes: o.Hashes}).effect(f, r, res)
 	case o.Fed:
-		f.gathers(r, &f.scratch.ShadowAdd)
-		f.scratch.ShadowAdd.Fed, f.scratch.ShadowAdd.Room = true, Unlimited
-		f.kept(o.Hashes, res)
+		open := &f.scratch.ShadowAdd
+		f.gathers(r, open)
+		open.Fed, open.Room, open.Hashes = true, Unlimited, f.kept(o.Hashes, res)
 	default:
 		f.put(r, &ShadowAdd{Hashes: res.Took(o.Hashes), Room: Unlimited})
 	}

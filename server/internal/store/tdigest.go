@@ -9,6 +9,7 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/internal/redisbloom"
 	"github.com/bloomery/bloomery/server/internal/contents"
+	"github.com/bloomery/bloomery/server/internal/wire"
 )
 
 // TDigestAdd adds values, all or none: see AppendValue.
@@ -16,6 +17,10 @@ type TDigestAdd struct{ Values []byte }
 
 func (*TDigestAdd) op() Op                            { return OpTDigestAdd }
 func (o *TDigestAdd) fields(c coder, r *Record) coder { return c.target(r).bytes(&o.Values) }
+
+func (o *TDigestAdd) append(b []byte, r *Record) []byte {
+	return wire.AppendBytes(appendTarget(b, r), o.Values)
+}
 
 // AppendValue appends a value to the Values of TDigestAdd.
 func AppendValue(b []byte, v float64) []byte {
@@ -31,7 +36,7 @@ func (o *TDigestAdd) change(_ *State, p *contents.Part, _ *Record, res *Result) 
 }
 
 func (o *TDigestAdd) add(t *redisbloom.TDigest) error {
-	const valueBytes, most = 8, 256
+	const valueBytes, most = 8, 64
 	n := len(o.Values) / valueBytes
 	if len(o.Values)%valueBytes != 0 {
 		return errPayload(o)

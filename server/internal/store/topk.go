@@ -19,6 +19,10 @@ type TopKIncr struct{ Items []byte }
 func (*TopKIncr) op() Op                            { return OpTopKIncr }
 func (o *TopKIncr) fields(c coder, r *Record) coder { return c.target(r).bytes(&o.Items) }
 
+func (o *TopKIncr) append(b []byte, r *Record) []byte {
+	return wire.AppendBytes(appendTarget(b, r), o.Items)
+}
+
 // AppendCounted appends an item to the Items of TopKIncr, and how much to add to
 // its count.
 func AppendCounted(b []byte, n uint32, item []byte) []byte {
