@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 
 	"github.com/bloomery/bloomery"
+	bloomfilter "github.com/bloomery/bloomery/bloom"
 	"github.com/bloomery/bloomery/codec"
 	composed "github.com/bloomery/bloomery/compose"
 	"github.com/bloomery/bloomery/hashing"
@@ -67,16 +68,13 @@ func (a *arrays) release() {
 // takes some 100 bytes.
 const keepFrom = 4 << 10
 
-// grower is a filter that takes more memory as it fills.
-type grower interface{ GrowBytes(n int) uint64 }
-
 // newContents returns the contents with a filter that open makes.
 func (s *Supply) newContents(p *Shared, open func(codec.Config) (bloomery.Hashed, error)) (*Filter, error) {
 	c, err := s.keptContents(p, open)
 	if err != nil {
 		return nil, err
 	}
-	if _, grows := c.f.(grower); !grows && len(c.own.list) == 1 && c.own.bytes < keepFrom {
+	if _, grows := c.f.(*bloomfilter.Scalable); !grows && len(c.own.list) == 1 && c.own.bytes < keepFrom {
 		c.own = nil
 	}
 	return c, nil
@@ -204,7 +202,7 @@ const growingStep = 256 << 10
 // Growth implements Contents.
 func (c *Filter) Growth(n int) (most uint64, sure bool) {
 	switch f := c.f.(type) {
-	case grower:
+	case *bloomfilter.Scalable:
 		return f.GrowBytes(n), true
 	case *quotient.Growing:
 		return growingStep + 64*uint64(n), true
@@ -220,7 +218,8 @@ func (c *Filter) Add(hashes []uint64, room uint64, res *Outcome) (grown int64) {
 	case bloomery.Adder:
 		c.own.before(hashes)
 		some := false
-		if g, ok := c.f.(grower); ok {
+		switch g, grows := c.f.(*bloomfilter.Scalable); {
+		case grows:
 			if g.GrowBytes(len(hashes)) > room {
 				res.Err = ErrRoom
 				return 0
@@ -229,8 +228,11 @@ func (c *Filter) Add(hashes []uint64, room uint64, res *Outcome) (grown int64) {
 			f.AddHashes(res.Bools, hashes)
 			grown = int64(c.own.bytes - before)
 			some = c.news.added(res.Bools)
-		} else {
-			some = c.addPlain(f, hashes, res)
+		case res.Marks != nil:
+			some = c.addMarked(f, hashes, res)
+		default:
+			f.AddHashes(res.Bools, hashes)
+			some = c.news.added(res.Bools)
 		}
 		res.Done = len(hashes)
 		// A window writes what it has to the present generation again.
@@ -247,11 +249,11 @@ func (c *Filter) Add(hashes []uint64, room uint64, res *Outcome) (grown int64) {
 	return grown
 }
 
-// addPlain adds hashes to a filter that does not grow, and marks them if somebody asks. It
+// addMarked adds hashes to a filter that does not grow, and marks them, since somebody asks. It
 // reports whether some were new.
-func (c *Filter) addPlain(f bloomery.Adder, hashes []uint64, res *Outcome) (some bool) {
+func (c *Filter) addMarked(f bloomery.Adder, hashes []uint64, res *Outcome) (some bool) {
 	m, ok := c.f.(Marker)
-	if !ok || res.Marks == nil {
+	if !ok {
 		f.AddHashes(res.Bools, hashes)
 		return c.news.added(res.Bools)
 	}
