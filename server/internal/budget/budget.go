@@ -145,7 +145,11 @@ func (b *Budget) Admit(p *contents.Part, ops []*door.Op) (aside uint64, ok bool)
 			need, _ = p.Contents().Growth(1)
 		}
 	}
-	if more := b.withOthers(p, n); sure && more > need && b.Reserve(more) {
+	more := uint64(0)
+	if b.others > 0 && sure && !p.Gone() {
+		more = b.withOthers(p, n)
+	}
+	if more > need && b.Reserve(more) {
 		need = more
 	} else if need > 0 && !b.Reserve(need) {
 		if sure || len(ops) > 1 {
@@ -169,9 +173,9 @@ func (b *Budget) Admit(p *contents.Part, ops []*door.Op) (aside uint64, ok bool)
 }
 
 // withOthers returns what the filter can need for n items and those of other machines
-// that may get in front of them, 0 if there are none.
+// that may get in front of them, 0 if it is for none.
 func (b *Budget) withOthers(p *contents.Part, n int) uint64 {
-	if b.others == 0 || n == 0 || p.Gone() {
+	if n == 0 {
 		return 0
 	}
 	more, _ := p.Contents().Growth(n + b.others)

@@ -294,8 +294,9 @@ func (k *OnSketch) encode(m *scratch.Memory, p *contents.Part, c *engine.Call) (
 // memory for it.
 func (k *OnSketch) op(t engine.Turn, entry *catalog.Entry, value []byte, items int) (*engine.Op, bool) {
 	op := t.Op()
-	*op = engine.Op{Op: door.Op{Part: contents.PartOf(entry)}}
-	op.Record = store.Record{ID: entry.ID, Body: k.Body(&op.Scratch, value)}
+	body, effect := k.Body(&op.Scratch, value), op.Effect
+	op.Op = door.Op{Part: contents.PartOf(entry), Record: store.Record{ID: entry.ID, Body: body}, Effect: effect}
+	op.Cost = 0
 	if k.Element != nil {
 		op.Result.Counts = t.Memory().Counts(items)
 	}

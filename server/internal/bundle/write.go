@@ -107,7 +107,7 @@ func (f *OnFilter) reply(c *engine.Call, res *store.Result) {
 func (f *OnFilter) Settled(t engine.Turn, v engine.Span) {
 	calls, res := v.Calls, &v.Op.Result
 	switch {
-	case refused(t, v):
+	case (v.Op.Err != nil || t.Context().Can().Cluster) && refused(t, v):
 	case res.Err == nil && len(calls) == 1: // most
 		f.reply(&calls[0], res)
 	case errors.Is(res.Err, contents.ErrRetry):
@@ -120,11 +120,8 @@ func (f *OnFilter) Settled(t engine.Turn, v engine.Span) {
 	}
 }
 
-// refused answers calls whose record was not kept, or not by the shadow of the filter.
+// refused answers calls whose record was not kept, or in a cluster not by the shadow of the filter.
 func refused(t engine.Turn, v engine.Span) bool {
-	if v.Op.Err == nil && !t.Context().Can().Cluster {
-		return false
-	}
 	var failed answer.Reply
 	if v.Op.Err != nil {
 		failed = t.Unsettled(v.Op.Err)

@@ -17,10 +17,13 @@ func (e *Engine) account(s *Session, calls []Call, took time.Duration) {
 		return
 	}
 	m := e.meter(s, calls[0].cmd)
-	if cmd := calls[0].cmd; cmd != nil {
+	if cmd := calls[0].cmd; cmd != nil && s.Last.Load() != &cmd.full {
 		s.Last.Store(&cmd.full)
 	}
-	each := took / time.Duration(len(calls))
+	each := took
+	if len(calls) > 1 {
+		each /= time.Duration(len(calls))
+	}
 	for i := 0; i < len(calls); {
 		cmd, from, failed, asked, no := calls[i].cmd, i, 0, 0, 0
 		if cmd == nil || calls[i].queued { // it was not run

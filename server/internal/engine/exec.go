@@ -69,9 +69,9 @@ func (e *Engine) run(s *Session, calls []Call) (done int) {
 			break
 		}
 		e.unpark(s)
-		began := s.now
-		s.tick(e.later(began))
-		e.account(s, calls[done:done+n], s.now.Sub(began))
+		now, took := e.later(s.now)
+		s.tick(now)
+		e.account(s, calls[done:done+n], took)
 		last := calls[done+n-1].cmd
 		if cmd := calls[done].cmd; cmd != nil && cmd.writes() {
 			s.wrote = true
@@ -84,13 +84,15 @@ func (e *Engine) run(s *Session, calls []Call) (done int) {
 	return done
 }
 
-// later returns the time, a moment behind t, by one reading of the machine's clock instead of
-// two: the time of day is read when Exec begins.
-func (e *Engine) later(t time.Time) time.Time {
+// later returns the time, a moment behind t, and how long that is, by one reading of the
+// machine's clock instead of two: the time of day is read when Exec begins.
+func (e *Engine) later(t time.Time) (now time.Time, took time.Duration) {
 	if e.steady {
-		return t.Add(time.Since(t))
+		took = time.Since(t)
+		return t.Add(took), took
 	}
-	return e.clock()
+	now = e.clock()
+	return now, now.Sub(t)
 }
 
 func (s *Session) tick(now time.Time) {

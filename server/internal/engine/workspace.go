@@ -54,9 +54,17 @@ func (w *Workspace) Reset() {
 	w.Calls = w.Calls[:0]
 	w.Memory.Reset()
 	for _, op := range w.ops[:w.used] {
-		*op = Op{} // it keeps what a client has sent
+		op.forget()
 	}
 	w.taken, w.used, w.pending, w.passed, w.wholes = 0, 0, nil, nil, nil
+}
+
+// forget forgets what a client has sent. What hashes there are in Scratch is memory of the
+// workspace; values of sketches may be long.
+func (op *Op) forget() {
+	op.Op, op.Cost, op.NoMemory, op.granted = door.Op{}, 0, "", nil
+	v := &op.Scratch
+	v.CountMinIncr.Items, v.TopKIncr.Items, v.TDigestAdd.Values = nil, nil, nil
 }
 
 // reuse makes the memory of digests and ops free again, if no record that is on

@@ -45,27 +45,24 @@ func hashItems(w *scratch.Memory, p *contents.Part, items [][]byte) (first int) 
 // check answers calls that a filter of this kind cannot serve, or not without its
 // key, and lets time pass for a window.
 func check(x *engine.Context, entry *catalog.Entry, calls []engine.Call) (again bool) {
-	p := contents.PartOf(entry)
-	hasher, usable := p.Hasher()
-	row, plan := p.Row(), p.Plan()
+	plan := contents.PartOf(entry).Shared()
+	row, usable := plan.Kind, !plan.Hasher.IsKeyless()
 	sh := x.Contents().Shadow(entry)
 	for i := range calls {
 		c := &calls[i]
 		switch f := bundle.Of(c); {
 		case !usable:
-			c.Fail(filters.MissingKey(plan))
-		case f.Hash != nil && hasher.Kind() != hashing.XXH3:
+			c.Fail(filters.MissingKey(&plan.Plan))
+		case f.Hash != nil && plan.Hasher.Kind() != hashing.XXH3:
 			c.Fail("ERR " + strings.ToUpper(c.Command().Name) + " is refused on a filter with a secret key")
-		case f.Write == adding && !row.Features.Add && !row.Features.Insert:
-			c.Fail(unable(c, row, func(f codec.Features) bool { return f.Add || f.Insert }))
+		case f.Write == adding:
+			checkAdd(x, c, entry, row, sh != nil)
 		case f.Write == deleting && !row.Features.Delete:
 			c.Fail(unable(c, row, func(f codec.Features) bool { return f.Delete }))
 		case f.Write == reporting && !keepsAll(row.Features):
 			c.Fail(unable(c, row, keepsAll))
 		case f.Write == reporting && x.Contents().Level() < store.LevelGone:
 			c.Fail(answer.NeedsUpgrade("FILTER.GONE"))
-		case f.Write == adding && (sh != nil || row.Features.Forget):
-			refuseForgetting(x, c, entry)
 		}
 	}
 	if sh != nil && rebuild.Check(x, sh, calls, adding) {
@@ -75,6 +72,16 @@ func check(x *engine.Context, entry *catalog.Entry, calls []engine.Call) (again 
 		return false
 	}
 	return filters.Advance(x, entry)
+}
+
+// checkAdd answers a call that adds to a filter, which may be rebuilt, if it cannot or must not.
+func checkAdd(x *engine.Context, c *engine.Call, entry *catalog.Entry, row *codec.Kind, rebuilt bool) {
+	switch {
+	case !row.Features.Add && !row.Features.Insert:
+		c.Fail(unable(c, row, func(f codec.Features) bool { return f.Add || f.Insert }))
+	case rebuilt || row.Features.Forget:
+		refuseForgetting(x, c, entry)
+	}
 }
 
 // keepsAll reports whether a kind can neither delete items nor forgets them by itself.

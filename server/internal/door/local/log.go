@@ -147,7 +147,10 @@ func (l *log) create() error {
 // changes and that are not copied. The caller holds the lock of what they changed,
 // so the order of the log is the order of Apply. It does not wait.
 func (l *log) append(records []byte, long [][]byte) {
-	size := blockOf(records, long...).size
+	size := len(records)
+	for _, v := range long {
+		size += len(v)
+	}
 	if size == 0 {
 		return
 	}
