@@ -158,7 +158,7 @@ func (c *conn) readNow() error {
 func (c *conn) step(fd uintptr) (done bool) {
 	c.enter(running)
 	c.socket.fd, c.socket.live = int(fd), true
-	if c.due.Swap(false) && c.session.Parked() {
+	if c.due.Load() && c.due.Swap(false) && c.session.Parked() {
 		c.err = c.rerun()
 	}
 	for c.err == nil {
