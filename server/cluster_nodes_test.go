@@ -86,9 +86,22 @@ func TestClusterRecordings(t *testing.T) {
 			t.Run(name, func(t *testing.T) { replayAt(t, addrs, at, group) })
 		}
 	}
+	t.Run("level", func(t *testing.T) { isNewest(t, addrs) })
 	t.Run("followers", func(t *testing.T) { followersOfNodes(t, addrs) })
 	t.Run("settings", func(t *testing.T) { settingsDiffer(t, addrs) })
 	t.Run("connections", func(t *testing.T) { connected(t, addrs) })
+}
+
+// isNewest asks that a new cluster does what this release can, without an upgrade.
+func isNewest(t *testing.T, addrs []string) {
+	t.Helper()
+	for i, addr := range addrs {
+		c, name := dial(t, addr), fmt.Sprint("newest", i)
+		c.expect("+OK\r\n", "FILTER.CREATE", name, "bloom", "NEWS", "10")
+		c.expect("+OK\r\n", "FILTER.REBUILD", name, "BEGIN")
+		c.expect("+OK\r\n", "FILTER.REBUILD", name, "ABORT")
+		c.expect(":1\r\n", "DEL", name)
+	}
 }
 
 // connected asks that every node has connections of its own to both others, and from them.

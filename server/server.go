@@ -187,6 +187,7 @@ func (s *Server) complete(ctx context.Context) error {
 		if err := s.shared.Start(ctx, s.engine.Alone); err != nil {
 			return err
 		}
+		s.shared.RaiseNew()
 	}
 	s.http.ready(s.newHandler())
 	return nil

@@ -290,8 +290,13 @@ func TestFound(t *testing.T) {
 				t.Errorf("node %d has lost a deadline", i)
 			}
 		}
+		for _, m := range list {
+			m.RaiseNew() // the first has begun it
+		}
 		for i, m := range list {
-			m.fill(i + 2)
+			if m.fill(i + 2); m.state.Roster().Level != Level {
+				t.Errorf("node %d is at level %d", i, m.state.Roster().Level)
+			}
 		}
 		equal(t, list)
 		for _, m := range list {

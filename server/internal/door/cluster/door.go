@@ -127,6 +127,7 @@ type Door struct {
 	session atomic.Uint64
 	list    atomic.Pointer[[]*lane] // the catalogue alone until its first record is there
 
+	begun      atomic.Bool // the cluster, by this process
 	serving    atomic.Bool
 	over       atomic.Bool // closed, or failed
 	closed     chan struct{}

@@ -313,6 +313,7 @@ func (d *Door) found(ctx context.Context) error {
 		r := store.Record{At: d.config.Clock().UnixMilli(), Body: &store.Found{ID: id}}
 		msg := messages.AppendSum(store.AppendRecord(messages.AppendHeader(nil, &messages.Header{Cluster: id}), &r))
 		kept := make(chan error, 1)
+		d.begun.Store(true)
 		d.config.Log.Publish(0, msg, func(err error) { kept <- err })
 		select {
 		case err = <-kept:

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -107,6 +108,18 @@ func (d *Door) Upgrade() (level uint64, err error) {
 		return r.Level, fmt.Errorf("cluster: upgrade: the level stays %d: other nodes support %d, and %s: update them to the later release", r.Level, most, strings.Join(behind, ", "))
 	}
 	return r.Level, nil
+}
+
+// RaiseNew is Upgrade for a cluster that this process has begun: unless a node of an earlier release has joined it
+// already, none has to go back to that. It is for the beginning, when others have not been heard of.
+func (d *Door) RaiseNew() {
+	r := d.state.Roster()
+	if !d.begun.Load() || r.Level >= d.level || slices.ContainsFunc(r.Members, func(m roster.Member) bool { return m.Level < d.level }) {
+		return
+	}
+	if err := d.change(store.Record{Body: &store.Level{Level: d.level}}); err != nil {
+		d.config.Slog.Warn("this new cluster does not use all that its release can: bloomery cluster upgrade lets it", "error", err)
+	}
 }
 
 // removed reports whether the node of a server was removed, and whether this node

@@ -403,3 +403,40 @@ func TestUpgrade(t *testing.T) {
 		}
 	})
 }
+
+// TestNewClusterIsRaised asks that a cluster begins with all that its nodes can read: the node that has begun it lets it, unless
+// one of an earlier release was there first, and none that comes later does.
+func TestNewClusterIsRaised(t *testing.T) {
+	for name, c := range map[string]struct {
+		level uint64 // of the second node
+		want  uint64
+	}{
+		"alike":                     {Level, Level},
+		"one of an earlier release": {Level - 1, 1},
+		"one that can read more":    {Level + 1, Level},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				log, peers := memlog.New(1, memlog.Faults{}), new(memlog.Peers)
+				first := open(t, log, Config{Peers: peers, Addr: "a:1"})
+				node := log.Node(ErrFull)
+				second, err := Open(Config{State: store.New(), Log: node, Files: &folder.Memory{}, Peers: peers, Addr: "b:1"})
+				if err != nil {
+					t.Fatal(err)
+				}
+				second.level = c.level
+				if err := begin(t, second, node); err != nil {
+					t.Fatal(err)
+				}
+				second.RaiseNew()
+				if got := first.state.Roster().Level; got != 1 {
+					t.Errorf("a node that has not begun the cluster has raised it to %d", got)
+				}
+				first.RaiseNew()
+				if got := first.state.Roster().Level; got != c.want {
+					t.Errorf("level %d, want %d", got, c.want)
+				}
+			})
+		})
+	}
+}

@@ -281,8 +281,13 @@ func (d *Door) born(ctx context.Context) error {
 	if err := d.until(ctx, cat, func() bool { return d.state.Roster() != nil || cat.seq.Load() >= last }); err != nil {
 		return err
 	}
-	birth := store.Record{Body: &store.Birth{ID: random() | 1, Seed: random(), Lanes: uint64(d.config.Lanes)}}
-	return d.request(ctx, func() store.Record { return birth }, func(r *roster.Roster) bool { return r != nil && len(d.all()) > 1 })
+	id := random() | 1
+	birth := store.Record{Body: &store.Birth{ID: id, Seed: random(), Lanes: uint64(d.config.Lanes)}}
+	err = d.request(ctx, func() store.Record { return birth }, func(r *roster.Roster) bool { return r != nil && len(d.all()) > 1 })
+	if err == nil {
+		d.begun.Store(d.state.Roster().ID == id)
+	}
+	return err
 }
 
 // join gets a number for this node, if it has none.
