@@ -99,7 +99,7 @@ var rooms = map[string][]string{
 	"server/internal/snapshot":            {"", "server/internal/catalog", "server/internal/contents", "server/internal/folder", "server/internal/order", "server/internal/placement", "server/internal/roster", "server/internal/status", "server/internal/store", "server/internal/wire"},
 	"server/internal/door/local":          {"", "server/internal/catalog", "server/internal/contents", "server/internal/door", "server/internal/folder", "server/internal/order", "server/internal/snapshot", "server/internal/status", "server/internal/store"},
 	"server/internal/peers":               {},
-	"server/internal/door/cluster":        {"", "server/internal/catalog", "server/internal/contents", "server/internal/door", "server/internal/door/cluster/balance", "server/internal/door/cluster/heartbeat", "server/internal/door/cluster/journal", "server/internal/door/cluster/messages", "server/internal/folder", "server/internal/order", "server/internal/peers", "server/internal/placement", "server/internal/roster", "server/internal/snapshot", "server/internal/status", "server/internal/store", "server/internal/wire"},
+	"server/internal/door/cluster":        {"", "server/internal/catalog", "server/internal/contents", "server/internal/door", "server/internal/door/cluster/balance", "server/internal/door/cluster/claims", "server/internal/door/cluster/heartbeat", "server/internal/door/cluster/journal", "server/internal/door/cluster/messages", "server/internal/folder", "server/internal/order", "server/internal/peers", "server/internal/placement", "server/internal/roster", "server/internal/snapshot", "server/internal/status", "server/internal/store", "server/internal/wire"},
 	"server/internal/door/cluster/memlog": {},
 	"server/internal/door/cluster/nats":   {"", "server/internal/door/cluster", "server/internal/folder"},
 	"server/internal/glob":                {},
@@ -136,6 +136,7 @@ var rooms = map[string][]string{
 	"server/internal/command/acl":         commands,
 
 	"server/internal/door/cluster/balance":   {"server/internal/placement", "server/internal/roster", "server/internal/store"},
+	"server/internal/door/cluster/claims":    {"", "server/internal/door/cluster/heartbeat", "server/internal/door/cluster/messages", "server/internal/folder", "server/internal/roster", "server/internal/snapshot", "server/internal/wire"},
 	"server/internal/door/cluster/heartbeat": {"", "server/internal/roster", "server/internal/snapshot", "server/internal/wire"},
 	"server/internal/door/cluster/journal":   {"", "server/internal/door/cluster/messages", "server/internal/folder", "server/internal/store"},
 	"server/internal/door/cluster/messages":  {"", "server/internal/roster", "server/internal/store", "server/internal/wire"},
@@ -160,7 +161,7 @@ var rooms = map[string][]string{
 	"server": {
 		"", "codec/file", "hashing", "internal/memory", "internal/resp",
 		"server/internal/answer", "server/internal/command", "server/internal/engine", "server/internal/door", "server/internal/door/local", "server/internal/refusal", "server/internal/session", "server/internal/status", "server/internal/store", "server/internal/traits",
-		"server/internal/door/cluster", "server/internal/door/cluster/nats", "server/internal/folder", "server/internal/peers",
+		"server/internal/door/cluster", "server/internal/door/cluster/claims", "server/internal/door/cluster/nats", "server/internal/folder", "server/internal/peers",
 		"server/internal/web", "server/internal/web/metrics",
 	},
 	"server/datadir":               {"", "server/internal/door/cluster", "server/internal/door/local", "server/internal/folder", "server/internal/store"},

@@ -12,6 +12,7 @@ import (
 
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/door/cluster"
+	"github.com/bloomery/bloomery/server/internal/door/cluster/claims"
 	"github.com/bloomery/bloomery/server/internal/door/cluster/nats"
 	"github.com/bloomery/bloomery/server/internal/folder"
 	"github.com/bloomery/bloomery/server/internal/peers"
@@ -52,7 +53,7 @@ func openCluster(ctx context.Context, c *Config, state *store.State, announce st
 	if err != nil {
 		return nil, err
 	}
-	nc.Dir, nc.Log, nc.Kept, nc.Claim = filepath.Join(c.Dir, "log"), c.Log, cluster.Kept(files), cluster.Claim(files)
+	nc.Dir, nc.Log, nc.Kept, nc.Claim = filepath.Join(c.Dir, "log"), c.Log, cluster.Kept(files), claims.Of(files)
 	direct, err := own.openPeers(&nc)
 	if err != nil {
 		return nil, err

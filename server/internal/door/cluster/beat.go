@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	beatEvery = time.Second
+	beatEvery = heartbeat.Every
 	// liveFor is how long a node counts as live after its last beat.
 	liveFor = 5 * time.Second
 	// grace is how long other nodes leave to the one that decides what is due.

@@ -4,15 +4,12 @@ package cluster
 // node that was killed.
 
 import (
-	"context"
 	"errors"
-	"reflect"
 	"slices"
 	"testing"
 	"time"
 
-	"github.com/bloomery/bloomery"
-	"github.com/bloomery/bloomery/server/internal/door/cluster/messages"
+	"github.com/bloomery/bloomery/server/internal/door/cluster/claims"
 	"github.com/bloomery/bloomery/server/internal/folder"
 )
 
@@ -33,9 +30,9 @@ func TestCopyBeside(t *testing.T) {
 		session := list[1].session.Load()
 		for range 2 {
 			c := list[1].copyOf()
-			if err := c.tryStart(); !errors.Is(err, ErrTaken) {
+			if err := c.tryStart(); !errors.Is(err, claims.ErrTaken) {
 				c.kill()
-				t.Fatalf("a copy of the folder of a node that runs: %v, want %v", err, ErrTaken)
+				t.Fatalf("a copy of the folder of a node that runs: %v, want %v", err, claims.ErrTaken)
 			}
 			time.Sleep(time.Minute)
 		}
@@ -59,7 +56,7 @@ func TestCopyOfAStoppedNode(t *testing.T) {
 		began := time.Now()
 		c.start()
 		defer c.kill()
-		if took := time.Since(began); took > claimIn {
+		if took := time.Since(began); took > claims.In {
 			t.Errorf("it took %v", took)
 		}
 		stop()
@@ -86,12 +83,12 @@ func (m *machine) silence() (end func()) {
 func TestStartAfterKill(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		list := started(t, 3)
-		for round, away := range []time.Duration{0, time.Millisecond, beatEvery, claimIn, time.Minute} {
+		for round, away := range []time.Duration{0, time.Millisecond, beatEvery, claims.In, time.Minute} {
 			list[1].kill()
 			time.Sleep(away)
 			began := time.Now()
 			list[1].start()
-			if took := time.Since(began); took > claimIn || away > claimIn && took > 0 {
+			if took := time.Since(began); took > claims.In || away > claims.In && took > 0 {
 				t.Errorf("a start %v after the end of the process took %v", away, took)
 			}
 			list[0].fill(round)
@@ -119,8 +116,8 @@ func TestOlderFolders(t *testing.T) {
 		list[1].kill()
 		time.Sleep(time.Minute)
 		for name, c := range map[string]*machine{"an earlier start": before, "an earlier snapshot": between} {
-			if err := c.tryStart(); !errors.Is(err, ErrOlder) {
-				t.Errorf("a folder of %s: %v, want %v", name, err, ErrOlder)
+			if err := c.tryStart(); !errors.Is(err, claims.ErrOlder) {
+				t.Errorf("a folder of %s: %v, want %v", name, err, claims.ErrOlder)
 				c.kill()
 			}
 		}
@@ -137,7 +134,7 @@ type dyingSession struct {
 }
 
 func (f *dyingSession) Rename(from, to string) error {
-	if to == sessionsName {
+	if to == claims.SessionsName {
 		if f.left--; f.left < 0 {
 			return errBroken
 		}
@@ -165,47 +162,11 @@ func TestDiesWhileItBegins(t *testing.T) {
 			list[1].start()
 		}
 		equal(t, list)
-		kept, err := readSessions(files)
+		kept, err := claims.ReadSessions(files)
 		for _, nonce := range begun {
 			if err != nil || !slices.Contains(kept, nonce) {
 				t.Errorf("the folder has begun %d, of which it knows %d, %v", begun, kept, err)
 			}
 		}
 	})
-}
-
-// TestClaims asks that claims are what they were when they arrive, that none of them has
-// anybody fail, and what is made of a damaged file of sessions.
-func TestClaims(t *testing.T) {
-	want := claim{cluster: 1 << 60, number: 7, nonces: []int64{-1, 1 << 62}, kept: []uint64{0, 5, 1 << 50}}
-	b := want.append(nil)
-	if got, err := parseClaim(b); err != nil || !reflect.DeepEqual(got, want) {
-		t.Errorf("parseClaim = %+v, %v", got, err)
-	}
-	for n := range b {
-		if _, err := parseClaim(b[:n]); !errors.Is(err, bloomery.ErrCorrupt) {
-			t.Errorf("a claim cut to %d bytes: %v", n, err)
-		}
-	}
-	for _, answer := range [][]byte{nil, {answerGiven}, {answerRefused, claimTaken, 0}, {answerGiven, claimTaken, 0x80}} {
-		if _, _, known := parseVerdict(answer); known {
-			t.Errorf("%v is taken for a verdict", answer)
-		}
-	}
-	files := &folder.Memory{}
-	files.Put(sessionsName, messages.AppendSum([]byte("12345678")))
-	if got, err := readSessions(files); err != nil || len(got) != 1 {
-		t.Errorf("readSessions = %v, %v", got, err)
-	}
-	for _, b := range [][]byte{{}, []byte("12345678abcd"), messages.AppendSum([]byte("1234567"))} {
-		files.Put(sessionsName, b)
-		if _, err := readSessions(files); !errors.Is(err, bloomery.ErrCorrupt) {
-			t.Errorf("sessions of %q: %v", b, err)
-		}
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if err := want.settle(ctx, func(context.Context, []byte) [][]byte { return nil }); !errors.Is(err, context.Canceled) {
-		t.Errorf("a claim of a process that is to end: %v", err)
-	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/contents"
+	"github.com/bloomery/bloomery/server/internal/door/cluster/claims"
 	"github.com/bloomery/bloomery/server/internal/door/cluster/messages"
 	"github.com/bloomery/bloomery/server/internal/folder"
 	"github.com/bloomery/bloomery/server/internal/placement"
@@ -211,7 +212,7 @@ func isFound(files folder.Folder, m *snapshot.Manifest) bool {
 			return false
 		}
 	}
-	begun, err := readSessions(files)
+	begun, err := claims.ReadSessions(files)
 	return begun == nil && err == nil
 }
 

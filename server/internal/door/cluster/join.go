@@ -11,6 +11,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/bloomery/bloomery/server/internal/door/cluster/claims"
 	"github.com/bloomery/bloomery/server/internal/folder"
 	"github.com/bloomery/bloomery/server/internal/snapshot"
 	"github.com/bloomery/bloomery/server/internal/wire"
@@ -83,7 +84,7 @@ func (d *Door) answer(q []byte, aside func()) ([]byte, error) {
 		return nil, errQuestion
 	}
 	switch q[0] {
-	case askClaim:
+	case claims.Ask:
 		return d.judge(q[1:])
 	case askRun:
 		return d.answerRun(q[1:], aside)

@@ -21,6 +21,7 @@ import (
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/door"
+	"github.com/bloomery/bloomery/server/internal/door/cluster/claims"
 	"github.com/bloomery/bloomery/server/internal/door/cluster/memlog"
 	"github.com/bloomery/bloomery/server/internal/folder"
 	"github.com/bloomery/bloomery/server/internal/roster"
@@ -100,7 +101,7 @@ func (m *machine) tryStart() error {
 type unasked struct{ *memlog.Peers }
 
 func (p unasked) Ask(ctx context.Context, node uint32, question []byte) ([]byte, error) {
-	if question[0] == askClaim {
+	if question[0] == claims.Ask {
 		return nil, errors.New("it does not answer")
 	}
 	return p.Peers.Ask(ctx, node, question)
@@ -110,7 +111,7 @@ func (p unasked) Ask(ctx context.Context, node uint32, question []byte) ([]byte,
 type forgetful struct{ folder.Files }
 
 func (f forgetful) Open(name string) (folder.Reader, error) {
-	if name == sessionsName {
+	if name == claims.SessionsName {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
 	}
 	return f.Files.Open(name)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/server/internal/door/cluster/claims"
 	"github.com/bloomery/bloomery/server/internal/door/cluster/messages"
 	"github.com/bloomery/bloomery/server/internal/folder"
 	"github.com/bloomery/bloomery/server/internal/roster"
@@ -68,8 +69,8 @@ func (d *Door) openFolder() error {
 		if m.Node != 0 {
 			d.number.Store(m.Node)
 			d.state.SetNode(m.Node)
-			if claim, err := readClaim(c.Files); err == nil && claim != nil {
-				k.claimed = claim.kept
+			if claim, err := claims.Read(c.Files); err == nil && claim != nil {
+				k.claimed = claim.Kept
 			}
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/server/internal/door/cluster/claims"
 	"github.com/bloomery/bloomery/server/internal/door/cluster/messages"
 	"github.com/bloomery/bloomery/server/internal/roster"
 	"github.com/bloomery/bloomery/server/internal/store"
@@ -359,10 +360,10 @@ func (d *Door) begin(ctx context.Context) error {
 // the catalogue counts no more.
 func (d *Door) beginSession(ctx context.Context, empty bool) error {
 	nonce, number := int64(random()), d.number.Load()
-	nonces, err := readSessions(d.config.Files)
+	nonces, err := claims.ReadSessions(d.config.Files)
 	if err == nil {
 		nonces = append(nonces, nonce)
-		err = d.keepSessions(nonces)
+		err = claims.KeepSessions(d.config.Files, nonces)
 	}
 	if err != nil {
 		return fmt.Errorf("session: %w", err)
@@ -379,7 +380,7 @@ func (d *Door) beginSession(ctx context.Context, empty bool) error {
 		return true
 	})
 	if err == nil {
-		err = d.keepSessions(nonces[max(0, len(nonces)-sessionsKept):])
+		err = claims.KeepSessions(d.config.Files, nonces[max(0, len(nonces)-claims.SessionsKept):])
 	}
 	if err != nil {
 		return fmt.Errorf("session: %w", err)

@@ -5,11 +5,15 @@ package heartbeat
 import (
 	"encoding/binary"
 	"fmt"
+	"time"
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/server/internal/roster"
 	"github.com/bloomery/bloomery/server/internal/wire"
 )
+
+// Every is how often a node sends one.
+const Every = time.Second
 
 // Beat is what a node sends to all others each second. Nothing that has to be right
 // depends on it.
