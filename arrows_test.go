@@ -17,7 +17,7 @@ const module = "github.com/bloomery/bloomery"
 // own rooms.
 var commands = []string{
 	"internal/redisbloom", "server/internal/acl", "server/internal/answer", "server/internal/bundle", "server/internal/catalog", "server/internal/contents", "server/internal/control", "server/internal/engine", "server/internal/following", "server/internal/glob", "server/internal/health", "server/internal/maker",
-	"internal/rdb", "server/internal/refusal", "server/internal/scratch", "server/internal/session", "server/internal/staging", "server/internal/status", "server/internal/store", "server/internal/traits",
+	"internal/rdb", "server/internal/refusal", "server/internal/scratch", "server/internal/session", "server/internal/shadow", "server/internal/staging", "server/internal/status", "server/internal/store", "server/internal/traits",
 }
 
 // rooms lists, for each package of the module, which others it may import.
@@ -90,7 +90,8 @@ var rooms = map[string][]string{
 	"server/internal/roster":              {"", "server/internal/placement", "server/internal/wire"},
 	"server/internal/contents":            {"", "bloom", "codec", "compose", "hashing", "quotient", "sizing", "internal/redisbloom", "internal/envelope", "internal/memory", "server/internal/catalog", "server/internal/effort", "server/internal/keyring", "server/internal/order", "server/internal/wire"},
 	"server/internal/following":           {"codec", "internal/news", "internal/redisbloom", "quotient", "server/internal/catalog", "server/internal/contents"},
-	"server/internal/store":               {"", "codec", "hashing", "internal/redisbloom", "internal/envelope", "server/internal/catalog", "server/internal/contents", "server/internal/effort", "server/internal/following", "server/internal/placement", "server/internal/roster", "server/internal/wire"},
+	"server/internal/shadow":              {"", "codec", "hashing", "server/internal/catalog", "server/internal/contents", "server/internal/roster"},
+	"server/internal/store":               {"", "codec", "internal/redisbloom", "internal/envelope", "server/internal/catalog", "server/internal/contents", "server/internal/effort", "server/internal/following", "server/internal/placement", "server/internal/roster", "server/internal/shadow", "server/internal/wire"},
 	"server/internal/keyring":             {"hashing"},
 	"server/internal/status":              {},
 	"server/internal/door":                {"server/internal/contents", "server/internal/status", "server/internal/store"},
@@ -113,13 +114,13 @@ var rooms = map[string][]string{
 	"server/internal/refusal":             {"server/internal/answer", "server/internal/contents", "server/internal/door"},
 	"server/internal/control":             {"server/internal/answer", "server/internal/door", "server/internal/refusal", "server/internal/status"},
 	"server/internal/gate":                {"server/internal/order", "server/internal/session"},
-	"server/internal/scratch":             {"internal/redisbloom", "server/internal/answer", "server/internal/contents", "server/internal/routes", "server/internal/store"},
+	"server/internal/scratch":             {"internal/redisbloom", "server/internal/answer", "server/internal/contents", "server/internal/routes", "server/internal/shadow", "server/internal/store"},
 	"server/internal/sweep":               {"server/internal/contents", "server/internal/door", "server/internal/gate", "server/internal/session", "server/internal/store"},
 	"server/internal/checkup":             {"", "server/internal/catalog", "server/internal/contents", "server/internal/health", "server/internal/status", "server/internal/store"},
 	"server/internal/routes":              {""},
-	"server/internal/staging":             {"", "internal/redisbloom", "server/internal/answer", "server/internal/catalog", "server/internal/contents", "server/internal/door", "server/internal/routes", "server/internal/store"},
-	"server/internal/engine":              {"", "hashing", "internal/news", "server/internal/acl", "server/internal/answer", "server/internal/budget", "server/internal/catalog", "server/internal/checkup", "server/internal/contents", "server/internal/control", "server/internal/cost", "server/internal/door", "server/internal/following", "server/internal/gate", "server/internal/glob", "server/internal/health", "server/internal/keyring", "internal/rdb", "server/internal/placement", "server/internal/refusal", "server/internal/roster", "server/internal/scratch", "server/internal/session", "server/internal/staging", "server/internal/status", "server/internal/store", "server/internal/sweep", "server/internal/traits"},
-	"server/internal/bundle":              {"server/internal/answer", "server/internal/catalog", "server/internal/contents", "server/internal/door", "server/internal/engine", "server/internal/health", "server/internal/refusal", "server/internal/routes", "server/internal/scratch", "server/internal/store"},
+	"server/internal/staging":             {"", "internal/redisbloom", "server/internal/answer", "server/internal/catalog", "server/internal/contents", "server/internal/door", "server/internal/routes", "server/internal/shadow", "server/internal/store"},
+	"server/internal/engine":              {"", "hashing", "internal/news", "server/internal/acl", "server/internal/answer", "server/internal/budget", "server/internal/catalog", "server/internal/checkup", "server/internal/contents", "server/internal/control", "server/internal/cost", "server/internal/door", "server/internal/following", "server/internal/gate", "server/internal/glob", "server/internal/health", "server/internal/keyring", "internal/rdb", "server/internal/placement", "server/internal/refusal", "server/internal/roster", "server/internal/scratch", "server/internal/session", "server/internal/shadow", "server/internal/staging", "server/internal/status", "server/internal/store", "server/internal/sweep", "server/internal/traits"},
+	"server/internal/bundle":              {"server/internal/answer", "server/internal/catalog", "server/internal/contents", "server/internal/door", "server/internal/engine", "server/internal/health", "server/internal/refusal", "server/internal/routes", "server/internal/scratch", "server/internal/shadow", "server/internal/store"},
 	"server/internal/maker":               {"server/internal/answer", "server/internal/catalog", "server/internal/engine", "server/internal/store"},
 	"server/internal/blueprint":           {"", "bloom", "codec", "compose", "counting", "cuckoo", "hashing", "quotient", "sizing", "server/internal/answer", "server/internal/contents", "server/internal/store"},
 	"server/internal/filters":             {"", "server/internal/answer", "server/internal/catalog", "server/internal/contents", "server/internal/engine", "server/internal/refusal", "server/internal/store"},

@@ -14,12 +14,13 @@ import (
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/routes"
 	"github.com/bloomery/bloomery/server/internal/scratch"
+	"github.com/bloomery/bloomery/server/internal/shadow"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
 // shadowOf returns the shadow that a write to a filter has to do with, nil if there is
 // none.
-func (f *OnFilter) shadowOf(t engine.Turn, entry *catalog.Entry) *store.Shadow {
+func (f *OnFilter) shadowOf(t engine.Turn, entry *catalog.Entry) *shadow.Shadow {
 	if f.Write == nil || f.Write.Deletes || f.Write.Reports || entry.Kind != catalog.Filter {
 		return nil
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/door"
+	"github.com/bloomery/bloomery/server/internal/shadow"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
@@ -494,7 +495,7 @@ func uvarints(args [][]byte) (list []uint64, ok bool) {
 // AwaitBuilt returns when every machine that is heard of has built the parts that it holds of a shadow that an
 // attempt has sealed, and how many items they have. An error means that one of them could not; one that is not
 // heard of any more is not waited for if others hold the same.
-func (x Contents) AwaitBuilt(sh *store.Shadow, attempt uint64) (items uint64, err error) {
+func (x Contents) AwaitBuilt(sh *shadow.Shadow, attempt uint64) (items uint64, err error) {
 	e := x.e
 	e.leave(x.s)
 	e.waits(x.s, "build a filter")

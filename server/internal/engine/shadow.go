@@ -8,22 +8,22 @@ import (
 	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/keyring"
 	"github.com/bloomery/bloomery/server/internal/refusal"
-	"github.com/bloomery/bloomery/server/internal/store"
+	"github.com/bloomery/bloomery/server/internal/shadow"
 )
 
 // Shadow returns the shadow of a filter, nil if it has none.
-func (x Contents) Shadow(entry *catalog.Entry) *store.Shadow { return x.e.state.ShadowOf(entry.ID) }
+func (x Contents) Shadow(entry *catalog.Entry) *shadow.Shadow { return x.e.state.ShadowOf(entry.ID) }
 
 // Forgets returns the kind of a filter, or of the one that will take its place, if that
 // forgets items, "" if not.
 func (x Contents) Forgets(entry *catalog.Entry) string { return x.e.state.Forgets(entry) }
 
 // ShadowNamed returns the shadow that will make a name, nil if there is none.
-func (x Contents) ShadowNamed(name []byte) *store.Shadow { return x.e.state.ShadowNamed(name) }
+func (x Contents) ShadowNamed(name []byte) *shadow.Shadow { return x.e.state.ShadowNamed(name) }
 
 // LastRebuild returns the number of the last rebuild of a filter that a record of p may say it
 // knew: see [store.State.Known]. Without a cluster it is 0.
-func (x Contents) LastRebuild(id uint64, p *contents.Part, sh *store.Shadow) uint64 {
+func (x Contents) LastRebuild(id uint64, p *contents.Part, sh *shadow.Shadow) uint64 {
 	if x.e.shared == nil {
 		return 0
 	}
@@ -31,13 +31,13 @@ func (x Contents) LastRebuild(id uint64, p *contents.Part, sh *store.Shadow) uin
 }
 
 // ShadowBy returns a shadow by its own id, nil if it is over.
-func (x Contents) ShadowBy(id uint64) *store.Shadow { return x.e.state.ShadowByID(id) }
+func (x Contents) ShadowBy(id uint64) *shadow.Shadow { return x.e.state.ShadowByID(id) }
 
 // ByID returns the filter of an id, nil if it is gone.
 func (x Contents) ByID(id uint64) *catalog.Entry { return x.e.state.Names.ByID(id) }
 
 // Committing notes that a commit of a static kind is run here.
-func (x Contents) Committing(sh *store.Shadow) (done func()) {
+func (x Contents) Committing(sh *shadow.Shadow) (done func()) {
 	return x.e.state.Committing(sh.ID)
 }
 
@@ -68,7 +68,7 @@ func (x Contents) CatchUp(entry *catalog.Entry) answer.Reply {
 
 // Build builds the filters of a shadow of a static kind that a commit has sealed. It
 // takes long.
-func (x Contents) Build(sh *store.Shadow, commit uint64) (*contents.Built, error) {
+func (x Contents) Build(sh *shadow.Shadow, commit uint64) (*contents.Built, error) {
 	x.e.leave(x.s)
 	x.e.waits(x.s, "build a filter")
 	return x.e.state.Build(sh.Entry(), commit)

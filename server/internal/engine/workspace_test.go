@@ -5,6 +5,7 @@ import (
 
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/scratch"
+	"github.com/bloomery/bloomery/server/internal/shadow"
 	"github.com/bloomery/bloomery/server/internal/store"
 	"github.com/bloomery/bloomery/server/internal/traits"
 )
@@ -15,7 +16,7 @@ func TestWorkspaceForgets(t *testing.T) {
 	var w Workspace
 	w.Add([][]byte{[]byte("a")})
 	w.Memory.Hashes = make([]uint64, 7)
-	w.Memory.Shadow = &store.Shadow{}
+	w.Memory.Shadow = &shadow.Shadow{}
 	op, second := w.takeOp(), w.takeOp()
 	op.Record.Body, second.Record.Body = &store.Take{Name: []byte("sent")}, &store.Take{Name: []byte("sent")}
 	w.reuse()

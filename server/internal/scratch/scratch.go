@@ -6,6 +6,7 @@ import (
 	"github.com/bloomery/bloomery/internal/redisbloom"
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/routes"
+	"github.com/bloomery/bloomery/server/internal/shadow"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
@@ -17,8 +18,8 @@ type Memory struct {
 	Hashes  []uint64
 	Payload []byte // values of records of sketches
 
-	Shadow  *store.Shadow // of the filter that is being written to; nil if it has none
-	Seconds []uint64      // hashes for it, each at the place of its first
+	Shadow  *shadow.Shadow // of the filter that is being written to; nil if it has none
+	Seconds []uint64       // hashes for it, each at the place of its first
 	Routes  routes.Table
 	Second  []uint64 // those of Seconds, sorted as Routes is
 	View    store.Result

@@ -5,7 +5,7 @@ import (
 
 	"github.com/bloomery/bloomery/internal/redisbloom"
 	"github.com/bloomery/bloomery/server/internal/answer"
-	"github.com/bloomery/bloomery/server/internal/store"
+	"github.com/bloomery/bloomery/server/internal/shadow"
 )
 
 // TestMemoryGivesRoom takes room of every sort again and again: pieces do not
@@ -51,7 +51,7 @@ func TestMemoryForgets(t *testing.T) {
 	m.Digests = make([]redisbloom.Digest, 7, maxKept+1)
 	m.Seconds = make([]uint64, maxKept+1)
 	m.Payload = make([]byte, maxPayload+1)
-	m.Shadow = &store.Shadow{}
+	m.Shadow = &shadow.Shadow{}
 	kept := m.elems
 	if m.Reuse(); len(m.Hashes) != 0 || len(m.Payload) != 0 || len(m.bools) != maxKept {
 		t.Errorf("digests are not used again: %d hashes, %d bytes; or answers are: %d", len(m.Hashes), len(m.Payload), len(m.bools))

@@ -10,6 +10,7 @@ import (
 	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/routes"
+	"github.com/bloomery/bloomery/server/internal/shadow"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
@@ -34,7 +35,7 @@ var feeds = sync.Pool{New: func() any { return new(feed) }}
 
 // Feed adds items to a shadow. It returns how many it took, and why not more. The reply
 // reports that a record was not kept, and is None if all were.
-func (a Area) Feed(sh *store.Shadow, items [][]byte) (done int, failed answer.Reply, err error) {
+func (a Area) Feed(sh *shadow.Shadow, items [][]byte) (done int, failed answer.Reply, err error) {
 	f := feeds.Get().(*feed)
 	defer func() {
 		clear(f.made[:cap(f.made)]) // which would keep the shadow
@@ -79,7 +80,7 @@ func (f *feed) lacking() bool {
 }
 
 // fill makes an op for every part of a shadow that has items.
-func (f *feed) fill(sh *store.Shadow, admit door.Admitter, shared bool) {
+func (f *feed) fill(sh *shadow.Shadow, admit door.Admitter, shared bool) {
 	used := f.sorted.Used
 	f.ops, f.made = routes.Resize(f.ops, len(used)), routes.Resize(f.made, len(used))
 	for i, part := range used {

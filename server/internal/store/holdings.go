@@ -318,7 +318,7 @@ func (s *State) replaceParts(e *catalog.Entry, by func(*contents.Part) *contents
 	}
 	fresh := s.Names.Revalue(e, contents.Value(parts))
 	if sh := s.ShadowByID(e.ID); sh != nil {
-		sh.entry.Store(fresh)
+		sh.SetEntry(fresh)
 		s.passTime(fresh, sh.Plan())
 	} else if !fresh.Staged() {
 		s.noteWindow(fresh)

@@ -324,7 +324,7 @@ func (o *Reveal) apply(s *State, r *Record, res *Result) {
 func (s *State) DropStaged() {
 	for _, e := range s.Names.Unnamed() {
 		if sh := s.ShadowByID(e.ID); sh != nil && (sh.Main == 0 || s.Names.ByID(sh.Main) != nil) {
-			sh.sealed.Store(0) // a commit that had begun is given up
+			sh.Seal(0) // a commit that had begun is given up
 			continue
 		}
 		s.drop(e)

@@ -12,6 +12,7 @@ import (
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/following"
+	"github.com/bloomery/bloomery/server/internal/shadow"
 )
 
 // reach says of each operation on a filter what it means to the shadow of the filter, and to its followers.
@@ -41,7 +42,7 @@ var reach = map[Op]struct {
 // a cluster, and while it is followed.
 func TestReach(t *testing.T) {
 	s := New()
-	s.publish(&Shadow{ID: 2, Main: 1}, true)
+	s.publish(&shadow.Shadow{ID: 2, Main: 1}, true)
 	entries := followable(t, s)
 	for i := range operations {
 		op, o := Op(i), &operations[i]

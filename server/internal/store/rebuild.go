@@ -10,6 +10,7 @@ import (
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/roster"
+	"github.com/bloomery/bloomery/server/internal/shadow"
 )
 
 // In a cluster the parts of a filter and of its shadow are in lanes that are not ordered
@@ -39,10 +40,7 @@ var ErrNotReady = errors.New("store: the shadow is not ready")
 // noteRebuild makes a shadow say what the catalogue says of it.
 func (s *State) noteRebuild(v *roster.Rebuild) {
 	if sh := s.ShadowByID(v.ID); sh != nil {
-		sh.broken.Store(v.Broken)
-		sh.sealed.Store(v.Attempt)
-		sh.ended.Store(v.Ended())
-		sh.ready.Store(v.Ready)
+		sh.Note(v)
 	}
 }
 
@@ -51,11 +49,9 @@ func (s *State) relink(r *roster.Roster) {
 	if r == nil {
 		return
 	}
-	if t := s.shadows.Load(); t != nil {
-		for id, sh := range t.byID {
-			if r.Rebuild(id) == nil { // of a single server, with whose data the cluster has begun
-				s.publish(sh, false)
-			}
+	for _, sh := range s.Shadows() {
+		if r.Rebuild(sh.ID) == nil { // of a single server, with whose data the cluster has begun
+			s.publish(sh, false)
 		}
 	}
 	for i := range r.Rebuilds {
@@ -71,7 +67,7 @@ func (s *State) relink(r *roster.Roster) {
 // are.
 func (s *State) linkShared(v *roster.Rebuild) {
 	if e := s.Names.ByID(v.ID); e != nil {
-		s.publish(s.newShadow(e, v.Main, v.Name, contents.PartOf(e).Described()), true)
+		s.publish(shadow.New(e, v.Main, s.Names.ByID(v.Main), v.Name, contents.PartOf(e).Described()), true)
 	}
 }
 
@@ -101,7 +97,7 @@ func (o *ShadowOpen) openShared(s *State, old *catalog.Entry, r *Record, res *Re
 // Known returns the number of the last rebuild of a filter that a record of p may say it
 // knew, where sh is the shadow that it was hashed for, nil for none. The mark is read first:
 // if there is no shadow after that, the rebuild of that mark is over.
-func (s *State) Known(id uint64, p *contents.Part, sh *Shadow) uint64 {
+func (s *State) Known(id uint64, p *contents.Part, sh *shadow.Shadow) uint64 {
 	if sh != nil {
 		return sh.ID
 	}

@@ -4,16 +4,13 @@ package store
 
 import (
 	"errors"
-	"maps"
 	"slices"
-	"sync/atomic"
 
-	"github.com/bloomery/bloomery/codec"
-	"github.com/bloomery/bloomery/hashing"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/effort"
 	"github.com/bloomery/bloomery/server/internal/placement"
+	"github.com/bloomery/bloomery/server/internal/shadow"
 )
 
 // A shadow is a filter that will take the place of another: FILTER.REBUILD. It is an
@@ -38,94 +35,6 @@ var (
 	ErrSealed = errors.New("store: the shadow takes no more items")
 )
 
-// Shadow is a filter that is being made in the place of another, or under a new name.
-//
-// Safe for concurrent use.
-type Shadow struct {
-	ID   uint64 // of the shadow
-	Main uint64 // the filter whose place it takes, 0 if there is none
-	Name string // the name that it will have if Main is 0
-	plan *contents.Shared
-	same bool // its hash is that of the filter
-
-	entry atomic.Pointer[catalog.Entry]
-
-	broken atomic.Bool   // it lacks items
-	sealed atomic.Uint64 // the commit that is under way, 0 for none: no more items are taken
-	ended  atomic.Uint64 // in a cluster, the last attempt that is known to have ended
-	ready  atomic.Bool   // in a cluster, every add knows of it
-}
-
-// newShadow returns a shadow whose parts are those of an entry.
-func (s *State) newShadow(e *catalog.Entry, of uint64, name string, plan *contents.Shared) *Shadow {
-	sh := &Shadow{ID: e.ID, Main: of, Name: name, plan: plan}
-	sh.entry.Store(e)
-	if main := s.Names.ByID(of); main != nil && contents.PartOf(main) != nil {
-		h, _ := contents.PartOf(main).Hasher()
-		sh.same = h.Kind() == plan.Hasher.Kind() && h.Check() == plan.Hasher.Check()
-	}
-	return sh
-}
-
-// Entry returns the entry of the shadow, which has no name. It is another one when parts of it
-// have come from other nodes, or have gone to them.
-func (sh *Shadow) Entry() *catalog.Entry { return sh.entry.Load() }
-
-// Hasher returns how the shadow hashes keys. It reports false if its secret key is not
-// there.
-func (sh *Shadow) Hasher() (hashing.Hasher, bool) {
-	return sh.plan.Hasher, !sh.plan.Hasher.IsKeyless()
-}
-
-// Same reports whether the shadow hashes keys as its filter does.
-func (sh *Shadow) Same() bool { return sh.same }
-
-// Row returns the kind that the shadow will have.
-func (sh *Shadow) Row() *codec.Kind { return sh.plan.Kind }
-
-// Plan returns the plan of the shadow.
-func (sh *Shadow) Plan() *contents.Plan { return &sh.plan.Plan }
-
-// Broken reports whether the shadow lacks items: it cannot take the place of its
-// filter.
-func (sh *Shadow) Broken() bool { return sh.broken.Load() }
-
-// Ended returns the last attempt that is known to have ended, for records of the shadow in a
-// cluster.
-func (sh *Shadow) Ended() uint64 { return sh.ended.Load() }
-
-// Ready reports whether every add to a filter of a cluster goes to its shadow, too: BEGIN is
-// answered then.
-func (sh *Shadow) Ready() bool { return sh.ready.Load() }
-
-// Closed reports whether a commit is under way.
-func (sh *Shadow) Closed() bool { return sh.sealed.Load() != 0 }
-
-// Reopen undoes the seal of a commit that was given up: ShadowSeal has returned its
-// number. It does nothing if that is not the commit under way: what another one has
-// sealed, nobody else may open. A start opens all shadows, so no record has this.
-func (sh *Shadow) Reopen(commit uint64) { sh.sealed.CompareAndSwap(commit, 0) }
-
-// shadows are those that are open. They are never changed, but replaced.
-type shadows struct {
-	byMain map[uint64]*Shadow
-	byID   map[uint64]*Shadow
-	byName map[string]*Shadow // those of no filter
-}
-
-func (t *shadows) clone() *shadows {
-	if t == nil {
-		t = &shadows{map[uint64]*Shadow{}, map[uint64]*Shadow{}, map[string]*Shadow{}}
-	}
-	return &shadows{maps.Clone(t.byMain), maps.Clone(t.byID), maps.Clone(t.byName)}
-}
-
-// Shadowed reports whether an id is that of a filter that has a shadow, or of a shadow.
-func (s *State) Shadowed(id uint64) bool {
-	t := s.shadows.Load()
-	return t != nil && (t.byMain[id] != nil || t.byID[id] != nil)
-}
-
 // Forgets returns the kind of a filter, or of the one that will take its place, if that
 // forgets items, "" if not.
 func (s *State) Forgets(e *catalog.Entry) string {
@@ -138,48 +47,17 @@ func (s *State) Forgets(e *catalog.Entry) string {
 	return ""
 }
 
-// ShadowOf returns the shadow of a filter, nil if it has none.
-func (s *State) ShadowOf(id uint64) *Shadow {
-	t := s.shadows.Load()
-	if t == nil {
-		return nil
-	}
-	return t.byMain[id]
-}
-
-// ShadowNamed returns the shadow that will make a name, nil if there is none.
-func (s *State) ShadowNamed(name []byte) *Shadow {
-	t := s.shadows.Load()
-	if t == nil {
-		return nil
-	}
-	return t.byName[string(name)]
-}
-
-// ShadowByID returns the shadow whose own id this is, nil if there is none.
-func (s *State) ShadowByID(id uint64) *Shadow {
-	t := s.shadows.Load()
-	if t == nil {
-		return nil
-	}
-	return t.byID[id]
-}
-
 // Meets prepares a record of a part for the shadow that it meets, and returns why it
 // cannot be applied, nil if it can. The caller holds the lock of the part; a replay,
 // whose records were applied once, does not ask.
 func (s *State) Meets(r *Record) error {
-	t := s.shadows.Load()
-	var own, sh *Shadow // that of a record of a shadow, and of its filter
-	if t != nil {
-		own, sh = t.byID[r.ID], t.byMain[r.ID]
-	}
+	sh := s.ShadowOf(r.ID)
 	if sh != nil && sh.Broken() {
 		sh = nil
 	}
 	switch o := r.Body.(type) {
 	case *ShadowAdd:
-		if o.Fed && own != nil && own.Closed() {
+		if own := s.ShadowByID(r.ID); o.Fed && own != nil && own.Closed() {
 			return ErrSealed
 		}
 	case *FilterAdd:
@@ -211,30 +89,11 @@ func leaves(b Body) bool {
 }
 
 // publish makes known that a shadow is open, or no longer.
-func (s *State) publish(sh *Shadow, open bool) {
-	t := s.shadows.Load().clone()
-	if open {
-		t.byID[sh.ID] = sh
-		if sh.Main != 0 {
-			t.byMain[sh.Main] = sh
-		} else {
-			t.byName[sh.Name] = sh
-		}
-		if sh.plan != nil && s.Roster() != nil {
-			s.passTime(sh.Entry(), &sh.plan.Plan) // nothing else does that in a cluster
-		}
-	} else {
-		delete(t.byID, sh.ID)
-		if sh.Main != 0 {
-			delete(t.byMain, sh.Main)
-		} else {
-			delete(t.byName, sh.Name)
-		}
+func (s *State) publish(sh *shadow.Shadow, open bool) {
+	if plan := sh.Plan(); open && plan != nil && s.Roster() != nil {
+		s.passTime(sh.Entry(), plan) // nothing else does that in a cluster
 	}
-	if len(t.byID) == 0 {
-		t = nil
-	}
-	s.shadows.Store(t)
+	s.Publish(sh, open)
 }
 
 // ShadowOpen opens a shadow of a filter, or one that will make a name. The parts of it
@@ -292,17 +151,17 @@ func (o *ShadowOpen) apply(s *State, r *Record, res *Result) {
 
 // link makes known the shadow whose parts are those of an entry, if they are drafts.
 func (s *State) link(e *catalog.Entry) {
-	var sh *Shadow
+	var sh *shadow.Shadow
 	broken := false
 	for _, p := range contents.Parts(e) {
 		if d, ok := p.Contents().(*contents.Draft); ok {
 			main, name := d.For()
-			sh = s.newShadow(e, main, name, d.Shared())
+			sh = shadow.New(e, main, s.Names.ByID(main), name, d.Shared())
 			broken = broken || d.Broken()
 		}
 	}
 	if sh != nil {
-		sh.broken.Store(broken)
+		sh.SetBroken(broken)
 		s.publish(sh, true)
 	}
 }
@@ -310,13 +169,13 @@ func (s *State) link(e *catalog.Entry) {
 // Rebuilding returns the names of filters that have a shadow, or that a shadow will make, in
 // their order.
 func (s *State) Rebuilding() (names []string) {
-	t := s.shadows.Load()
-	if t == nil {
+	all := s.Shadows()
+	if len(all) == 0 {
 		return nil
 	}
 	s.Names.Lock()
 	defer s.Names.Unlock()
-	for _, sh := range t.byID {
+	for _, sh := range all {
 		if e := s.Names.ByID(sh.Main); e != nil {
 			names = append(names, e.Name())
 		} else if sh.Main == 0 {
@@ -329,38 +188,31 @@ func (s *State) Rebuilding() (names []string) {
 
 // endShadow ends what an id that is gone has to do with a shadow.
 func (s *State) endShadow(id uint64) {
-	t := s.shadows.Load()
-	if t == nil {
-		return
-	}
-	if sh := t.byID[id]; sh != nil {
+	if sh := s.ShadowByID(id); sh != nil {
 		s.publish(sh, false)
-	} else if sh := t.byMain[id]; sh != nil {
+	} else if sh := s.ShadowOf(id); sh != nil {
 		s.drop(sh.Entry())
 	}
 }
 
 // dropShadows ends all shadows. It reports whether there were any.
 func (s *State) dropShadows() bool {
-	t := s.shadows.Load()
-	if t == nil {
-		return false
-	}
-	for _, sh := range t.byID {
+	all := s.Shadows()
+	for _, sh := range all {
 		s.drop(sh.Entry())
 	}
-	return true
+	return len(all) > 0
 }
 
 // close makes a shadow take no more items until a commit of the number that it returns
 // ends, and waits for those on their way. It reports false if another commit has closed
 // it. The caller holds the catalogue's lock.
-func (s *State) close(sh *Shadow) (commit uint64, ok bool) {
+func (s *State) close(sh *shadow.Shadow) (commit uint64, ok bool) {
 	if sh.Closed() {
 		return 0, false
 	}
 	s.commits++
-	sh.sealed.Store(s.commits)
+	sh.Seal(s.commits)
 	for _, id := range []uint64{sh.Main, sh.ID} {
 		if e := s.Names.ByID(id); e != nil {
 			for _, p := range contents.Parts(e) {
@@ -478,9 +330,9 @@ func (o *ShadowSwap) swap(s *State, e *catalog.Entry, r *Record, res *Result) {
 // it cannot be swapped in: then it is as open as it was. What was built is of the commit
 // that has sealed the shadow, or it lacks what came later. Other kinds are sealed here,
 // and a replay, which builds by itself, asks nothing.
-func (s *State) prepareSwap(sh *Shadow, o *ShadowSwap) error {
+func (s *State) prepareSwap(sh *shadow.Shadow, o *ShadowSwap) error {
 	if o.Built != nil {
-		if sh.sealed.Load() != o.Built.Commit() {
+		if sh.Commit() != o.Built.Commit() {
 			return contents.ErrRetry
 		}
 		if sh.Broken() {
@@ -516,20 +368,4 @@ func (o *ShadowOpen) contents(s *State, here contents.Here) ([]contents.Contents
 		name = string(o.Name)
 	}
 	return s.Drafts(o.Header, o.Of, name, here)
-}
-
-// Progress returns how far the shadow has come. It reports false if it is gone, or not here.
-func (sh *Shadow) Progress() (sum contents.Progress, ok bool) {
-	for i, p := range contents.Parts(sh.Entry()) {
-		v, ok := p.Progress()
-		if !ok || !v.Open {
-			return sum, false
-		}
-		if i == 0 {
-			sum = v
-		} else {
-			sum.Add(&v)
-		}
-	}
-	return sum, true
 }

@@ -5,37 +5,10 @@ package store
 import (
 	"slices"
 
-	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/internal/redisbloom"
 	"github.com/bloomery/bloomery/server/internal/contents"
+	"github.com/bloomery/bloomery/server/internal/shadow"
 )
-
-// portion is what one part of a shadow gets of a record.
-type portion struct {
-	index  uint32
-	hashes []uint64
-}
-
-// portions sorts hashes by the part of the shadow that they go to.
-func (sh *Shadow) portions(hashes []uint64) []portion {
-	log := uint(sh.plan.Parts)
-	if log == 0 || len(hashes) == 1 {
-		return []portion{{uint32(bloomery.Route(hashes[0], log)), hashes}}
-	}
-	list := make([]portion, 0, min(len(hashes), 1<<log))
-	sorted := slices.Clone(hashes)
-	slices.SortStableFunc(sorted, func(a, b uint64) int { return bloomery.Route(a, log) - bloomery.Route(b, log) })
-	for from := 0; from < len(sorted); {
-		part := bloomery.Route(sorted[from], log)
-		to := from + 1
-		for to < len(sorted) && bloomery.Route(sorted[to], log) == part {
-			to++
-		}
-		list = append(list, portion{uint32(part), sorted[from:to]})
-		from = to
-	}
-	return list
-}
 
 // ShadowGrowth returns the most bytes that hashes can make the shadow of a record grow
 // by. The caller holds the lock of the part that the record is for.
@@ -46,11 +19,11 @@ func (s *State) ShadowGrowth(r *Record) uint64 {
 		return 0
 	}
 	sum := uint64(0)
-	for _, v := range sh.portions(o.Second) {
-		p := contents.PartAt(sh.Entry(), v.index)
+	for _, v := range sh.Portions(o.Second) {
+		p := contents.PartAt(sh.Entry(), v.Index)
 		p.RLock()
 		if !p.Gone() && !p.Void() {
-			most, _ := p.Contents().Growth(len(v.hashes))
+			most, _ := p.Contents().Growth(len(v.Hashes))
 			sum += most
 		}
 		p.RUnlock()
@@ -71,11 +44,11 @@ func (s *State) mirror(o *FilterAdd, r *Record, res *Result) {
 		return
 	}
 	room := o.SecondRoom
-	for _, v := range sh.portions(added) {
-		grown, err := s.toShadow(sh, v.index, &ShadowAdd{Hashes: v.hashes, Room: room}, res)
+	for _, v := range sh.Portions(added) {
+		grown, err := s.toShadow(sh, v.Index, &ShadowAdd{Hashes: v.Hashes, Room: room}, res)
 		room -= min(room, uint64(max(0, grown)))
 		if err != nil {
-			_, _ = s.toShadow(sh, v.index, &ShadowBreak{}, res)
+			_, _ = s.toShadow(sh, v.Index, &ShadowBreak{}, res)
 			return
 		}
 	}
@@ -94,12 +67,12 @@ func (s *State) missed(o *FilterDelete, r *Record, res *Result) {
 		}
 	}
 	if n > 0 {
-		_, _ = s.toShadow(sh, r.Index&(1<<sh.plan.Parts-1), &ShadowMissed{n}, res)
+		_, _ = s.toShadow(sh, r.Index&(1<<sh.Plan().Parts-1), &ShadowMissed{n}, res)
 	}
 }
 
 // toShadow applies a record to a part of a shadow, and notes it for the log.
-func (s *State) toShadow(sh *Shadow, index uint32, body drafted, res *Result) (grown int64, err error) {
+func (s *State) toShadow(sh *shadow.Shadow, index uint32, body drafted, res *Result) (grown int64, err error) {
 	p := contents.PartAt(sh.Entry(), index)
 	if !slices.Contains(res.held, p) {
 		p.Lock()
@@ -113,7 +86,7 @@ func (s *State) toShadow(sh *Shadow, index uint32, body drafted, res *Result) (g
 	grown = body.draw(d, &own)
 	s.bytes.Add(grown)
 	if d.Broken() {
-		sh.broken.Store(true)
+		sh.SetBroken(true)
 	}
 	if !own.Changed {
 		return grown, own.Err
@@ -138,7 +111,7 @@ func (s *State) changeDraft(p *contents.Part, o drafted, r *Record, res *Result)
 	d := p.Contents().(*contents.Draft)
 	grown = o.draw(d, res)
 	if sh := s.ShadowByID(r.ID); sh != nil && d.Broken() {
-		sh.broken.Store(true)
+		sh.SetBroken(true)
 	}
 	return grown
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/bloomery/bloomery/hashing"
 	"github.com/bloomery/bloomery/quotient"
 	"github.com/bloomery/bloomery/server/internal/contents"
+	"github.com/bloomery/bloomery/server/internal/shadow"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
@@ -64,7 +65,7 @@ func TestSwapChecksWhatItBuilds(t *testing.T) {
 
 // static is a state with an open shadow of a static kind that will make the name k, and
 // what applies records to it.
-func static(t *testing.T) (*store.State, *store.Shadow, func(store.Record) store.Result) {
+func static(t *testing.T) (*store.State, *shadow.Shadow, func(store.Record) store.Result) {
 	t.Helper()
 	row := slices.IndexFunc(codec.Kinds(), func(k codec.Kind) bool { return k.Name == "fuse8" })
 	s := store.New()
@@ -162,7 +163,7 @@ func TestMoves(t *testing.T) {
 }
 
 // shadowed is a state with a cuckoo filter and an open shadow of it, in parts.
-func shadowed(t *testing.T, capacity int, parts uint8) (*store.Shadow, func(store.Record)) {
+func shadowed(t *testing.T, capacity int, parts uint8) (*shadow.Shadow, func(store.Record)) {
 	t.Helper()
 	s := store.New()
 	outline := func(capacity int) []byte {
@@ -248,7 +249,7 @@ func TestShadowBreaks(t *testing.T) {
 
 // shadowOf opens a shadow of a filter with so many parts, and returns the state, the
 // filter's id and the shadow.
-func shadowOf(t *testing.T, parts uint8, of bloomery.Hashed, shadow uint8) (*store.State, uint64, *store.Shadow) {
+func shadowOf(t *testing.T, parts uint8, of bloomery.Hashed, shadow uint8) (*store.State, uint64, *shadow.Shadow) {
 	t.Helper()
 	outline := func(f bloomery.Hashed) []byte {
 		o, err := codec.AppendOutline(nil, f)

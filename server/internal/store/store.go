@@ -22,6 +22,7 @@ import (
 	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/following"
 	"github.com/bloomery/bloomery/server/internal/roster"
+	"github.com/bloomery/bloomery/server/internal/shadow"
 )
 
 // What Apply answers when it did not do what the record says. Errors of package
@@ -61,6 +62,7 @@ type State struct {
 
 	contents.Supply // of all contents
 	following.Rings // of those that are followed
+	shadow.Table
 
 	last    uint64 // the last id that was given
 	commits uint64 // the number of the last commit of a shadow, in this run; under the catalogue's lock
@@ -70,7 +72,6 @@ type State struct {
 
 	retained atomic.Int64 // see Retain
 	windows  windows
-	shadows  atomic.Pointer[shadows] // nil if there are none
 
 	committing sync.Map                      // ids of shadows: see Committing
 	roster     atomic.Pointer[roster.Roster] // nil outside of a cluster

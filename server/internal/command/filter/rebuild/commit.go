@@ -8,6 +8,7 @@ import (
 	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/filters"
+	"github.com/bloomery/bloomery/server/internal/shadow"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
@@ -86,7 +87,7 @@ func runCommit(x *engine.Context, c *engine.Call) {
 }
 
 // commitShared is a commit in a cluster.
-func commitShared(x *engine.Context, c *engine.Call, sh *store.Shadow, old, items uint64) {
+func commitShared(x *engine.Context, c *engine.Call, sh *shadow.Shadow, old, items uint64) {
 	if !sh.Row().Features.Static {
 		swap(x, c, &store.RebuildSwap{ID: sh.ID})
 		return
@@ -114,7 +115,7 @@ func commitShared(x *engine.Context, c *engine.Call, sh *store.Shadow, old, item
 
 // buildShared seals the parts of a shadow, which the nodes that hold them build then, and waits for
 // that. It answers and reports false if that is not to be swapped in.
-func buildShared(x *engine.Context, c *engine.Call, sh *store.Shadow, attempt, old uint64) bool {
+func buildShared(x *engine.Context, c *engine.Call, sh *shadow.Shadow, attempt, old uint64) bool {
 	if failed, err := x.Contents().ApplyParts(sh.Entry(), &store.RebuildSeal{Attempt: attempt}); failed.Kind != answer.None {
 		c.Answer(failed)
 		return false
@@ -169,7 +170,7 @@ func beforeBuild(x *engine.Context, c *engine.Call, items uint64) (release func(
 
 // commitStatic seals a shadow, builds the filters outside all locks and swaps them in.
 // They must have 90% of old items.
-func commitStatic(x *engine.Context, c *engine.Call, sh *store.Shadow, r *store.ShadowSwap, old, items uint64) {
+func commitStatic(x *engine.Context, c *engine.Call, sh *shadow.Shadow, r *store.ShadowSwap, old, items uint64) {
 	if sh.Closed() {
 		c.Fail(textCommitting)
 		return

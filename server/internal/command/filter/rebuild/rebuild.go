@@ -17,6 +17,7 @@ import (
 	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/filters"
+	"github.com/bloomery/bloomery/server/internal/shadow"
 	"github.com/bloomery/bloomery/server/internal/store"
 	"github.com/bloomery/bloomery/server/internal/traits"
 )
@@ -50,7 +51,7 @@ func runRebuild(x *engine.Context, c *engine.Call) {
 
 // target returns the filter of a call, nil if there is none, and its shadow, nil if
 // none is open. It answers if the key is something else.
-func target(x *engine.Context, c *engine.Call) (entry *catalog.Entry, sh *store.Shadow) {
+func target(x *engine.Context, c *engine.Call) (entry *catalog.Entry, sh *shadow.Shadow) {
 	x.Look(func() { entry = x.Names().Lookup(c.Args[1]) })
 	switch {
 	case entry == nil:
@@ -69,7 +70,7 @@ const textNoRebuild = "ERR no rebuild is open for this key: FILTER.REBUILD key B
 
 // targetUnless is target. Another machine may have answered BEGIN, COMMIT or ABORT a moment ago, so if what is known here is an
 // error, it waits for what that knows, and looks again.
-func targetUnless(x *engine.Context, c *engine.Call, isError func(*store.Shadow) bool) (entry *catalog.Entry, sh *store.Shadow) {
+func targetUnless(x *engine.Context, c *engine.Call, isError func(*shadow.Shadow) bool) (entry *catalog.Entry, sh *shadow.Shadow) {
 	entry, sh = target(x, c)
 	if c.Answered() || !x.Can().Cluster || !isError(sh) {
 		return entry, sh
@@ -83,8 +84,8 @@ func targetUnless(x *engine.Context, c *engine.Call, isError func(*store.Shadow)
 
 // open is target for verbs that need a shadow. It answers and returns nil if there is
 // none.
-func open(x *engine.Context, c *engine.Call) (entry *catalog.Entry, sh *store.Shadow) {
-	entry, sh = targetUnless(x, c, func(sh *store.Shadow) bool { return sh == nil || !sh.Ready() })
+func open(x *engine.Context, c *engine.Call) (entry *catalog.Entry, sh *shadow.Shadow) {
+	entry, sh = targetUnless(x, c, func(sh *shadow.Shadow) bool { return sh == nil || !sh.Ready() })
 	if sh == nil && !c.Answered() {
 		c.Fail(textNoRebuild)
 	}
@@ -96,7 +97,7 @@ func runBegin(x *engine.Context, c *engine.Call) {
 		c.Fail(answer.NeedsUpgrade("FILTER.REBUILD"))
 		return
 	}
-	entry, sh := targetUnless(x, c, func(sh *store.Shadow) bool { return sh != nil })
+	entry, sh := targetUnless(x, c, func(sh *shadow.Shadow) bool { return sh != nil })
 	if c.Answered() {
 		return
 	}
@@ -353,7 +354,7 @@ const textNotReady = "ERR BEGIN has not ended yet, or its node is down: wait, or
 const textBroken = "ERR the rebuild is broken, since an item had no room in it: ABORT it, and BEGIN one with more CAPACITY"
 
 // breakShadow marks a shadow as one that lacks items.
-func breakShadow(x *engine.Context, sh *store.Shadow) {
+func breakShadow(x *engine.Context, sh *shadow.Shadow) {
 	if x.Can().Cluster {
 		x.Contents().ApplyNames(&store.RebuildStep{ID: sh.ID, What: store.StepBreak}, 0)
 		return
@@ -366,7 +367,7 @@ func runAbort(x *engine.Context, c *engine.Call) {
 		c.Fail(answer.TextSyntax)
 		return
 	}
-	_, sh := targetUnless(x, c, func(sh *store.Shadow) bool { return sh == nil })
+	_, sh := targetUnless(x, c, func(sh *shadow.Shadow) bool { return sh == nil })
 	if sh == nil { // another key may have taken the name of a rebuild without a filter
 		sh = x.Contents().ShadowNamed(c.Args[1])
 	}
@@ -438,7 +439,7 @@ func number(n uint64) answer.Reply { return answer.Integer(int64(min(n, math.Max
 
 // Check answers adds that the shadow of a filter cannot take, and reports whether the others
 // are to be run from the beginning again. adding is how items are added.
-func Check(x *engine.Context, sh *store.Shadow, calls []engine.Call, adding *bundle.Writing) (again bool) {
+func Check(x *engine.Context, sh *shadow.Shadow, calls []engine.Call, adding *bundle.Writing) (again bool) {
 	_, usable := sh.Hasher()
 	if !usable && !sh.Broken() { // its key is gone: it will lack what comes now
 		r := store.Record{ID: sh.ID, Body: &store.ShadowBreak{}}
