@@ -9,8 +9,13 @@ import (
 	"github.com/bloomery/bloomery/internal/kernel"
 )
 
-// pieceWords is how many words are copied at a time: 32 KiB.
-const pieceWords = 4096
+const (
+	// pieceWords is how many words are copied at a time: 32 KiB.
+	pieceWords = 4096
+	// mostNotes is how many bits of a piece are noted before it is copied instead: as many as take
+	// its memory.
+	mostNotes = 2 * pieceWords
+)
 
 // Frozen is a filter as it was at one moment: its encoding can be written while keys go on
 // being added to the filter. That copies no array as a whole, and waits for nobody.
@@ -29,7 +34,8 @@ type Frozen struct {
 	header   envelope.Header
 	parts    []frozenPart
 	detached bool
-	noted    int
+	noted    int      // bits
+	copied   int      // words
 	buf      []uint64 // positions of a key
 }
 
@@ -40,6 +46,7 @@ type frozenPart struct {
 	bits  func(dst []uint64, h uint64) []uint64
 	read  int        // words before it were written
 	fresh [][]uint32 // bits that were not set when their keys came, by piece
+	whole [][]uint64 // pieces as they were that have many such bits, nil for others
 }
 
 // Freeze returns f as it is now, nil if it is not a Filter, Standard, Partitioned, Split or
@@ -95,7 +102,8 @@ func (f *Scalable) freeze() *Frozen {
 func (z *Frozen) add(words []uint64, bits func([]uint64, uint64) []uint64) {
 	p := frozenPart{words: words, bits: bits}
 	if bits != nil {
-		p.fresh = make([][]uint32, (len(words)+pieceWords-1)/pieceWords)
+		pieces := (len(words) + pieceWords - 1) / pieceWords
+		p.fresh, p.whole = make([][]uint32, pieces), make([][]uint64, pieces)
 	}
 	z.parts = append(z.parts, p)
 }
@@ -130,13 +138,48 @@ func (z *Frozen) Before(hs []uint64) {
 			z.buf = p.bits(z.buf[:0], h)
 			for _, at := range z.buf {
 				if word := int(at >> 6); word >= p.read && bit(p.words, at)&1 == 0 {
-					piece := &p.fresh[word/pieceWords]
-					*piece = append(*piece, uint32(at%(64*pieceWords)))
-					z.noted++
+					z.note(p, word/pieceWords, uint32(at%(64*pieceWords)))
 				}
 			}
 		}
 	}
+}
+
+// BeforeWords has to be called before words of the array, from one up to another, are changed in any way. The
+// filter is no Scalable: that has several.
+func (z *Frozen) BeforeWords(from, to int) {
+	p := &z.parts[0]
+	if p.bits == nil || p.read == len(p.words) {
+		return
+	}
+	for piece := max(from, p.read) / pieceWords; piece*pieceWords < min(to, len(p.words)); piece++ {
+		z.save(p, piece)
+	}
+}
+
+// note notes a bit of a piece, or copies the piece.
+func (z *Frozen) note(p *frozenPart, piece int, at uint32) {
+	switch {
+	case p.whole[piece] != nil:
+	case len(p.fresh[piece]) < mostNotes:
+		p.fresh[piece] = append(p.fresh[piece], at)
+		z.noted++
+	default:
+		z.save(p, piece)
+	}
+}
+
+// save copies a piece.
+func (z *Frozen) save(p *frozenPart, piece int) {
+	if p.whole[piece] != nil {
+		return
+	}
+	from := piece * pieceWords
+	was := slices.Clone(p.words[from:min(from+pieceWords, len(p.words))])
+	p.restore(was, piece)
+	z.copied += len(was)
+	z.noted -= len(p.fresh[piece])
+	p.whole[piece], p.fresh[piece] = was, nil
 }
 
 // Detach copies what was not written yet: from then on the filter may be changed in any way,
@@ -146,18 +189,33 @@ func (z *Frozen) Detach() {
 		return
 	}
 	z.detached = true
+	z.noted, z.copied = 0, 0
 	for i := range z.parts {
 		if p := &z.parts[i]; p.read < len(p.words) {
-			p.words, p.bits = slices.Clone(p.words), nil
+			rest := make([]uint64, len(p.words)) // what was written is not touched, and takes no memory
+			z.copied += copy(rest[p.read:], p.words[p.read:])
+			for piece := p.read / pieceWords; piece < len(p.fresh); piece++ {
+				p.restore(rest[piece*pieceWords:], piece)
+			}
+			p.words, p.bits, p.fresh, p.whole = rest, nil, nil, nil
 		}
+	}
+}
+
+// restore makes the words of a piece what they were.
+func (p *frozenPart) restore(words []uint64, piece int) {
+	copy(words, p.whole[piece])
+	for _, at := range p.fresh[piece] {
+		words[at>>6] &^= 1 << (at & 63)
 	}
 }
 
 // Size returns the length of the encoding.
 func (z *Frozen) Size() int64 { return int64(z.header.EncodedSize()) }
 
-// Saved returns how many bytes the notes of Before have taken.
-func (z *Frozen) Saved() int { return 4 * z.noted }
+// Saved returns how many bytes are put aside: of notes, and of pieces that were copied. They are
+// hardly ever more than the filter has.
+func (z *Frozen) Saved() int { return 4*z.noted + 8*z.copied }
 
 // WriteTo writes the encoding that the filter had. It can be called once.
 func (z *Frozen) WriteTo(w io.Writer) (int64, error) {
@@ -165,7 +223,7 @@ func (z *Frozen) WriteTo(w io.Writer) (int64, error) {
 	return envelope.WriteSeq(w, z.header, func(yield func([]uint64, error) bool) {
 		for i := range z.parts {
 			for p := &z.parts[i]; p.read < len(p.words); {
-				if !yield(p.next(buf), nil) {
+				if !yield(z.next(p, buf), nil) {
 					return
 				}
 			}
@@ -173,15 +231,18 @@ func (z *Frozen) WriteTo(w io.Writer) (int64, error) {
 	})
 }
 
-// next returns the next words as they were.
-func (p *frozenPart) next(buf []uint64) []uint64 {
+// next returns the next words of a part as they were.
+func (z *Frozen) next(p *frozenPart, buf []uint64) []uint64 {
 	buf = buf[:copy(buf, p.words[p.read:])]
 	if p.fresh != nil {
-		piece := &p.fresh[p.read/pieceWords]
-		for _, at := range *piece {
-			buf[at>>6] &^= 1 << (at & 63)
-		}
-		*piece = nil
+		piece := p.read / pieceWords
+		p.restore(buf, piece)
+		z.noted -= len(p.fresh[piece])
+		z.copied -= len(p.whole[piece])
+		p.fresh[piece], p.whole[piece] = nil, nil
+	}
+	if z.detached {
+		z.copied -= len(buf)
 	}
 	p.read += len(buf)
 	return buf

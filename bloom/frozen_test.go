@@ -86,6 +86,47 @@ func TestFrozen(t *testing.T) {
 	}
 }
 
+// What is put aside takes no more than the filter, however much is added; and words that are changed in any way are
+// written as they were.
+func TestFrozenBound(t *testing.T) {
+	f := bloom.New(1_000_000, 0.01)
+	keys := hashes(1_500_000, 9)
+	f.AddHashes(nil, keys[:1000])
+	want := encoded(t, f)
+	z := bloom.Freeze(f)
+	most := 0
+	add := func(hs []uint64) {
+		z.Before(hs)
+		f.AddHashes(nil, hs)
+		most = max(most, z.Saved())
+	}
+	add(keys[1000:1_000_000])
+	if most < len(want)/2 || most > len(want) {
+		t.Errorf("%d bytes are aside of %d", most, len(want))
+	}
+	o := bloom.New(1_000_000, 0.01)
+	o.AddHashes(nil, keys[1_000_000:])
+	w := &between{}
+	w.do = func() {
+		if w.Len() == 0 {
+			return
+		}
+		z.BeforeWords(0, len(want)/8)
+		if err := f.Union(o); err != nil {
+			t.Error(err)
+		}
+		most = max(most, z.Saved())
+	}
+	if _, err := z.WriteTo(w); err != nil || !bytes.Equal(w.Bytes(), want) || z.Saved() != 0 || most > len(want)+64<<10 {
+		t.Errorf("the filter of before was not written: %v; %d bytes were aside, and %d are at the end", err, most, z.Saved())
+	}
+	z.Before(keys) // does nothing any more
+	z.BeforeWords(0, len(want)/8)
+	if z.Saved() != 0 {
+		t.Errorf("%d bytes are put aside of what was written", z.Saved())
+	}
+}
+
 // What is detached does not change with the filter, whatever is done to that.
 func TestFrozenDetached(t *testing.T) {
 	f := bloom.NewScalable(100_000, 0.01)

@@ -177,25 +177,31 @@ func sizeOf(m bloomery.Hashed) int {
 func writeMembers(w io.Writer, h envelope.Header, members []bloomery.Hashed) (int64, error) {
 	table := make([]byte, lines(8*len(members)))
 	h.Payload = uint64(len(table))
+	from := make([]io.WriterTo, len(members))
 	for i, m := range members {
-		from, ok := m.(io.WriterTo)
-		if nested(m) || !ok {
+		var ok bool
+		if from[i], ok = m.(io.WriterTo); nested(m) || !ok {
 			return 0, fmt.Errorf("%w: member %d, a %T, has no encoding that can be in another", bloomery.ErrIncompatible, i, m)
 		}
-		n, err := from.WriteTo(io.Discard)
+		n, err := from[i].WriteTo(io.Discard)
 		if err != nil {
 			return 0, err
 		}
 		binary.LittleEndian.PutUint64(table[8*i:], uint64(n))
 		h.Payload += uint64(lines(int(n)))
 	}
+	return writePayload(w, h, table, from)
+}
+
+// writePayload writes a whole encoding to w: the table of lengths, and the members.
+func writePayload(w io.Writer, h envelope.Header, table []byte, members []io.WriterTo) (int64, error) {
 	out := envelope.NewWriter(w, h)
 	if _, err := out.Write(table); err != nil {
 		return out.Written(), err
 	}
 	var zeros [lineBytes]byte
 	for _, m := range members {
-		n, err := m.(io.WriterTo).WriteTo(out)
+		n, err := m.WriteTo(out)
 		if err == nil {
 			_, err = out.Write(zeros[:lines(int(n))-int(n)])
 		}

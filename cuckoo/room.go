@@ -55,8 +55,20 @@ func makeRoomFar(b *kernel.Buckets, i, j, fingerprint uint64) bool {
 // tree is the tree of buckets, by number.
 type tree []uint64
 
-// makeRoom is the search below nodes 0 and 1.
+// makeRoom puts a fingerprint into node 0 or 1 if search finds a way.
 func (t tree) makeRoom(b *kernel.Buckets, fingerprint uint64) bool {
+	k, s, ok := t.search(b)
+	if ok {
+		moved := b.Slot(t[k], s)
+		b.Replace(b.Other(t[k], moved), 0, moved)
+		t.follow(b, k, s, fingerprint)
+	}
+	return ok
+}
+
+// search looks below nodes 0 and 1 for a node whose fingerprint in slot s can be moved to a free
+// slot.
+func (t tree) search(b *kernel.Buckets) (node int, s uint64, ok bool) {
 	for k := range t {
 		from := t[k] // of now: the loop fills the nodes below
 		if from == nowhere {
@@ -65,11 +77,9 @@ func (t tree) makeRoom(b *kernel.Buckets, fingerprint uint64) bool {
 		}
 		back := t.parent(k)
 		for s := range uint64(kernel.Slots) {
-			moved := b.Slot(from, s)
-			to := b.Other(from, moved)
-			if b.Replace(to, 0, moved) {
-				t.follow(b, k, s, fingerprint)
-				return true
+			to := b.Other(from, b.Slot(from, s))
+			if b.Count(to, 0) > 0 {
+				return k, s, true
 			}
 			if to == back {
 				to = nowhere
@@ -79,7 +89,7 @@ func (t tree) makeRoom(b *kernel.Buckets, fingerprint uint64) bool {
 			}
 		}
 	}
-	return false
+	return 0, 0, false
 }
 
 // parent returns the bucket that node k was found from. Those of the key count

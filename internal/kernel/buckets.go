@@ -85,6 +85,12 @@ func NewBuckets(words []uint64, n uint64, width int) Buckets {
 // Words returns the memory of the array.
 func (b *Buckets) Words() []uint64 { return b.words }
 
+// Span returns the words, from one up to another, that bucket i lies in.
+func (b *Buckets) Span(i uint64) (from, to int) {
+	at := i * b.width * Slots
+	return int(at / 64), int((at+b.width*Slots-1)/64) + 1
+}
+
 // Place returns the first bucket and the fingerprint of the key with hash h.
 func (b *Buckets) Place(h uint64) (bucket, fingerprint uint64) {
 	_ = b.words[0] // a zero Buckets panics here, and loads need not look

@@ -190,6 +190,16 @@ func (g *Generations) Clear(way int) {
 	}
 }
 
+// Span returns the words, from one up to another, that the blocks of h lie in.
+func (g *Generations) Span(h uint64) (from, to int) {
+	first, words := BlockOf(g.each, h), len(Block{})
+	if g.halves != nil {
+		first, words = SplitBlockOf(g.each, h), len(SplitBlock{})
+	}
+	words *= int(g.ways)
+	return int(first) * words, (int(first) + 1) * words
+}
+
 // Ones returns how many bits are set in block i of filter way.
 func (g *Generations) Ones(way int, i uint64) uint64 {
 	at := i*g.ways + uint64(way)

@@ -3,6 +3,7 @@ package memory
 import (
 	"errors"
 	"fmt"
+	"sync/atomic"
 
 	"github.com/bloomery/bloomery"
 )
@@ -35,7 +36,20 @@ type Arena struct {
 	// any more. The slice begins where the one of Alloc began and is as long as was
 	// asked for.
 	Free func(array []byte)
+
+	kept atomic.Int64
 }
+
+// Keep counts n more bytes (fewer if n is negative) that only copies of filters need: arrays that a
+// filter has given up, and what writers have put aside.
+func (a *Arena) Keep(n int) {
+	if a != nil {
+		a.kept.Add(int64(n))
+	}
+}
+
+// Kept returns the bytes that Keep has counted.
+func (a *Arena) Kept() int64 { return a.kept.Load() }
 
 // Heap reports whether arrays come from the Go heap.
 func (a *Arena) Heap() bool { return a == nil || a.Alloc == nil }

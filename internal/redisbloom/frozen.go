@@ -47,6 +47,7 @@ type Frozen struct {
 	free   stack[[]byte] // pages to use again
 	mapped [][]byte      // what pages are cut from, if the filter is large
 	uncut  []byte        // the rest of the last of them
+	kept   int           // bytes that the Arena was told of
 	part   int           // of the stream: 0 prefix, then the arrays, then the checksum
 	off    int           // in that part
 	crc    uint32
@@ -218,6 +219,7 @@ func (f *Frozen) keeps(array int, data []byte) bool {
 		return false
 	}
 	f.left = append(f.left, data)
+	f.keep(len(data))
 	return true
 }
 
@@ -237,11 +239,18 @@ func drop(m *memory.Arena, f *Frozen, arrays iter.Seq[[]byte]) {
 // made to help the collector.
 const largeFrozen = 16 << 20
 
+// keep counts bytes that only the snapshot needs.
+func (f *Frozen) keep(n int) {
+	f.kept += n
+	f.memory.Keep(n)
+}
+
 // page returns an empty page.
 func (f *Frozen) page() []byte {
 	if p, ok := f.free.pop(); ok {
 		return p[:0]
 	}
+	f.keep(pageBytes)
 	if len(f.uncut) == 0 && !f.memory.Heap() && f.Size() >= largeFrozen {
 		if more, err := memory.Map(256 * pageBytes); err == nil {
 			f.mapped, f.uncut = append(f.mapped, more), more
@@ -322,6 +331,7 @@ func (f *Frozen) Close() error {
 	for _, a := range f.left {
 		f.memory.Release(a)
 	}
+	f.keep(-f.kept)
 	for _, m := range f.mapped {
 		_ = memory.Unmap(m) // what Map has returned can be unmapped
 	}

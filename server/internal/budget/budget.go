@@ -45,9 +45,13 @@ func (b *Budget) Init(state *store.State, most int64, shared bool, changed func(
 	}
 }
 
+func (b *Budget) used() int64 {
+	return b.state.Bytes() + b.state.Copied() + b.aside.Load() + b.other.Load()
+}
+
 // Used returns the bytes in use, set aside or not.
 func (b *Budget) Used() int64 {
-	n := b.state.Bytes() + b.aside.Load() + b.other.Load()
+	n := b.used()
 	for {
 		peak := b.peak.Load()
 		if n <= peak || b.peak.CompareAndSwap(peak, n) {
@@ -80,9 +84,7 @@ func (b *Budget) SetMax(n int64) {
 func (b *Budget) Clients() int64 { return b.other.Load() }
 
 // Full reports whether nothing may grow any more.
-func (b *Budget) Full() bool {
-	return b.state.Bytes()+b.aside.Load()+b.other.Load() > b.max.Load()
-}
+func (b *Budget) Full() bool { return b.used() > b.max.Load() }
 
 // Left returns how many bytes are free.
 func (b *Budget) Left() uint64 { return uint64(max(0, b.max.Load()-b.Used())) }

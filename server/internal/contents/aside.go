@@ -3,11 +3,13 @@ package contents
 // What a filter keeps besides its items: how many of them are deleted, and its sources.
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"math"
 
 	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/internal/frozen"
 	"github.com/bloomery/bloomery/server/internal/wire"
 )
 
@@ -60,13 +62,25 @@ const (
 
 // encode appends what is kept, nothing if there is nothing.
 func (a *aside) encode(b []byte) []byte {
-	if a == nil {
-		return b
+	w := bytes.NewBuffer(b)
+	for _, v := range a.pieces(func(c *Filter) frozen.Copy { return copyOf(c.f) }) {
+		_, _ = v.WriteTo(w) // a Buffer has no errors
 	}
-	from := len(b)
-	b = a.appendSources(binary.AppendUvarint(append(b, asideVersion), a.gone))
-	b = binary.LittleEndian.AppendUint64(b, uint64(len(b)-from))
-	return append(b, asideMark...)
+	return w.Bytes()
+}
+
+// pieces returns what is kept as pieces to be written one after the other. The filters among them come
+// from copy.
+func (a *aside) pieces(copy func(*Filter) frozen.Copy) []section {
+	if a == nil {
+		return nil
+	}
+	list := a.appendSources(nil, binary.AppendUvarint([]byte{asideVersion}, a.gone), copy)
+	size := int64(0)
+	for _, v := range list {
+		size += v.Size()
+	}
+	return append(list, plain(append(binary.LittleEndian.AppendUint64(nil, uint64(size)), asideMark...)))
 }
 
 // cutAside returns the encoding of a filter and what stands behind it, nil if nothing does.

@@ -43,14 +43,15 @@ func (p *Part) Freeze() (Frozen, error) {
 // Freeze implements Contents.
 func (c *Filter) Freeze() (Frozen, error) { return c.freeze(0) }
 
-// freeze copies the encoding: a part of most kinds is small enough for that under its lock. One that
-// grows may not be, and is forked; one of bits is read in pieces.
-func (c *Filter) freeze(made uint32) (Frozen, error) {
-	head := c.appendForm(nil, made)
+func (c *Filter) freeze(made uint32) (Frozen, error) { return c.freezeBehind(c.appendForm(nil, made)) }
+
+// freezeBehind copies the encoding behind a head, at once if it is small. A filter that grows is forked; others
+// are read in pieces.
+func (c *Filter) freezeBehind(head []byte) (Frozen, error) {
 	if g, ok := c.f.(*quotient.Growing); ok {
-		return newFrozenFork(head, g.Fork(), c.aside.encode(nil)), nil
+		return frozenApart{newFrozenStream(head, &still{g.Fork()}, plain(c.aside.encode(nil)))}, nil
 	}
-	if z := c.freezeBits(head, true); z != nil {
+	if z := c.freezePieces(head, true); z != nil {
 		return z, nil
 	}
 	z := &frozenFilter{}
@@ -204,10 +205,9 @@ func (s *Supply) reload(p Plan, as *Shared, d *wire.Reader) (Contents, error) {
 	if d.Bad || size > maxEncoding || uint64(len(d.Rest)) > size {
 		return nil, corrupt("copy of a filter that is being loaded")
 	}
-	l := &loading{plan: p, as: as, memory: s.arena}
+	l := &loading{plan: p, as: as}
 	if size > 0 {
-		var err error
-		if l.buf, err = s.arena.Alloc(int(size)); err != nil {
+		if err := l.alloc(s, int(size)); err != nil {
 			return nil, err
 		}
 		l.got = int64(copy(l.buf, d.Rest))
@@ -262,17 +262,24 @@ func (s *Supply) openContents(p Plan, data []byte) (*Filter, error) {
 // loading is the contents of a part whose encoding is on its way. Only staged
 // filters have such parts.
 type loading struct {
-	plan   Plan
-	as     *Shared // what the filter has to be, nil if nobody has said that
-	memory *memory.Arena
-	buf    []byte // of the whole encoding; nil before the first piece
-	got    int64  // bytes, in order
+	plan Plan
+	as   *Shared // what the filter has to be, nil if nobody has said that
+	own  *arrays // has buf
+	buf  []byte  // of the whole encoding; nil before the first piece
+	got  int64   // bytes, in order
 }
 
 var _ Contents = (*loading)(nil)
 
 // IsLoading reports whether contents are a filter that is being loaded.
 func IsLoading(c Contents) bool { return Is[*loading](c) }
+
+// alloc makes room for the whole encoding.
+func (l *loading) alloc(s *Supply, size int) (err error) {
+	l.own = &arrays{memory: s.arena}
+	l.buf, err = l.own.alloc(size)
+	return err
+}
 
 func loadBytes(header []byte) (uint64, error) {
 	p, _, err := CutPlan(header)
@@ -291,7 +298,7 @@ func newLoading(s *Supply, header []byte, here Here) ([]Contents, error) {
 			parts[i] = newElsewhere(catalog.Filter, as)
 			continue
 		}
-		parts[i] = &loading{plan: p, as: as, memory: s.arena}
+		parts[i] = &loading{plan: p, as: as}
 	}
 	return parts, nil
 }
@@ -313,7 +320,7 @@ func (s *Supply) Fill(p *Part, offset int64, of uint64, data []byte) (grown int6
 		return 0, fmt.Errorf("store: load: %w: %d bytes at %d of %d, %d have come", bloomery.ErrCorrupt, n, offset, of, l.got)
 	}
 	if l.buf == nil {
-		if l.buf, err = s.arena.Alloc(int(size)); err != nil {
+		if err = l.alloc(s, int(size)); err != nil {
 			return 0, err
 		}
 	}
@@ -353,13 +360,18 @@ func (l *loading) freeze(made uint32) (Frozen, error) {
 		b = appendHash(b, l.as.Kind, l.as.Hasher)
 	}
 	b = binary.AppendUvarint(b, uint64(len(l.buf)))
-	return &frozenFilter{data: append(b, l.buf[:l.got]...)}, nil
+	z := &frozenPieces{}
+	if l.own != nil {
+		z.keep(&still{}, l.own)
+	}
+	z.frozenStream = newFrozenStream(b, plain(l.buf[:l.got])) // nobody changes what has come
+	return z, nil
 }
 
 func (l *loading) Release() {
-	if l.buf != nil {
-		l.memory.Free(l.buf)
-		l.buf = nil
+	if l.own != nil {
+		l.own.release()
+		l.own, l.buf = nil, nil
 	}
 }
 

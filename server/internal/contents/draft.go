@@ -7,11 +7,11 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/codec"
 	"github.com/bloomery/bloomery/hashing"
-	"github.com/bloomery/bloomery/quotient"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/wire"
 )
@@ -231,19 +231,16 @@ func (d *Draft) ScanDump(iter int64) (next int64, chunk []byte) {
 func (d *Draft) Freeze() (Frozen, error) { return d.freeze(0) }
 
 func (d *Draft) freeze(made uint32) (Frozen, error) {
-	if d.inner != nil {
-		if g, ok := d.inner.f.(*quotient.Growing); ok {
-			return newFrozenFork(d.appendInfo(append(appendAge(nil, &d.plan.Plan, made), formDraft)), g.Fork(), nil), nil
-		}
-	}
-	b := appendAge(make([]byte, 0, d.Bytes()+4096), &d.plan.Plan, made)
+	b := appendAge(nil, &d.plan.Plan, made)
 	if d.sealed == 0 {
 		b = append(b, formDraft)
 	} else {
 		b = binary.AppendUvarint(append(b, formSealed), d.sealed)
 	}
-	data, err := d.appendKeys(d.appendInfo(b))
-	return &frozenFilter{data: data}, err
+	if b = d.appendInfo(b); d.inner != nil {
+		return d.inner.freezeBehind(b)
+	}
+	return frozenApart{newFrozenStream(b, hashList(slices.Clone(d.chunks)))}, nil // hashes are only appended
 }
 
 // redraft reads what freeze has written behind the form.

@@ -39,8 +39,8 @@ type arrays struct {
 	list   [][]byte
 	bytes  uint64
 
-	copies []*frozenBits // who copies the filter at present
-	left   bool          // the filter does not need them any more: the last of copies releases them
+	copies []*pieces // that others read at present
+	left   uint64    // bytes, if the filter does not need them any more: the last of copies releases them
 }
 
 func (a *arrays) alloc(n int) ([]byte, error) {
@@ -54,14 +54,16 @@ func (a *arrays) alloc(n int) ([]byte, error) {
 }
 
 func (a *arrays) release() {
-	if a.left = len(a.copies) > 0; a.left {
-		a.bytes = 0
+	if len(a.copies) > 0 {
+		a.memory.Keep(int(a.bytes))
+		a.left, a.bytes = a.left+a.bytes, 0
 		return
 	}
 	for _, b := range a.list {
 		a.memory.Free(b)
 	}
-	a.list, a.bytes = nil, 0
+	a.memory.Keep(-int(a.left))
+	a.list, a.bytes, a.left = nil, 0, 0
 }
 
 // keepFrom is from which size on the array of a filter of one is remembered. That
@@ -293,6 +295,7 @@ func (c *Filter) insert(f bloomery.Inserter, hashes []uint64, res *Outcome) (gro
 	_, quorum := c.f.(*composed.Quorum)
 	for i, h := range hashes {
 		res.Bools[i] = !c.f.ContainsHash(h)
+		c.own.before(hashes[i : i+1])
 		err := f.InsertHash(h)
 		if err == nil {
 			res.Changed = true
@@ -338,6 +341,7 @@ func (c *Filter) Delete(hashes []uint64, res *Outcome) (grown int64) {
 	before := c.growingBytes()
 	res.Size(len(hashes))
 	for i, h := range hashes {
+		c.own.before(hashes[i : i+1])
 		if res.Bools[i] = f.DeleteHash(h); res.Bools[i] {
 			res.Changed = true
 			if !c.news.unknown() && !c.f.ContainsHash(h) {

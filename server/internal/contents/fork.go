@@ -10,7 +10,9 @@ import (
 
 	"github.com/bloomery/bloomery"
 	bloomfilter "github.com/bloomery/bloomery/bloom"
+	composed "github.com/bloomery/bloomery/compose"
 	"github.com/bloomery/bloomery/internal/envelope"
+	"github.com/bloomery/bloomery/internal/frozen"
 	"github.com/bloomery/bloomery/quotient"
 )
 
@@ -30,19 +32,54 @@ type frozenStream struct {
 	stop func()
 }
 
-// newFrozenStream returns the copy of what a filter writes, which begins with the header of an
-// encoding, between a head and a tail.
-func newFrozenStream(head []byte, f io.WriterTo, tail []byte) *frozenStream {
-	z := &frozenStream{}
+// section is what can be written, and how long that is.
+type section interface {
+	io.WriterTo
+	Size() int64
+}
+
+// plain is bytes that are part of a copy.
+type plain []byte
+
+func (b plain) Size() int64 { return int64(len(b)) }
+
+func (b plain) WriteTo(w io.Writer) (int64, error) {
+	n, err := w.Write(b)
+	return int64(n), err
+}
+
+// hashList is hashes that are part of a copy.
+type hashList [][]uint64
+
+func (l hashList) Size() (n int64) {
+	for _, hashes := range l {
+		n += 8 * int64(len(hashes))
+	}
+	return n
+}
+
+func (l hashList) WriteTo(w io.Writer) (n int64, err error) {
+	for i := 0; i < len(l) && err == nil; i++ {
+		var m int
+		m, err = w.Write(envelope.BytesOf(l[i]))
+		n += int64(m)
+	}
+	return n, err
+}
+
+// newFrozenStream returns the copy that consists of a head and parts.
+func newFrozenStream(head []byte, parts ...section) *frozenStream {
+	z := &frozenStream{size: int64(len(head)), rest: head}
+	for _, p := range parts {
+		z.size += p.Size()
+	}
 	z.next, z.stop = iter.Pull(func(yield func([]byte) bool) {
-		if _, err := f.WriteTo(yielder(yield)); err == nil && len(tail) > 0 { // the only error is that of yielder
-			yield(tail)
+		for _, p := range parts {
+			if _, err := p.WriteTo(yielder(yield)); err != nil { // that of yielder
+				return
+			}
 		}
 	})
-	first, _ := z.next()
-	h, _ := envelope.ParseHeader(first)
-	z.rest = append(head, first...)
-	z.size = int64(len(head)) + int64(h.EncodedSize()) + int64(len(tail))
 	return z
 }
 
@@ -83,15 +120,11 @@ func (z *frozenStream) Close() error {
 	return nil
 }
 
-// frozenFork is the copy of a growing filter, which copies what writers change by itself.
-type frozenFork struct{ *frozenStream }
+// frozenApart is the copy of what stays as it is: hashes that are only appended to, or the fork of a growing
+// filter, which copies what writers change by itself.
+type frozenApart struct{ *frozenStream }
 
-// newFrozenFork returns the copy of a fork.
-func newFrozenFork(head []byte, g *quotient.Growing, tail []byte) frozenFork {
-	return frozenFork{newFrozenStream(head, g, tail)}
-}
-
-func (frozenFork) apart() {}
+func (frozenApart) apart() {}
 
 // Fork returns the filter of a part that grows as it is now, nil if it is of another kind or gone.
 // The caller may read it without a lock for as long as it likes.
@@ -110,34 +143,78 @@ func (p *Part) Fork() *quotient.Growing {
 // piecesFrom is from how many bytes of arrays on a filter is not copied at once.
 const piecesFrom = 1 << 20
 
-// frozenBits is the copy of a filter whose keys only set bits, or which does not change at all.
-type frozenBits struct {
+// frozenPieces is the copy of a large filter, which is read piece by piece while it changes.
+type frozenPieces struct {
 	*frozenStream
-	of   *arrays
-	bits *bloomfilter.Frozen // nil for a filter that does not change
+	of []*pieces
 }
 
-// freezeBits returns the copy of a large filter behind a head, with what it keeps aside if that is asked
-// for; nil if the filter has to be copied at once.
-func (c *Filter) freezeBits(head []byte, aside bool) *frozenBits {
-	if c.own == nil || c.own.bytes < piecesFrom || c.sourced() {
+// pieces is the copy of a filter of certain arrays, which stay until it is closed.
+type pieces struct {
+	frozen.Copy
+	of      *arrays
+	counted int // bytes that it has put aside, as far as the arena knows
+}
+
+// count tells the arena how many bytes the copy has put aside.
+func (v *pieces) count() {
+	n := v.Saved()
+	v.of.memory.Keep(n - v.counted)
+	v.counted = n
+}
+
+// freezePieces returns the copy of a large filter behind a head, with what it keeps aside if that is
+// asked for; nil if the filter has to be copied at once.
+func (c *Filter) freezePieces(head []byte, aside bool) *frozenPieces {
+	if c.own == nil || c.own.bytes+c.aside.bytes() < piecesFrom {
 		return nil
 	}
-	z := &frozenBits{of: c.own, bits: bloomfilter.Freeze(c.f)}
-	var from io.WriterTo = z.bits
-	if z.bits == nil {
-		var ok bool
-		if from, ok = c.f.(io.WriterTo); !ok || changes(c.f) {
-			return nil
-		}
+	z := &frozenPieces{}
+	f := z.copy(c)
+	if f == nil {
+		return nil
 	}
-	var tail []byte
+	parts := []section{f}
 	if aside {
-		tail = c.aside.encode(nil)
+		parts = append(parts, c.aside.pieces(z.copy)...)
 	}
-	z.frozenStream = newFrozenStream(head, from, tail)
-	c.own.copies = append(c.own.copies, z)
+	z.frozenStream = newFrozenStream(head, parts...)
 	return z
+}
+
+// copy returns the copy of a filter, which z ends. It is nil if there is none.
+func (z *frozenPieces) copy(c *Filter) frozen.Copy {
+	f := copyOf(c.f)
+	if f != nil {
+		z.keep(f, c.own)
+	}
+	return f
+}
+
+// keep has arrays stay until z ends, which f is a copy of.
+func (z *frozenPieces) keep(f frozen.Copy, a *arrays) {
+	v := &pieces{Copy: f, of: a}
+	z.of = append(z.of, v)
+	a.copies = append(a.copies, v)
+}
+
+// copyOf returns a filter as it is now, nil if it cannot be copied in pieces.
+func copyOf(f bloomery.Hashed) frozen.Copy {
+	switch f := f.(type) {
+	case *composed.Quorum:
+		return f.Freeze(copyOf)
+	case *quotient.Growing:
+		return &still{f.Fork()}
+	case interface{ Freeze() *frozen.Pages }:
+		return f.Freeze()
+	}
+	if z := bloomfilter.Freeze(f); z != nil {
+		return z
+	}
+	if w, ok := f.(io.WriterTo); ok && !changes(f) {
+		return &still{w}
+	}
+	return nil
 }
 
 // changes reports whether a filter can be changed.
@@ -149,56 +226,100 @@ func changes(f bloomery.Hashed) bool {
 	return false
 }
 
-func (z *frozenBits) Saved() int {
-	if z.bits == nil {
-		return 0
-	}
-	return z.bits.Saved()
+// still is the copy of a filter that nobody changes.
+type still struct{ io.WriterTo }
+
+// Size asks for the header of the encoding only.
+func (z *still) Size() int64 {
+	var h envelope.Header
+	_, _ = z.WriteTo(yielder(func(first []byte) bool {
+		h, _ = envelope.ParseHeader(first)
+		return false
+	}))
+	return int64(h.EncodedSize())
 }
 
-func (z *frozenBits) Close() error {
-	if i := slices.Index(z.of.copies, z); i >= 0 {
-		z.of.copies = slices.Delete(z.of.copies, i, i+1)
+func (*still) Saved() int      { return 0 }
+func (*still) Before([]uint64) {}
+func (*still) Detach()         {}
+
+func (z *frozenPieces) Next(dst []byte) (piece []byte, off int64) {
+	piece, off = z.frozenStream.Next(dst)
+	for _, v := range z.of {
+		v.count()
 	}
-	if len(z.of.copies) == 0 && z.of.left {
-		z.of.release()
+	return piece, off
+}
+
+func (z *frozenPieces) Saved() (n int) {
+	for _, v := range z.of {
+		n += v.Saved()
 	}
+	return n
+}
+
+func (z *frozenPieces) Close() error {
+	for _, v := range z.of {
+		v.of.memory.Keep(-v.counted)
+		v.of.closed(v)
+	}
+	z.of = nil
 	return z.frozenStream.Close()
 }
 
-// before tells those who copy a filter that hashes are about to be added.
+// closed drops a copy that has ended.
+func (a *arrays) closed(v *pieces) {
+	a.copies = slices.DeleteFunc(a.copies, func(o *pieces) bool { return o == v })
+	if len(a.copies) == 0 && a.left > 0 {
+		a.release()
+	}
+}
+
+// before tells those who copy a filter that hashes are about to be added, inserted or deleted.
 func (a *arrays) before(hashes []uint64) {
 	if a == nil {
 		return
 	}
-	for _, z := range a.copies { // it changes, so they have bits
-		z.bits.Before(hashes)
+	for _, v := range a.copies {
+		v.Before(hashes)
+		v.count()
 	}
 }
 
-// detach lets a filter be changed in another way than by hashes that are added.
+// beforeBytes tells those who copy a filter of bits that bytes of its array, from one up to another, are about to
+// be changed.
+func (a *arrays) beforeBytes(from, to int) {
+	if a == nil {
+		return
+	}
+	for _, v := range a.copies {
+		v.Copy.(*bloomfilter.Frozen).BeforeWords(from/8, (to+7)/8)
+		v.count()
+	}
+}
+
+// detach lets a filter be changed in another way than by hashes.
 func (a *arrays) detach() {
 	if a == nil {
 		return
 	}
-	for _, z := range a.copies {
-		if z.bits != nil {
-			z.bits.Detach()
-		}
+	for _, v := range a.copies {
+		v.Detach()
+		v.count()
 	}
 }
 
 // writePiece is how much of a large filter is copied at a time.
 const writePiece = 256 << 10
 
-// WriteLarge writes the encoding of a large filter of bits as it is now, with what it keeps aside if
+// WriteLarge writes the encoding of a large filter as it is now, with what it keeps aside if
 // that is asked for, in pieces between which others can change it. It reports false, and writes
 // nothing, if the part is another one. The caller holds no lock.
 func (p *Part) WriteLarge(w io.Writer, aside bool) (ok bool, err error) {
 	p.Lock()
-	var z *frozenBits
+	var z *frozenPieces
 	if c, is := p.contents.(*Filter); is && !p.Gone() {
-		z = c.freezeBits(nil, aside)
+		z = c.freezePieces(nil, aside)
 	}
 	p.Unlock()
 	if z == nil {

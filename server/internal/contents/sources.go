@@ -12,6 +12,7 @@ import (
 	"github.com/bloomery/bloomery"
 	bloomfilter "github.com/bloomery/bloomery/bloom"
 	"github.com/bloomery/bloomery/codec"
+	"github.com/bloomery/bloomery/internal/frozen"
 	"github.com/bloomery/bloomery/server/internal/wire"
 	"github.com/bloomery/bloomery/sizing"
 )
@@ -336,6 +337,7 @@ func (c *Filter) reunite() {
 // anything.
 func (c *Filter) addToSourced(hashes []uint64) (some bool) {
 	news := make([]bool, len(hashes))
+	c.aside.added.own.before(hashes)
 	c.aside.added.f.(bloomery.Adder).AddHashes(news, hashes)
 	return slices.Contains(news, true)
 }
@@ -351,39 +353,38 @@ func (v *summary) bytes() (n uint64) {
 	return n
 }
 
-// appendSources appends what no source has, and the sources.
-func (a *aside) appendSources(b []byte) []byte {
-	if b = binary.AppendUvarint(b, uint64(len(a.sources))); len(a.sources) == 0 {
-		return b
+// appendSources appends to list what no source has, and the sources; b comes before them.
+func (a *aside) appendSources(list []section, b []byte, copy func(*Filter) frozen.Copy) []section {
+	b = binary.AppendUvarint(b, uint64(len(a.sources)))
+	put := func(c *Filter) {
+		if c == nil {
+			b = append(b, 0)
+			return
+		}
+		z := copy(c)
+		list = append(list, plain(binary.AppendUvarint(b, uint64(z.Size()))), z)
+		b = nil
 	}
-	b = appendFilter(b, a.added)
+	if len(a.sources) > 0 {
+		put(a.added)
+	}
 	for _, v := range a.sources {
 		b = wire.AppendBytes(b, v.name)
 		b = binary.AppendVarint(binary.AppendUvarint(b, v.version), v.at)
-		b = appendFilter(b, v.filter)
+		put(v.filter)
 		next := v.next
 		if next == nil {
 			next = &incoming{}
 		}
 		b = binary.AppendVarint(binary.AppendUvarint(b, next.version), next.at)
-		b = wire.AppendBytes(binary.AppendUvarint(b, next.of), next.buf)
+		b = binary.AppendUvarint(binary.AppendUvarint(b, next.of), uint64(len(next.buf)))
+		list = append(list, plain(b), plain(next.buf)) // more of it is appended, and what is there stays
+		b = nil
 	}
-	return b
+	return append(list, plain(b))
 }
 
-// appendFilter appends the encoding of a filter, or of none.
-func appendFilter(b []byte, c *Filter) []byte {
-	if c == nil {
-		return append(b, 0)
-	}
-	data, err := encoded(c.f)
-	if err != nil { // it was read from one
-		panic(err)
-	}
-	return wire.AppendBytes(b, data)
-}
-
-// readSources reads what appendSources wrote into the aside of c. Pieces of a version that cannot become a
+// readSources reads what appendSources has appended into the aside of c. Pieces of a version that cannot become a
 // source are dropped. If it fails the caller releases c.
 func (s *Supply) readSources(c *Filter, d *wire.Reader) error {
 	n := d.Uvarint()

@@ -50,6 +50,10 @@ func (s *Supply) Init() { s.arena, s.mapped = memory.NewArena() }
 // given back included.
 func (s *Supply) Mapped() int64 { return s.mapped() }
 
+// Copied returns the bytes that only copies of filters need which are being read: of filters that have
+// changed, or are gone.
+func (s *Supply) Copied() int64 { return s.arena.Kept() }
+
 // Memory sets memory of the node aside, and gives it back. Reserve reports false if there is too
 // little; Claim takes it all the same.
 type Memory interface {

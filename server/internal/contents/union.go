@@ -42,13 +42,13 @@ func (c *Filter) Union(offset int64, data []byte, res *Outcome) {
 		res.Err = ErrSourced
 		return
 	}
-	c.own.detach()
 	defer func() {
 		if res.Changed {
 			c.news.estimate(c.f, littleBytes)
 		}
 	}()
 	if offset == WholeUnion {
+		c.own.detach()
 		c.uniteWhole(data, res)
 		return
 	}
@@ -57,6 +57,7 @@ func (c *Filter) Union(offset int64, data []byte, res *Outcome) {
 		res.Err = fmt.Errorf("store: union: %w: %d bytes at %d of an array of %d", bloomery.ErrIncompatible, len(data), offset, len(array))
 		return
 	}
+	c.own.beforeBytes(int(offset), int(offset)+len(data))
 	res.Changed = orBytes(array[offset:], data)
 	res.Done = len(data)
 }

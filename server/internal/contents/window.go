@@ -29,15 +29,33 @@ func (p *Part) Due(now int64) (generation uint64, due bool) {
 	return generation, generation > w.Generation()
 }
 
-// Window returns the window that contents are, or a shadow is, nil if it is none.
-func Window(c Contents) *composed.Window {
+// IsWindow reports whether contents are a window, or a shadow that is one.
+func IsWindow(c Contents) bool {
+	w, _ := windowOf(c)
+	return w != nil
+}
+
+// Advance makes a generation of a window, or of a shadow that is one, the present one. It reports false, and
+// changes nothing, if it is not a later one.
+func Advance(c Contents, generation uint64) bool {
+	w, own := windowOf(c)
+	if generation <= w.Generation() {
+		return false
+	}
+	own.detach()
+	w.Advance(generation)
+	return true
+}
+
+// windowOf returns the window that contents are, or a shadow is, nil if it is none, and its arrays.
+func windowOf(c Contents) (*composed.Window, *arrays) {
 	f, _ := c.(*Filter)
 	if d, ok := c.(*Draft); ok {
 		f = d.inner
 	}
 	if f == nil {
-		return nil
+		return nil, nil
 	}
 	w, _ := f.f.(*composed.Window)
-	return w
+	return w, f.own
 }

@@ -137,10 +137,7 @@ func (*FilterAdvance) op() Op                            { return OpFilterAdvanc
 func (o *FilterAdvance) fields(c coder, r *Record) coder { return c.target(r).signed(&o.Generation) }
 
 func (o *FilterAdvance) change(_ *State, p *contents.Part, _ *Record, res *Result) int64 {
-	if w := contents.Window(p.Contents()); o.Generation > w.Generation() {
-		w.Advance(o.Generation)
-		res.Changed = true
-	}
+	res.Changed = contents.Advance(p.Contents(), o.Generation)
 	return 0
 }
 

@@ -45,6 +45,9 @@ func copied(tb testing.TB, s *store.State, p *contents.Part) ([]byte, *contents.
 		}
 		data = append(data, piece...)
 	}
+	if err := frozen.Close(); err != nil {
+		tb.Fatal(err)
+	}
 	l, err := s.NewLoader(catalog.Filter, data, int64(len(data)))
 	if err != nil {
 		tb.Fatal(err)

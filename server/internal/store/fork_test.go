@@ -12,6 +12,9 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/bloom"
 	"github.com/bloomery/bloomery/codec"
+	"github.com/bloomery/bloomery/compose"
+	"github.com/bloomery/bloomery/counting"
+	"github.com/bloomery/bloomery/cuckoo"
 	"github.com/bloomery/bloomery/quotient"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/contents"
@@ -78,9 +81,10 @@ func TestFreezeOfGrowing(t *testing.T) {
 	}
 }
 
-// TestFreezeOfBits freezes large filters whose keys set bits: little is copied with the lock held, and
-// what is read meanwhile is the filter of before, whatever is done to it.
-func TestFreezeOfBits(t *testing.T) {
+// TestFreezeOfLarge freezes large filters of every kind that changes: little is copied with the lock held, and
+// what is read meanwhile is the filter of before, whatever is done to it. What the copy makes the server keep is
+// counted as long as it is open.
+func TestFreezeOfLarge(t *testing.T) {
 	hs, rng := make([]uint64, 400_000), rand.New(rand.NewPCG(1, 2))
 	for i := range hs {
 		hs[i] = rng.Uint64()
@@ -96,9 +100,23 @@ func TestFreezeOfBits(t *testing.T) {
 	for name, f := range map[string]bloomery.Hashed{
 		"scalable": bloom.NewScalable(600_000, 0.001), "bloom": bloom.New(1_000_000, 0.001), "standard": bloom.NewStandard(1_000_000, 0.001),
 		"split": bloom.NewSplit(1_000_000, 0.001), "partitioned": bloom.NewPartitioned(1_000_000, 0.001),
+		"cuckoo": cuckoo.New(420_000, 1e-6), "quotient": quotient.New(420_000, 1e-6), "counting": counting.New(420_000, 0.01),
+		"spectral": counting.NewSpectral(50_000, 0.01), "stable": counting.NewStable(300_000, 0.01),
+		"window": compose.NewWindow(1_000_000, 0.01, 4), "quorum": quorum(t, cuckoo.New(420_000, 0.01), bloom.New(420_000, 0.01)),
 	} {
 		for how, then := range map[string]func(t *testing.T, s *store.State, e *catalog.Entry){
 			"added to": func(*testing.T, *store.State, *catalog.Entry) {},
+			"changed": func(t *testing.T, s *store.State, e *catalog.Entry) {
+				t.Helper()
+				switch f.(type) {
+				case *bloom.Filter:
+					apply(t, s, store.Record{ID: e.ID, Body: &store.FilterUnion{Offset: 400_000, Data: bytes.Repeat([]byte{0xf0}, 300_000)}})
+				case bloomery.Deleter:
+					apply(t, s, store.Record{ID: e.ID, Body: &store.FilterDelete{Hashes: hs[:100_000]}})
+				case *compose.Window:
+					apply(t, s, store.Record{ID: e.ID, Body: &store.FilterAdvance{Generation: 1}})
+				}
+			},
 			"cleared": func(t *testing.T, s *store.State, e *catalog.Entry) {
 				t.Helper()
 				apply(t, s, store.Record{ID: e.ID, Body: clearing(t, f)})
@@ -144,11 +162,15 @@ func TestFreezeOfBits(t *testing.T) {
 				}
 				next()
 				add(hs[200_000:])
-				if z.Saved() == 0 {
-					t.Error("nothing was put aside")
+				if n := z.Saved(); n == 0 || n > len(want)+64<<10 || s.Copied() != int64(n) {
+					t.Errorf("%d bytes were put aside of %d, and %d are counted", n, len(want), s.Copied())
 				}
 				next()
+				taken := s.Bytes()
 				then(t, s, e)
+				if left := taken - s.Bytes(); left > 1<<20 && s.Copied() < int64(len(want)) {
+					t.Errorf("%d bytes of arrays are only for the copy, %d are counted", left, s.Copied())
+				}
 				for next() {
 				}
 				if int64(len(got)) != z.Size() || !bytes.HasSuffix(got, want) {
@@ -157,12 +179,119 @@ func TestFreezeOfBits(t *testing.T) {
 				p.Lock()
 				err = z.Close()
 				p.Unlock()
-				if err != nil {
-					t.Error(err)
+				if err != nil || s.Copied() != 0 {
+					t.Errorf("%d bytes are counted of a copy that has ended: %v", s.Copied(), err)
 				}
 			})
 		}
 	}
+}
+
+func quorum(t *testing.T, members ...bloomery.Hashed) *compose.Quorum {
+	t.Helper()
+	q, err := compose.NewQuorum(1, members...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return q
+}
+
+// TestFreezeOfSources freezes a large filter with sources: little is copied with the lock held, and what is read
+// while keys are added and sources replaced is the filter of before, with its sources.
+func TestFreezeOfSources(t *testing.T) {
+	const capacity = 1_000_000
+	s := store.New()
+	e := apply(t, s, creation(t, capacity, 0)).Entry
+	p := contents.PartOf(e)
+	put := func(source string, version uint64, data []byte, to int) {
+		t.Helper()
+		if res := apply(t, s, store.Record{ID: e.ID, Body: &store.FilterSource{SourcePiece: contents.SourcePiece{Source: []byte(source), Version: version, Of: uint64(len(data)), Data: data[:to]}}}); res.Err != nil {
+			t.Fatal(res.Err)
+		}
+	}
+	add := func(hs ...uint64) {
+		apply(t, s, store.Record{ID: e.ID, Body: &store.FilterAdd{Room: store.Unlimited, Hashes: hs}})
+	}
+	one, two := sourceFile(t, capacity, 1<<40), sourceFile(t, capacity, 2<<40)
+	add(7 << 40)
+	put("a", 1, one, len(one))
+	put("b", 1, two, len(two))
+	put("c", 1, two, len(two)/2)
+	want, _ := copied(t, s, p)
+
+	var before, after runtime.MemStats
+	p.Lock()
+	runtime.ReadMemStats(&before)
+	z, err := p.Freeze()
+	runtime.ReadMemStats(&after)
+	p.Unlock()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := after.TotalAlloc - before.TotalAlloc; n > uint64(len(one))/8 {
+		t.Errorf("with the lock held %d bytes of %d are copied", n, len(want))
+	}
+	var got []byte
+	for i := 0; ; i++ {
+		piece, _ := z.Next(make([]byte, 64<<10))
+		if len(piece) == 0 {
+			break
+		}
+		got = append(got, piece...)
+		switch i {
+		case 2:
+			add(hashes(1000)...)
+		case 20:
+			put("b", 2, one, len(one))
+		case 40:
+			put("a", 2, two, len(two))
+		}
+	}
+	if z.Size() != int64(len(got)) || !bytes.Equal(got, want) {
+		t.Errorf("a copy of %d bytes, %d were promised, and it is not that of before, of %d", len(got), z.Size(), len(want))
+	}
+	p.Lock()
+	err = z.Close()
+	p.Unlock()
+	if err != nil || s.Copied() != 0 {
+		t.Errorf("%d bytes are counted of a copy that has ended: %v", s.Copied(), err)
+	}
+}
+
+// TestFreezeOfDrafts freezes what a rebuild and a load have so far: both are read while more comes.
+func TestFreezeOfDrafts(t *testing.T) {
+	t.Run("load", func(t *testing.T) {
+		s := store.New()
+		file := sourceFile(t, 1_000_000, hashes(1000)...)
+		e := apply(t, s, store.Record{Body: &store.Stage{As: store.OpFilterLoad, Header: contents.AppendPlan(nil, &contents.Plan{})}}).Entry
+		half := len(file) / 2
+		put := func(from, to int) {
+			t.Helper()
+			if res := apply(t, s, store.Record{ID: e.ID, Body: &store.FilterPiece{Offset: int64(from), Of: uint64(len(file)), Data: file[from:to]}}); res.Err != nil {
+				t.Fatal(res.Err)
+			}
+		}
+		put(0, half)
+		p := contents.PartOf(e)
+		want, _ := copied(t, s, p)
+		z, err := p.Freeze()
+		if err != nil {
+			t.Fatal(err)
+		}
+		put(half, len(file))
+		if s.Copied() < int64(len(file)) {
+			t.Errorf("%d bytes are counted of a load that only the copy needs", s.Copied())
+		}
+		var got []byte
+		for more := true; more; {
+			piece, _ := z.Next(make([]byte, 64<<10))
+			got = append(got, piece...)
+			more = len(piece) > 0
+		}
+		if !bytes.Equal(got, want) || z.Close() != nil || s.Copied() != 0 {
+			t.Errorf("a copy of %d bytes, want %d; %d bytes are counted when it has ended", len(got), len(want), s.Copied())
+		}
+	})
 }
 
 // TestWriteLargeAtOnce writes a large filter while others add to it, and one of them removes it: what is

@@ -168,7 +168,7 @@ type operation struct {
 // levels do not know them. No release has that level yet.
 const LevelLayers = LevelShards
 
-func isWindow(c contents.Contents) bool { return contents.Window(c) != nil }
+func isWindow(c contents.Contents) bool { return contents.IsWindow(c) }
 
 // scope is what an operation changes, which decides who orders it.
 type scope uint8

@@ -128,9 +128,7 @@ func freeze(x *engine.Context, c *engine.Call) bool {
 	d := &filterDump{
 		part: p, frozen: frozen, id: moduleID(family), size: size, family: family, header: p.Contents().AppendHeader(nil),
 	}
-	if frozen != nil {
-		p.Hold() // a DEL meanwhile must not take the memory away
-	} else { // inside a transaction nobody can wait: copy it at once
+	if frozen == nil { // inside a transaction nobody can wait: copy it at once
 		d.copy()
 	}
 	c.AnswerLater(d.reply)
@@ -248,7 +246,6 @@ func thaw(w *rdb.Writer, p *contents.Part, frozen contents.Frozen) {
 	p.Lock()
 	_ = frozen.Close()
 	p.Unlock()
-	p.Unhold()
 }
 
 func dumpString(x *engine.Context, c *engine.Call, text string) {
