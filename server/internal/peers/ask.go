@@ -3,7 +3,6 @@ package peers
 // The asking end of a connection.
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -81,14 +80,15 @@ func (c *call) wake() {
 // asker is the end of a line that asks.
 type asker struct {
 	line
-	node  uint32
-	calls [slots]call // guarded by mu
-	free  [2]chan int16
-	large [2]chan struct{} // who takes several slots does so alone
-	voids int              // calls that are void; guarded by mu, as is
-	under int              // how many bytes the frames of all calls have, and
-	dues  int              // how many calls are due
-	trip  atomic.Int64     // round trip in nanoseconds, 0 if not known
+	node    uint32
+	calls   [slots]call // guarded by mu
+	free    [2]chan int16
+	large   [2]chan struct{} // who takes several slots does so alone
+	voids   int              // calls that are void; guarded by mu, as is
+	under   int              // how many bytes the frames of all calls have, and
+	dues    int              // how many calls are due
+	trip    atomic.Int64     // round trip in nanoseconds, 0 if not known
+	reading                  // guarded by mu, but what is read
 
 	pinged time.Time // guarded by mu, as is
 	pings  uint32    // how many were sent; the last one is awaited if pinged is set
@@ -96,6 +96,7 @@ type asker struct {
 
 func newAsker(node uint32) *asker {
 	a := &asker{node: node}
+	a.turn.L = &a.mu
 	a.taken = a.freeVoids
 	a.ended = a.giveUp
 	for class := range a.free {
@@ -141,6 +142,7 @@ func (a *asker) put(slot int16, q Question, patience uint32, due int64, to []byt
 	a.under += c.size
 	if c.due = due; due > 0 {
 		a.dues++
+		a.lately = true
 	}
 	a.send(a.under <= directBytes)
 	return Pending{a, slot, h.number}, nil
@@ -265,54 +267,7 @@ func (a *asker) giveUp() {
 		c.phase = given
 		c.wake()
 	}
-}
-
-// read takes answers until the line ends.
-func (a *asker) read() error {
-	r := &reader{bufio.NewReaderSize(a.conn, readBytes)}
-	for {
-		h, err := r.header()
-		if err != nil {
-			return err
-		}
-		a.heard.Store(true)
-		a.count.received.Add(int64(headerBytes + h.length))
-		switch h.kind {
-		case kindPong:
-			a.pong(h.number)
-		case kindAnswer, kindRefused, kindLong:
-			err = a.answered(r, h)
-		default:
-			err = errFrame
-		}
-		if err != nil {
-			return err
-		}
-	}
-}
-
-// answered takes an answer.
-func (a *asker) answered(r *reader, h header) error {
-	if h.slot() >= slots {
-		return errAnswer
-	}
-	c := &a.calls[h.slot()]
-	a.mu.Lock()
-	phase, known := c.phase, c.turn == uint16(h.number>>16) && c.batch != a.batch
-	known = known && (phase == waiting || phase == left) && (h.kind != kindAnswer || h.length <= c.room)
-	a.mu.Unlock()
-	switch {
-	case !known:
-		return errAnswer
-	case phase == left:
-		if _, err := r.Discard(h.length); err != nil {
-			return err
-		}
-		return a.give(c, h, nil, false)
-	}
-	var wrong error
-	err := r.body(h.length, func(b []byte, fresh bool) { wrong = a.give(c, h, b, fresh) })
-	return errors.Join(err, wrong)
+	a.turn.Signal()
 }
 
 // give hands an answer over.
@@ -352,6 +307,7 @@ func (a *asker) ping() {
 	a.pings++
 	a.pinged = time.Now()
 	a.add(header{kind: kindPing, number: a.pings}, nil)
+	a.goOn()
 }
 
 // pong takes the answer to a ping. One slow trip counts for an eighth.

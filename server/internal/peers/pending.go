@@ -5,6 +5,7 @@ package peers
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync/atomic"
 	"time"
 )
@@ -41,20 +42,29 @@ var noTime = func() context.Context {
 // Await returns the answer, or ErrSlow when the time that the question says is over: somebody may wait on.
 // Whoever was told so once is told so again at once, if there is no answer.
 func (p Pending) Await() ([]byte, error) {
-	c := &p.a.calls[p.slot]
-	for {
-		if b, over, err := p.look(); over {
-			return b, err
-		}
-		<-c.done
-	}
-}
-
-// look takes what whoever waits was told, if it was something.
-func (p Pending) look() (b []byte, over bool, err error) {
 	a, c := p.a, &p.a.calls[p.slot]
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	for {
+		switch b, over, err := p.look(); {
+		case over:
+			a.goOn()
+			return b, err
+		case a.reads:
+			a.readers = append(a.readers, p.slot)
+			a.mu.Unlock()
+			<-c.done
+			a.mu.Lock()
+			a.readers = slices.DeleteFunc(a.readers, func(slot int16) bool { return slot == p.slot })
+		default:
+			a.readFor(p.slot)
+		}
+	}
+}
+
+// look takes what whoever waits was told, if it was something. The caller holds mu.
+func (p Pending) look() (b []byte, over bool, err error) {
+	a, c := p.a, &p.a.calls[p.slot]
 	switch {
 	case c.phase == given:
 		b, err = c.answer, c.err
@@ -70,13 +80,22 @@ func (p Pending) look() (b []byte, over bool, err error) {
 // AwaitAll returns the answer, however long it takes, or the error of ctx.
 func (p Pending) AwaitAll(ctx context.Context) ([]byte, error) {
 	a, c := p.a, &p.a.calls[p.slot]
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.patient++
+	a.goOn()
+	defer func() { a.patient-- }()
 	for {
+		a.mu.Unlock()
+		var left error
 		select {
 		case <-c.done:
 		case <-ctx.Done():
-			if err := a.leave(p.slot, p.number, ctx.Err()); err != nil {
-				return nil, err
-			}
+			left = a.leave(p.slot, p.number, ctx.Err())
+		}
+		a.mu.Lock()
+		if left != nil {
+			return nil, left
 		}
 		if b, over, err := p.look(); over && !errors.Is(err, ErrSlow) {
 			return b, err
@@ -143,7 +162,8 @@ func (a *asker) sweep(now int64) bool {
 			c.due = 0
 			a.dues--
 			c.wake()
+			a.interrupt(int16(i))
 		}
 	}
-	return a.dues > 0
+	return a.rest() || a.dues > 0
 }
