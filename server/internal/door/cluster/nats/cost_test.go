@@ -6,10 +6,12 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"crypto/tls"
 	"encoding/binary"
 	"flag"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"os/exec"
 	"slices"
@@ -190,7 +192,7 @@ func TestQuestionCostsApart(t *testing.T) {
 	if !*questionCosts {
 		t.Skip("only with -question-costs")
 	}
-	node, theirs := otherProcess(t)
+	node, theirs, bare := otherProcess(t)
 	for _, c := range []struct {
 		size, askers int
 		pause        time.Duration
@@ -218,13 +220,30 @@ func TestQuestionCostsApart(t *testing.T) {
 			})
 		}
 		all.Wait()
-		fmt.Printf("two processes, %d bytes, %d at once, %v apart: %v\n", c.size, c.askers, c.pause, (used(t)+theirs()-before)/n)
+		own := (used(t) + theirs() - before) / n
+		if c.askers > 1 {
+			fmt.Printf("two processes, %d bytes, %d at once: %v\n", c.size, c.askers, own)
+			continue
+		}
+		before = used(t) + theirs()
+		for range n {
+			if _, err := bare.Write(q); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := io.ReadFull(bare, q); err != nil {
+				t.Fatal(err)
+			}
+			if c.pause > 0 {
+				time.Sleep(c.pause)
+			}
+		}
+		fmt.Printf("two processes, %d bytes, one at a time, %v apart: %v, of bytes alone %v\n", c.size, c.pause, own, (used(t)+theirs()-before)/n)
 	}
 }
 
-// otherProcess returns a node that is connected to node 2, in a process of its own, and how to learn what
-// processor time that has taken.
-func otherProcess(t *testing.T) (*peers.Node, func() time.Duration) {
+// otherProcess returns a node that is connected to node 2, in a process of its own, how to learn what
+// processor time that has taken, and a TLS connection to it that repeats all bytes.
+func otherProcess(t *testing.T) (*peers.Node, func() time.Duration, net.Conn) {
 	t.Helper()
 	other := exec.Command(os.Args[0], "-test.run=^TestAnswer$", "-answering")
 	in, err := other.StdinPipe()
@@ -239,16 +258,24 @@ func otherProcess(t *testing.T) (*peers.Node, func() time.Duration) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = in.Close(); _ = other.Wait() })
-	addr, err := bufio.NewReader(out).ReadString('\n')
+	line, err := bufio.NewReader(out).ReadString('\n')
 	if err != nil {
 		t.Fatal(err)
 	}
+	addr, bareAddr, _ := strings.Cut(strings.TrimSpace(line), " ")
+	config := security(t).TLS.Clone()
+	config.InsecureSkipVerify = true // it is this machine
+	bare, err := tls.Dial("tcp", bareAddr, config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = bare.Close() })
 	node, err := peers.Open(security(t))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = node.Close() })
-	node.Know(2, strings.TrimSpace(addr))
+	node.Know(2, addr)
 	reached(t, node, 2)
 	return node, func() time.Duration {
 		b, err := node.Ask(t.Context(), 2, peers.Question{Room: 8}, nil)
@@ -256,7 +283,7 @@ func otherProcess(t *testing.T) (*peers.Node, func() time.Duration) {
 			t.Fatalf("%d bytes, %v", len(b), err)
 		}
 		return time.Duration(binary.LittleEndian.Uint64(b))
-	}
+	}, bare
 }
 
 // TestAnswer is the other process: it repeats what it is asked, and answers what it has used if that is
@@ -275,7 +302,16 @@ func TestAnswer(t *testing.T) {
 		}
 		return append(to, q.Body...)
 	})
-	fmt.Println(node.Addr())
+	l, err := tls.Listen("tcp", "127.0.0.1:0", security(t).TLS)
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		if conn, err := l.Accept(); err == nil {
+			_, _ = io.CopyBuffer(struct{ io.Writer }{conn}, struct{ io.Reader }{conn}, make([]byte, 64<<10))
+		}
+	}()
+	fmt.Println(node.Addr(), l.Addr())
 	_, _ = io.Copy(io.Discard, os.Stdin)
 	_ = node.Close()
 }
