@@ -10,6 +10,8 @@
 package bundle
 
 import (
+	"slices"
+
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/contents"
@@ -108,12 +110,25 @@ func (f *OnFilter) work() health.Work {
 	return health.Add
 }
 
-// hash returns what appends the digests of items to those of the memory.
-func (f *OnFilter) hash() func(m *scratch.Memory, p *contents.Part, items [][]byte) (first int) {
-	if f.Hash != nil {
+// hash returns what appends the digests of items of a call to those of the memory.
+func (f *OnFilter) hash(c *engine.Call) func(m *scratch.Memory, p *contents.Part, items [][]byte) (first int) {
+	switch {
+	case c.Hashed():
+		return readHashes
+	case f.Hash != nil:
 		return f.Hash
 	}
 	return f.Family.Hash
+}
+
+// readHashes is hash for items that are hashes.
+func readHashes(m *scratch.Memory, _ *contents.Part, items [][]byte) (first int) {
+	first = len(m.Hashes)
+	m.Hashes = slices.Grow(m.Hashes, len(items))
+	for _, item := range items {
+		m.Hashes = append(m.Hashes, engine.Hash(item))
+	}
+	return first
 }
 
 // checked asks the family whether calls may be run. It reports false if they are not
@@ -176,7 +191,7 @@ func (f *OnFilter) Run(t engine.Turn, entry *catalog.Entry, calls []engine.Call)
 	}
 	for i := range calls {
 		c := &calls[i]
-		c.First = Of(c).hash()(m, p, c.Items)
+		c.First = Of(c).hash(c)(m, p, c.Items)
 		if m.Shadow != nil {
 			hashSecond(m, c.Items, c.First)
 		}

@@ -88,7 +88,7 @@ func (f *OnFilter) piece(t engine.Turn, entry *catalog.Entry, calls []engine.Cal
 	if apart {
 		t.Leave()
 	}
-	first := f.hash()(m, p, items)
+	first := f.hash(c)(m, p, items)
 	if m.Shadow != nil {
 		hashSecond(m, items, first)
 	}

@@ -66,7 +66,7 @@ type Question struct {
 type Asking interface {
 	// Soon waits for the answer, though not for long, and reports whether Answer returns it at once.
 	Soon() bool
-	// Answer returns what Ask does. It must be called.
+	// Answer returns what Ask does. It must be called, once: then the Asking is over.
 	Answer() (Answer, error)
 }
 

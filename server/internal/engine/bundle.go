@@ -72,7 +72,7 @@ func alike(calls []Call) int {
 	}
 	for ; n < len(calls); n++ {
 		args := calls[n].Args
-		if len(args) != len(first) || string(args[1]) != string(first[1]) || string(args[0]) != string(first[0]) {
+		if calls[n].filter != c.filter || len(args) != len(first) || string(args[1]) != string(first[1]) || string(args[0]) != string(first[0]) {
 			break
 		}
 		calls[n].cmd = c.cmd
@@ -83,7 +83,7 @@ func alike(calls []Call) int {
 // joins reports whether next belongs to the bundle that c begins: it is of the same
 // command on the same key, or both are on the same filter and read or write.
 func (e *Engine) joins(s *Session, c, next *Call) bool {
-	if len(next.Args) < 2 || len(c.Args) < 2 || c.cmd.Flags&traits.Heavy != 0 || string(next.Args[1]) != string(c.Args[1]) {
+	if len(next.Args) < 2 || len(c.Args) < 2 || next.filter != c.filter || c.cmd.Flags&traits.Heavy != 0 || string(next.Args[1]) != string(c.Args[1]) {
 		return false
 	}
 	if string(next.Args[0]) == string(c.Args[0]) {
@@ -108,7 +108,7 @@ func (e *Engine) joins(s *Session, c, next *Call) bool {
 // runBundle runs a bundle: calls of one kind on one key, all reading or all writing.
 func (e *Engine) runBundle(s *Session, calls []Call) {
 	for i := range calls {
-		if c := &calls[i]; c.cmd.bundling.Parse != nil {
+		if c := &calls[i]; c.cmd.bundling.Parse != nil && !c.Hashed() {
 			c.cmd.bundling.Parse(&s.ctx, c)
 		} else {
 			c.Items = c.Args[2:]
@@ -171,6 +171,11 @@ func (e *Engine) runSpan(s *Session, calls []Call) {
 // kind, it returns nil: the call is answered, or run again.
 func (e *Engine) find(s *Session, c *Call) *catalog.Entry {
 	entry := e.state.Names.Lookup(c.Args[1], s.ms)
+	if c.Hashed() && (entry == nil || entry.ID != c.filter) {
+		s.passes = s.helps
+		c.Fail(textNotHere)
+		return nil
+	}
 	if !c.cmd.bundling.Records {
 		e.notes.Counters.Looked(&s.Client, entry != nil, 1)
 	}

@@ -33,19 +33,20 @@ type Call struct {
 	Rooms  uint8
 	Single bool
 
-	answered bool  // Reply is final
-	queued   bool  // it is for EXEC to run
-	waiting  bool  // for a record that is on its way
-	barred   bool  // its user had no right to it when EXEC began
-	own      bool  // Args are its own: nobody uses their memory for something else
-	looks    uint8 // how often another machine did not hold what it was asked for
+	answered bool   // Reply is final
+	queued   bool   // it is for EXEC to run
+	waiting  bool   // for a record that is on its way
+	barred   bool   // its user had no right to it when EXEC began
+	own      bool   // Args are its own: nobody uses their memory for something else
+	looks    uint8  // how often another machine did not hold what it was asked for
+	filter   uint64 // whose hashes the items are, 0 if they are none
 	cmd      *Command
 	made     *made               // what it will store
 	finish   func() answer.Reply // makes the reply when the gate is left
 }
 
 // callBytes is what a Call takes in an array of them.
-const callBytes = 232
+const callBytes = 240
 
 // Command returns what is called.
 func (c *Call) Command() *Command { return c.cmd }

@@ -70,6 +70,8 @@ type Command struct {
 	// for a command all of whose arguments behind the key are items, each of which lies in one
 	// part, and is answered for by itself. It reports false if that cannot be done here.
 	Split func(p *contents.Part, items [][]byte, hashes []uint64) bool
+	// ByHash says that a command with Split needs nothing but the hashes of its items.
+	ByHash bool
 
 	// Lands, if there is one, returns where the key is that a call makes contents for, 0 if it
 	// makes none: they have to be made where they will lie.

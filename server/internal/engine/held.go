@@ -95,6 +95,9 @@ func (e *Engine) holds(s *Session, calls []Call) bool {
 		case s.helps:
 			notHere(s, calls)
 			return false
+		case c.Hashed():
+			failAll(calls, textNotHere)
+			return false
 		case s.group != nil:
 			s.group.refuse(textFar)
 			failAll(calls, "EXECABORT "+textFar)
@@ -395,6 +398,10 @@ func (e *Engine) putAside(s *Session, passed []*passing) {
 	for _, p := range passed {
 		if len(p.nodes) == 0 {
 			e.again(s, p.calls)
+			if p.calls[0].stale() {
+				p.unfold()
+				e.again(s, p.calls)
+			}
 		}
 	}
 	for _, p := range passed {

@@ -4,7 +4,6 @@ package engine
 
 import (
 	"encoding/binary"
-	"slices"
 
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/traits"
@@ -19,7 +18,8 @@ type helper struct {
 	session *Session
 	work    Workspace
 	args    [][]byte
-	ends    []int // of the calls, in args
+	ends    []int    // of the calls, in args
+	filters []uint64 // whose hashes their items are, 0 if they are none
 }
 
 // help runs the calls of a question, and returns their answers, which may have room bytes. It
@@ -43,8 +43,15 @@ func (e *Engine) help(body []byte, room int, aside func()) []byte {
 	if !ok || n == 0 {
 		return nil
 	}
-	if slices.ContainsFunc(h.work.Calls, func(c Call) bool { return !e.looksUp(c.Args) }) {
-		aside()
+	for i := range h.work.Calls {
+		c := &h.work.Calls[i]
+		cmd := e.table.Lookup(c.Args[0])
+		if c.Hashed() && (cmd == nil || !cmd.ByHash) {
+			return nil
+		}
+		if !cmd.looksUp() {
+			aside()
+		}
 	}
 	if r, is := e.helpMark(h.args); is {
 		if r.Failed() && r.Text == textNotHere {
@@ -61,10 +68,9 @@ func (e *Engine) help(body []byte, room int, aside func()) []byte {
 	return h.answers(room)
 }
 
-// looksUp reports whether a call looks for items in a filter, and does nothing else. Copies of much of a filter
+// looksUp reports whether a command looks for items in a filter, and does nothing else. Copies of much of a filter
 // take longer, and so do items that are compared with all that a TopK keeps.
-func (e *Engine) looksUp(args [][]byte) bool {
-	cmd := e.table.Lookup(args[0])
+func (cmd *Command) looksUp() bool {
 	return cmd != nil && cmd.On != nil && !cmd.writes() && cmd.Flags&traits.Heavy == 0 && cmd.Group != traits.GroupTopK
 }
 
@@ -78,12 +84,13 @@ func (e *Engine) helpMark(args [][]byte) (r answer.Reply, is bool) {
 
 // parse adds the calls of a question to the workspace, and returns how many there are.
 func (h *helper) parse(b []byte) (n int, ok bool) {
-	h.args, h.ends = h.args[:0], h.ends[:0]
+	h.args, h.ends, h.filters = h.args[:0], h.ends[:0], h.filters[:0]
 	for len(b) > 0 {
 		count := 0
 		if count, b, ok = length(b); !ok || count == 0 {
 			return 0, false
 		}
+		from := len(h.args)
 		for ; count > 0; count-- {
 			size := 0
 			if size, b, ok = length(b); !ok {
@@ -92,18 +99,23 @@ func (h *helper) parse(b []byte) (n int, ok bool) {
 			h.args = append(h.args, b[:size:size])
 			b = b[size:]
 		}
-		h.ends = append(h.ends, len(h.args))
+		filter, ok := h.unhash(from)
+		if !ok {
+			return 0, false
+		}
+		h.ends, h.filters = append(h.ends, len(h.args)), append(h.filters, filter)
 	}
-	from, ends := 0, h.ends
+	from, ends, filters := 0, h.ends, h.filters
 	if len(ends) > 1 && string(h.args[0]) == shardsMark {
 		only := &shardSet{}
 		if from = ends[0]; from != 2 || copy(only[:], h.args[1]) != len(only) {
 			return 0, false
 		}
-		h.session.only, ends = only, ends[1:]
+		h.session.only, ends, filters = only, ends[1:], filters[1:]
 	}
-	for _, to := range ends {
+	for i, to := range ends {
 		h.work.Add(h.args[from:to:to])
+		h.work.Calls[len(h.work.Calls)-1].filter = filters[i]
 		from = to
 	}
 	return len(ends), true

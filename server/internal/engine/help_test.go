@@ -3,6 +3,7 @@ package engine
 import (
 	"encoding/binary"
 	"errors"
+	"slices"
 	"testing"
 
 	"github.com/bloomery/bloomery/server/internal/answer"
@@ -15,6 +16,11 @@ import (
 func FuzzQuestion(f *testing.F) {
 	f.Add(appendCall(appendCall(nil, [][]byte{[]byte("BF.ADD"), []byte("k"), nil}), [][]byte{[]byte("EXEC")}))
 	f.Add([]byte{1, 200})
+	hashed := [][]byte{[]byte("FILTER.HAS"), []byte("f")}
+	f.Add(append(appendHashed(nil, 7, hashed, 2), "hash one"+"hash two"...))
+	f.Add(append(appendHashed(nil, 7, [][]byte{[]byte(hashesMark), nil}, 1), "hash one"...))
+	f.Add(append(appendHashed(nil, 0, hashed, 1), "hash one"...))
+	f.Add(appendCall(nil, [][]byte{[]byte(hashesMark), make([]byte, hashBytes), nil, nil, []byte("short")}))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		h := helper{session: &Session{}}
 		n, ok := h.parse(b)
@@ -26,7 +32,10 @@ func FuzzQuestion(f *testing.F) {
 		}
 		var again []byte
 		for i := range h.work.Calls {
-			again = appendCall(again, h.work.Calls[i].Args)
+			c := &h.work.Calls[i]
+			if again = appendCall(again, c.Args); c.Hashed() && slices.ContainsFunc(c.Args[2:], func(item []byte) bool { return len(item) != hashBytes }) {
+				t.Errorf("hashes of other lengths: %q", c.Args)
+			}
 		}
 		same := helper{session: &Session{}}
 		if m, ok := same.parse(again); !ok || m != n {
@@ -149,7 +158,7 @@ func TestLooksUp(t *testing.T) {
 		read("list", traits.ReadOnly, traits.GroupFilter, nil),
 	})}
 	for _, name := range []string{"look", "scan", "compare", "add", "list", "another"} {
-		if got := e.looksUp([][]byte{[]byte(name), []byte("key")}); got != (name == "look") {
+		if got := e.table.Lookup([]byte(name)).looksUp(); got != (name == "look") {
 			t.Errorf("%s: %v", name, got)
 		}
 	}

@@ -176,6 +176,9 @@ func (q *question) join(p *passing, calls int) {
 
 // common returns the machines of a that are in b.
 func common(a, b []uint32) []uint32 {
+	if !slices.ContainsFunc(a, func(n uint32) bool { return !slices.Contains(b, n) }) {
+		return a
+	}
 	return slices.DeleteFunc(slices.Clone(a), func(n uint32) bool { return !slices.Contains(b, n) })
 }
 

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/hashing"
 	"github.com/bloomery/bloomery/server/internal/command"
 	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/door/cluster/memlog"
@@ -331,4 +332,37 @@ func placed(in func(shard int) bool) string {
 			return name
 		}
 	}
+}
+
+// TestHashesOfAnotherFilter asks for items while their name comes to stand for a filter that hashes in another way: what
+// is on its way has the hashes of the filter before.
+func TestHashesOfAnotherFilter(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		v := newSpread(t, memlog.Faults{})
+		for _, b := range v.nodes {
+			b.state.SetKeys(map[string]hashing.Hasher{"k1": hashing.Keyed([16]byte{1})})
+		}
+		b := v.nodes[0]
+		b.lines("FILTER.CREATE f bloom CAPACITY 1000 PARTS 16", "FILTER.CREATE g bloom CAPACITY 1000 PARTS 16 KEYED k1")
+		b.do(withItems("FILTER.ADD f", 0, 300)...)
+		b.do(withItems("FILTER.ADD g", 0, 300)...)
+		time.Sleep(time.Second)
+		v.peers.SetFault(func(uint32) memlog.Fault { return memlog.Fault{Delay: 10 * time.Millisecond} })
+		go func() {
+			time.Sleep(5 * time.Millisecond)
+			if got := v.nodes[1].connect().line("RENAME g f"); got != "+OK" {
+				t.Error(got)
+			}
+		}()
+		want := fmt.Sprint(slices.Repeat([]bool{true}, 300))
+		if got := b.do(withItems("FILTER.HAS f", 0, 300)...); got != want {
+			t.Errorf("while it changes: %.300s", got)
+		}
+		if entry := b.state.Names.Lookup([]byte("g"), 0); entry != nil {
+			t.Error("nothing has changed meanwhile")
+		}
+		if got := b.do(withItems("FILTER.HAS f", 0, 300)...); got != want {
+			t.Errorf("later: %.300s", got)
+		}
+	})
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/contents"
+	"github.com/bloomery/bloomery/server/internal/scratch"
 )
 
 // whole is a call whose items lie at several machines. Each of them runs a call of its own, of
@@ -26,6 +27,8 @@ const (
 	mostSplit = 512 << 10
 	// mostLooked is how many items are hashed before they are looked at.
 	mostLooked = 256
+	// fewLooked is how many are hashed first.
+	fewLooked = 8
 	// mostDivided is for how many items memory is kept.
 	mostDivided = 16 << 10
 )
@@ -37,10 +40,19 @@ func splits(c *Call, entry *catalog.Entry) bool {
 
 // division is the memory of splitting calls. It is used again.
 type division struct {
-	parts  []uint64 // in which part of the filter items lie, then which way they go
+	hashes []uint64 // of the items
+	parts  []uint32 // in which part of the filter they lie, then which way they go
 	places []place  // of each part of the filter
-	used   []uint64 // the parts whose places are set
+	used   []uint32 // the parts whose places are set
 	ways   []way    // of the call that is being split
+	filter uint64   // whose lanes these are, by part
+	lanes  []int
+
+	// Of all calls, until they are answered: which items parts of them are about, what those are encoded in, and
+	// hashes as arguments.
+	items []uint32
+	bytes []byte
+	args  [][]byte
 }
 
 // place is where a part of a filter lies.
@@ -60,14 +72,23 @@ type way struct {
 
 // itemParts returns in which parts of a filter items of a call lie, nil if that is not known
 // here. They hold until the next call.
-func (v *division) itemParts(c *Call, entry *catalog.Entry, items [][]byte) []uint64 {
-	v.parts = slices.Grow(v.parts[:0], len(items))[:len(items)]
-	if !c.cmd.Split(contents.PartOf(entry), items, v.parts) {
+func (v *division) itemParts(c *Call, entry *catalog.Entry, items [][]byte) []uint32 {
+	v.hashes, v.parts = slices.Grow(v.hashes[:0], len(items))[:len(items)], slices.Grow(v.parts[:0], len(items))[:len(items)]
+	switch {
+	case !c.Hashed():
+		if !c.cmd.Split(contents.PartOf(entry), items, v.hashes) {
+			return nil
+		}
+	case c.filter != entry.ID:
 		return nil
+	default:
+		for i, item := range items {
+			v.hashes[i] = Hash(item)
+		}
 	}
 	log := uint(bits.Len(uint(contents.PartCount(entry))) - 1)
-	for i, h := range v.parts {
-		v.parts[i] = uint64(bloomery.Route(h, log))
+	for i, h := range v.hashes {
+		v.parts[i] = uint32(bloomery.Route(h, log))
 	}
 	return v.parts
 }
@@ -76,12 +97,15 @@ func (v *division) itemParts(c *Call, entry *catalog.Entry, items [][]byte) []ui
 // cannot be split is answered by any machine: it is an error.
 func (e *Engine) itemsFar(s *Session, calls []Call, entry *catalog.Entry) bool {
 	for i := range calls {
-		for some := range slices.Chunk(calls[i].Args[2:], mostLooked) {
-			for _, p := range s.w.division.itemParts(&calls[i], entry, some) {
-				if !e.state.Answers(contents.PartAt(entry, uint32(p))) {
+		few := fewLooked // most calls of items that lie elsewhere begin with one of them
+		for items := calls[i].Args[2:]; len(items) > 0; few = mostLooked {
+			few = min(few, len(items))
+			for _, p := range s.w.division.itemParts(&calls[i], entry, items[:few]) {
+				if !e.state.Answers(contents.PartAt(entry, p)) {
 					return true
 				}
 			}
+			items = items[few:]
 		}
 	}
 	return false
@@ -94,6 +118,12 @@ func (e *Engine) split(s *Session, calls []Call, entry *catalog.Entry) (all []*p
 	n := contents.PartCount(entry)
 	v.places = slices.Grow(v.places[:0], n)[:n]
 	defer v.forget()
+	if v.filter != entry.ID || len(v.lanes) != n {
+		v.filter, v.lanes = entry.ID, v.lanes[:0]
+		for part := range uint32(n) {
+			v.lanes = append(v.lanes, e.shared.LaneOf(entry.ID, part))
+		}
+	}
 	for i := range calls {
 		c := &calls[i]
 		v.ways = v.ways[:0]
@@ -105,7 +135,11 @@ func (e *Engine) split(s *Session, calls []Call, entry *catalog.Entry) (all []*p
 					return nil, text
 				}
 			}
-			parts[item] = uint64(v.count(p, len(c.Args[2+item])))
+			size := hashBytes
+			if !c.cmd.ByHash {
+				size = len(c.Args[2+item]) + binary.MaxVarintLen32
+			}
+			parts[item] = uint32(v.count(p, size))
 		}
 		if len(v.ways) == 1 { // all of it lies at one machine
 			p := v.ways[0].passing
@@ -113,24 +147,24 @@ func (e *Engine) split(s *Session, calls []Call, entry *catalog.Entry) (all []*p
 			all = append(all, &p)
 			continue
 		}
-		all = append(all, v.divide(c)...)
+		all = append(all, v.divide(c, entry.ID)...)
 	}
 	return all, ""
 }
 
 // goes says which way items in a part of a filter go, of the call with a number. It returns why
 // there is none.
-func (e *Engine) goes(s *Session, entry *catalog.Entry, part uint64, call int) string {
+func (e *Engine) goes(s *Session, entry *catalog.Entry, part uint32, call int) string {
 	v := &s.w.division
 	p := &v.places[part]
 	if p.call == 0 {
-		q := contents.PartAt(entry, uint32(part))
+		q := contents.PartAt(entry, part)
 		if !e.state.Answers(q) {
 			if p.nodes = e.holders(s, q.Shard()); len(p.nodes) == 0 {
 				return fmt.Sprintf(textNoHolder, q.Shard())
 			}
 		}
-		p.lane = e.shared.LaneOf(entry.ID, uint32(part))
+		p.lane = v.lanes[part]
 		v.used = append(v.used, part)
 	}
 	p.call = call
@@ -165,15 +199,15 @@ func (v *division) count(p *place, size int) int {
 		return v.count(p, size)
 	}
 	w.items++
-	w.bytes += size + binary.MaxVarintLen32
+	w.bytes += size
 	return p.way
 }
 
-// divide makes the parts of a call whose items are counted. Those for other machines are encoded
+// divide makes the parts of a call on a filter whose items are counted. Those for other machines are encoded
 // at once.
-func (v *division) divide(c *Call) []*passing {
+func (v *division) divide(c *Call, filter uint64) []*passing {
 	passed, calls := make([]passing, len(v.ways)), make([]Call, len(v.ways))
-	whole, items := &whole{call: c, parts: make([]*passing, len(v.ways))}, make([]uint32, len(c.Args)-2)
+	whole, items := &whole{call: c, parts: make([]*passing, len(v.ways))}, scratch.Room(&v.items, len(c.Args)-2, 0)
 	for i := range v.ways {
 		w := &v.ways[i]
 		calls[i] = Call{Args: c.Args[:2:2], cmd: c.cmd}
@@ -181,33 +215,47 @@ func (v *division) divide(c *Call) []*passing {
 		*p = w.passing
 		p.whole, p.calls = whole, calls[i:i+1]
 		p.items, items = items[:0:w.items], items[w.items:]
-		if len(p.nodes) > 0 {
-			p.body = appendHead(make([]byte, 0, callSize(c.Args[:2])+w.bytes), c.Args[:2], w.items)
+		body := scratch.Room(&v.bytes, hashedBytes+callSize(c.Args[:2])+w.bytes, 0)[:0]
+		switch {
+		case c.cmd.ByHash && len(p.nodes) > 0:
+			p.body = appendHashed(body, filter, c.Args[:2], w.items)
+		case c.cmd.ByHash:
+			p.body = body
+		case len(p.nodes) > 0:
+			p.body = appendHead(body, c.Args[:2], w.items)
 		}
 		whole.parts[i] = p
 	}
 	for item, way := range v.parts {
 		p := &passed[way]
-		if p.items = append(p.items, uint32(item)); p.body != nil {
+		p.items = append(p.items, uint32(item))
+		switch {
+		case c.cmd.ByHash:
+			p.body = binary.LittleEndian.AppendUint64(p.body, v.hashes[item])
+		case p.body != nil:
 			p.body = appendArg(p.body, c.Args[2+item])
 		}
 	}
 	for i := range passed {
-		if passed[i].body == nil {
-			passed[i].unfold()
+		switch p := &passed[i]; {
+		case len(p.nodes) > 0:
+		case c.cmd.ByHash:
+			p.hashItems(filter, scratch.Room(&v.args, 2+len(p.items), 0)[:0])
+		default:
+			p.unfold()
 		}
 	}
 	return whole.parts
 }
 
-// unfold gives the call of a part its items.
+// unfold gives the call of a part its items, as they were sent.
 func (p *passing) unfold() {
 	c, all := &p.calls[0], p.whole.call.Args
 	c.Args = append(make([][]byte, 0, 2+len(p.items)), all[:2]...)
 	for _, item := range p.items {
 		c.Args = append(c.Args, all[2+item])
 	}
-	c.Items, p.body = c.Args[2:], nil
+	c.Items, c.filter, c.answered, p.body = c.Args[2:], 0, false, nil
 }
 
 // forget makes the memory ready for other calls.
@@ -218,8 +266,14 @@ func (v *division) forget() {
 	clear(v.ways)
 	v.used, v.ways = v.used[:0], v.ways[:0]
 	if cap(v.parts) > mostDivided {
-		v.parts = nil
+		v.hashes, v.parts = nil, nil
 	}
+}
+
+// reset forgets calls that are answered.
+func (v *division) reset() {
+	clear(v.args)
+	v.items, v.bytes, v.args = scratch.Emptied(v.items, mostDivided), scratch.Emptied(v.bytes, hashBytes*mostDivided), scratch.Emptied(v.args, mostDivided)
 }
 
 // merge answers calls whose parts are answered. A part of a part was begun later.

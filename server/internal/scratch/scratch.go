@@ -46,15 +46,15 @@ func (m *Memory) Reset() {
 	}
 	m.Shadow = nil
 	clear(m.elems) // they keep what a client has sent
-	m.Digests, m.Hashes = emptied(m.Digests, maxKept), emptied(m.Hashes, maxKept)
-	m.bools, m.codes = emptied(m.bools, maxKept), emptied(m.codes, maxKept)
-	m.elems, m.counts = emptied(m.elems, maxKept), emptied(m.counts, maxKept)
-	m.Payload = emptied(m.Payload, maxPayload)
+	m.Digests, m.Hashes = Emptied(m.Digests, maxKept), Emptied(m.Hashes, maxKept)
+	m.bools, m.codes = Emptied(m.bools, maxKept), Emptied(m.codes, maxKept)
+	m.elems, m.counts = Emptied(m.elems, maxKept), Emptied(m.counts, maxKept)
+	m.Payload = Emptied(m.Payload, maxPayload)
 }
 
-// emptied returns s without its elements, and without its memory if that is for more
+// Emptied returns s without its elements, and without its memory if that is for more
 // than most of them.
-func emptied[T any](s []T, most int) []T {
+func Emptied[T any](s []T, most int) []T {
 	if cap(s) > most {
 		return nil
 	}
@@ -68,22 +68,22 @@ func (m *Memory) Reuse() {
 }
 
 // Bools returns n booleans that stay valid until Reset.
-func (m *Memory) Bools(n int) []bool { return room(&m.bools, n, least) }
+func (m *Memory) Bools(n int) []bool { return Room(&m.bools, n, least) }
 
 // Codes returns n codes that stay valid until Reset.
-func (m *Memory) Codes(n int) []int8 { return room(&m.codes, n, least) }
+func (m *Memory) Codes(n int) []int8 { return Room(&m.codes, n, least) }
 
 // Counts returns room for n counts. It is the caller's until its records are
 // answered.
-func (m *Memory) Counts(n int) []uint32 { return room(&m.counts, n, least)[:0] }
+func (m *Memory) Counts(n int) []uint32 { return Room(&m.counts, n, least)[:0] }
 
 // Elems returns n replies that stay valid until Reset.
 func (m *Memory) Elems(n int) []answer.Reply {
-	return room(&m.elems, n, max(64, min(2*cap(m.elems), maxKept)))
+	return Room(&m.elems, n, max(64, min(2*cap(m.elems), maxKept)))
 }
 
-// room takes n elements of s. Where there are too few, s becomes new ones, at least so many.
-func room[T any](s *[]T, n, least int) []T {
+// Room takes n elements of s. Where there are too few, s becomes new ones, at least so many.
+func Room[T any](s *[]T, n, least int) []T {
 	if cap(*s)-len(*s) < n {
 		*s = make([]T, 0, max(n, least))
 	}

@@ -37,6 +37,7 @@ var has = engine.Command{
 	Syntax: "key item [item ...]", Complexity: "O(n), n being the number of items",
 	Summary: "Returns for each item whether it may be in the filter. 0 is certain.",
 	Split:   splitItems,
+	ByHash:  true,
 	On:      &bundle.OnFilter{Family: family, Layers: layersFamily, Contains: true, Absent: bundle.NotFound},
 }
 
@@ -78,6 +79,7 @@ var hasHash = engine.Command{
 	Syntax: "key hash [hash ...]", Complexity: "O(n), n being the number of hashes",
 	Summary: "FILTER.HAS for items that the client has hashed as the filter does, to 64 bits. Refused on filters with a secret key.",
 	Split:   splitHashes,
+	ByHash:  true,
 	On:      &bundle.OnFilter{Family: family, Parse: parseHashes, Hash: readHashes, Contains: true, Absent: bundle.NotFound},
 }
 

@@ -6,6 +6,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"sync"
 	"time"
 
 	"github.com/bloomery/bloomery/server/internal/door"
@@ -23,8 +25,24 @@ type asking struct {
 	pending peers.Pending
 	asked   bool // the first node: it is pending
 	over    bool // it is not any more: it has answered with raw, or failed
+	soon    bool // its answer is that of the question, and no other node was asked
 	raw     []byte
 	err     error
+	places  []uint64
+}
+
+// askings are used again, with the memory of their bodies.
+var askings = sync.Pool{New: func() any { return new(asking) }}
+
+// mostKept is for how long bodies memory is used again.
+const mostKept = 64 << 10
+
+// free gives back the memory of a question that one node was asked, which has answered: nobody else knows it.
+func (v *asking) free() {
+	if cap(v.body) <= mostKept {
+		*v = asking{body: v.body[:0], places: v.places[:0]}
+		askings.Put(v)
+	}
 }
 
 // Ask implements door.Router.
@@ -34,8 +52,9 @@ func (d *Door) Ask(nodes []uint32, q *door.Question) (door.Answer, error) {
 
 // Begin implements door.Router.
 func (d *Door) Begin(nodes []uint32, q *door.Question) door.Asking {
-	v := &asking{d: d, nodes: nodes, q: q, began: time.Now()}
-	v.body = d.appendQuestion(make([]byte, 0, 64+len(q.Body)), q)
+	v := askings.Get().(*asking)
+	v.d, v.nodes, v.q, v.began = d, nodes, q, time.Now()
+	v.body = d.appendQuestion(slices.Grow(v.body, 64+len(q.Body)), q)
 	if p := d.config.Direct; p != nil && len(nodes) > 0 {
 		p, err := p.Begin(nodes[0], v.question(), nil)
 		v.pending, v.asked = p, err == nil
@@ -75,6 +94,9 @@ func (v *asking) Answer() (door.Answer, error) {
 	}
 	if !q.Writes {
 		d.noteSeen(q.Lanes, places)
+		if v.soon {
+			v.free()
+		}
 		return a, nil
 	}
 	until := time.Now().Add(d.config.Timeout)
@@ -90,7 +112,9 @@ func (v *asking) Answer() (door.Answer, error) {
 func (v *asking) answer() (door.Answer, []uint64, error) {
 	soon := v.Soon()
 	if soon && v.err == nil {
-		if a, places, err := v.d.readAnswer(v.raw); err == nil {
+		a, places, err := v.d.readAnswer(v.raw, v.places)
+		if v.soon = err == nil; v.soon {
+			v.places = places
 			return a, places, nil
 		}
 	}
@@ -134,7 +158,7 @@ func (v *asking) inTurn(ctx context.Context, from, to int) (door.Answer, []uint6
 	for i := from; i < to && (i == from || ctx.Err() == nil); i++ {
 		raw, err := v.at(ctx, i)
 		if err == nil {
-			a, places, err := v.d.readAnswer(raw)
+			a, places, err := v.d.readAnswer(raw, nil)
 			if err == nil {
 				return a, places, nil
 			}

@@ -138,7 +138,7 @@ func (d *Door) askable(ctx context.Context, node uint32) bool {
 	defer stop()
 	b, err := d.askNode(ctx, node, d.appendQuestion(nil, &door.Question{}), placeBytes)
 	if err == nil {
-		_, _, err = d.readAnswer(b)
+		_, _, err = d.readAnswer(b, nil)
 	}
 	return err == nil
 }

@@ -151,7 +151,7 @@ func (d *Door) answerRun(q []byte, aside func()) ([]byte, error) {
 	default:
 		body = d.runFor(c.Rest, int(room), aside)
 	}
-	b := make([]byte, 0, placeBytes+len(body))
+	b := make([]byte, 0, 2+(len(all)+1)*binary.MaxVarintLen64+len(body))
 	b = append(b, answerGiven)
 	b = binary.AppendUvarint(b, uint64(len(all)))
 	for _, l := range all {
@@ -174,8 +174,9 @@ func (d *Door) runFor(body []byte, room int, aside func()) (b []byte) {
 // errRefusedRun means that a node has run nothing.
 var errRefusedRun = errors.New("it runs nothing for others at present")
 
-// readAnswer reads what answerRun has answered.
-func (d *Door) readAnswer(b []byte) (a door.Answer, places []uint64, err error) {
+// readAnswer reads what answerRun has answered, and appends to places how far the node was.
+func (d *Door) readAnswer(b []byte, places []uint64) (door.Answer, []uint64, error) {
+	var a door.Answer
 	switch {
 	case len(b) == 0:
 		return a, nil, errQuestion

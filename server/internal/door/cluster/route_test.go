@@ -11,7 +11,7 @@ func FuzzAnswerRun(f *testing.F) {
 	f.Add([]byte{answerGiven, 2, 5, 6, 'b'})
 	f.Add([]byte{answerRefused, 'n', 'o'})
 	f.Fuzz(func(t *testing.T, b []byte) {
-		a, places, err := (&Door{}).readAnswer(b)
+		a, places, err := (&Door{}).readAnswer(b, nil)
 		if err == nil && (len(places) == 0 || a.Place != places[0] || len(a.Body) > len(b)) {
 			t.Errorf("%x came as %v, %v", b, a, places)
 		}
