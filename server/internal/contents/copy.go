@@ -29,12 +29,7 @@ const (
 // Freeze begins a copy of the contents of p that later records do not disturb. The
 // caller holds its lock. The error may be ErrFrozen.
 func (p *Part) Freeze() (Frozen, error) {
-	switch c := p.contents.(type) {
-	case *Filter:
-		return c.freeze(p.made)
-	case *loading:
-		return c.freeze(p.made)
-	case *Draft:
+	if c, ok := p.contents.(interface{ freeze(made uint32) (Frozen, error) }); ok {
 		return c.freeze(p.made)
 	}
 	return p.contents.Freeze()
