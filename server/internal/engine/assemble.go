@@ -55,13 +55,15 @@ func (x Contents) Gather(args [][]byte) (parts []answer.Reply, failed answer.Rep
 	return x.e.gatherParts(x.s, &Call{Args: args, cmd: x.s.running})
 }
 
-// Loses reports whether something is Lost.
-func (x Contents) Loses() bool { return len(x.s.lost) > 0 }
-
 // Lost returns why parts of an entry could not be asked for by the last Gather, or by the command that is
-// assembled, "" if all could.
+// assembled, "" if all could. With nil it is about parts of anything.
 func (x Contents) Lost(entry *catalog.Entry) string {
-	if len(x.s.lost) == 0 || contents.Everywhere(entry) {
+	switch {
+	case len(x.s.lost) == 0:
+		return ""
+	case entry == nil:
+		return x.s.lost[slices.Min(slices.Collect(maps.Keys(x.s.lost)))]
+	case contents.Everywhere(entry):
 		return ""
 	}
 	for _, p := range contents.Parts(entry) {

@@ -161,7 +161,7 @@ func lostText(why, name string) string { return fmt.Sprintf("%s: %s", why, answe
 // lostFilters returns the filters among those that match a pattern which could not be asked, in the order of their
 // names. It reports false if there is no memory for errors of each item.
 func lostFilters(x *engine.Context, pattern string, items int) (list []lostFilter, ok bool) {
-	if !x.Contents().Loses() {
+	if x.Contents().Lost(nil) == "" {
 		return nil, true
 	}
 	match := matcher(pattern)
