@@ -137,6 +137,7 @@ var rooms = map[string][]string{
 	"server/internal/command/admin":       append([]string{"server/internal/placement"}, commands...),
 	"server/internal/command/acl":         commands,
 
+	"server/internal/certificate":            {},
 	"server/internal/door/cluster/balance":   {"server/internal/placement", "server/internal/roster", "server/internal/store"},
 	"server/internal/door/cluster/claims":    {"", "server/internal/door/cluster/heartbeat", "server/internal/door/cluster/messages", "server/internal/folder", "server/internal/roster", "server/internal/snapshot", "server/internal/wire"},
 	"server/internal/door/cluster/heartbeat": {"", "server/internal/roster", "server/internal/snapshot", "server/internal/wire"},
@@ -162,7 +163,7 @@ var rooms = map[string][]string{
 	"server/internal/web":             {"codec", "internal/envelope", "internal/news", "page", "server/internal/answer", "server/internal/engine", "server/internal/health"},
 	"server": {
 		"", "codec/file", "hashing", "internal/memory", "internal/resp",
-		"server/internal/answer", "server/internal/command", "server/internal/engine", "server/internal/door", "server/internal/door/local", "server/internal/refusal", "server/internal/session", "server/internal/status", "server/internal/store", "server/internal/traits",
+		"server/internal/answer", "server/internal/certificate", "server/internal/command", "server/internal/engine", "server/internal/door", "server/internal/door/local", "server/internal/refusal", "server/internal/session", "server/internal/status", "server/internal/store", "server/internal/traits",
 		"server/internal/door/cluster", "server/internal/door/cluster/claims", "server/internal/door/cluster/nats", "server/internal/folder", "server/internal/peers",
 		"server/internal/web", "server/internal/web/metrics",
 	},

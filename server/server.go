@@ -22,6 +22,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/bloomery/bloomery/server/internal/certificate"
 	"github.com/bloomery/bloomery/server/internal/command"
 	"github.com/bloomery/bloomery/server/internal/door/local"
 	"github.com/bloomery/bloomery/server/internal/engine"
@@ -46,7 +47,7 @@ type Server struct {
 	buffers   bufferPool
 	http      httpSide
 
-	certificates atomic.Pointer[certificates] // nil without TLS
+	certificates atomic.Pointer[certificate.Loaded] // nil without TLS
 	// reloading is held by the one Reload that runs, and guards read.
 	reloading sync.Mutex
 	read      Config        // what was read last, config at first
