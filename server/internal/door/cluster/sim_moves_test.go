@@ -36,8 +36,8 @@ func newMoves(seed uint64, m mutation) *sim {
 	for range 6 - len(s.nodes) {
 		s.nodes = append(s.nodes, &simNode{disk: powercut.New(s.random.Uint64())})
 	}
-	if m.noSenders { // what it is for is frequent
-		s.log.SetFaults(memlog.Faults{Twice: 0.9, Delay: 2 * time.Second})
+	if m.late { // what the table of senders is for is frequent
+		s.log.SetFaults(memlog.Faults{Twice: 0.9, Delay: 50 * time.Millisecond, Late: 5 * time.Second})
 	}
 	s.joiners, s.lent = 1+s.intn(2), map[string][]byte{}
 	return s
@@ -382,10 +382,15 @@ func TestSimulationOfMovesFindsMutations(t *testing.T) {
 		"a shard is held before a snapshot has it":                    {holdsEarly: true},
 		"the log is not kept for holders that are away":               {byLiveness: true},
 		"a node that had to fetch does not say so":                    {plainSession: true},
-		"a part is learned without the table of senders":              {noSenders: true},
+		"a part is learned without the table of senders":              {noSenders: true, late: true},
 		"a part is learned without what was written in the meanwhile": {withoutLog: true},
 	} {
 		t.Run(name, func(t *testing.T) {
+			if m.late {
+				if err := simulateMoves(t, 1, mutation{late: true}); err != nil {
+					t.Fatalf("nothing is broken, and that is found: %v", err)
+				}
+			}
 			for seed := uint64(1); ; seed++ {
 				if err := simulateMoves(t, seed, m); err != nil {
 					t.Logf("found with seed %d: %v", seed, err)

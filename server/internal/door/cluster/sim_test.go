@@ -81,6 +81,7 @@ type mutation struct {
 	byLiveness   bool // the log is kept for nodes that are heard of, and no others
 	plainSession bool // a node that had to fetch does not say so
 	noSenders    bool // a part is learned without the table of senders
+	late         bool // nothing is broken, but most messages are kept twice, some time apart
 	withoutLog   bool // and without what was written meanwhile
 }
 

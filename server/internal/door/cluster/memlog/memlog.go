@@ -18,6 +18,7 @@ type Faults struct {
 	Twice   float64       // it is kept twice
 	Again   float64       // a tail delivers an old message once more
 	Delay   time.Duration // of whatever is on its way, at most
+	Late    time.Duration // by which it is kept the second time, beside that
 	Answer  time.Duration // after which a publication that is not kept is answered
 }
 
@@ -102,12 +103,15 @@ func (l *Log) keep(lane int, msg []byte) {
 func (l *Log) chance(p float64) bool { return p > 0 && l.random.Float64() < p }
 
 // delay returns a time that something is on its way. The caller holds mu.
-func (l *Log) delay() time.Duration {
-	if l.faults.Delay <= 0 {
+func (l *Log) delay() time.Duration { return l.upTo(l.faults.Delay) }
+
+// upTo returns a time, at most most. The caller holds mu.
+func (l *Log) upTo(most time.Duration) time.Duration {
+	if most <= 0 {
 		return 0
 	}
 	// In whole milliseconds: then many things happen at once where time is simulated.
-	return time.Duration(l.random.Int64N(int64(l.faults.Delay/time.Millisecond)+1)) * time.Millisecond
+	return time.Duration(l.random.Int64N(int64(most/time.Millisecond)+1)) * time.Millisecond
 }
 
 // Node is the log as one node sees it. It is a cluster.Log.
@@ -169,7 +173,7 @@ func (n *Node) Lanes(count int, create bool) error {
 func (n *Node) Publish(lane int, msg []byte, done func(error)) {
 	l := n.log
 	l.mu.Lock()
-	before, behind, again := l.delay(), l.delay(), l.delay()
+	before, behind, again, late := l.delay(), l.delay(), l.delay(), l.upTo(l.faults.Late)
 	lost, unacked, twice := l.chance(l.faults.Lost), l.chance(l.faults.Unacked), l.chance(l.faults.Twice)
 	dies := l.chance(0.5)
 	l.mu.Unlock()
@@ -199,7 +203,7 @@ func (n *Node) Publish(lane int, msg []byte, done func(error)) {
 			n.answer(done, nil)
 		}
 		if twice {
-			time.Sleep(again)
+			time.Sleep(again + late)
 			l.Append(lane, msg)
 		}
 	})
