@@ -78,7 +78,7 @@ func (t tree) search(b *kernel.Buckets) (node int, s uint64, ok bool) {
 		back := t.parent(k)
 		for s := range uint64(kernel.Slots) {
 			to := b.Other(from, b.Slot(from, s))
-			if b.Count(to, 0) > 0 {
+			if b.Free(to) {
 				return k, s, true
 			}
 			if to == back {

@@ -226,6 +226,15 @@ func (b *Buckets) Count(i, fingerprint uint64) int {
 	return n
 }
 
+// Free reports whether bucket i has a free slot.
+func (b *Buckets) Free(i uint64) bool {
+	free := b.zero(b.word(i))
+	if b.width > oneWord {
+		free |= b.zero(b.second(i))
+	}
+	return free&b.highs != 0
+}
+
 // Slot returns what is in slot s of bucket i.
 func (b *Buckets) Slot(i, s uint64) uint64 {
 	at := (i*Slots + s) * b.width
