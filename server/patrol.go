@@ -13,6 +13,9 @@ const (
 	patrolEvery = time.Second
 	sweepEvery  = 100 * time.Millisecond
 	sweepMost   = 1000
+	// lookAfter is how long a call waits for news before its client is looked for: it may
+	// have closed along with its question. Many get news sooner than that.
+	lookAfter = 3 * time.Second
 )
 
 // watch is what the patrol noted about a connection when it last looked. Time is
@@ -54,7 +57,7 @@ func (s *Server) inspect(now time.Time) {
 		if why := c.overdue(now, idle, s.config.WriteTimeout); why != "" {
 			s.log.Info("client closed", "client", c.session.Addr, "reason", why)
 			c.kill()
-		} else if c.watch.since != now && c.unseen.Swap(false) { // it rests since the last round
+		} else if now.Sub(c.watch.since) >= lookAfter && c.unseen.Swap(false) {
 			_ = c.nc.SetReadDeadline(longAgo)
 		}
 	}
