@@ -55,6 +55,7 @@ func (v *followed) begin(create string) {
 	v.create, v.dumped = create, !strings.HasPrefix(create, "FILTER.")
 	v.items, v.copies = 0, [10]commandtest.Copy{}
 	v.must("DEL f")
+	time.Sleep(5 * time.Second) // all nodes know that it is gone
 	v.must(create)
 }
 
