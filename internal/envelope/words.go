@@ -52,13 +52,29 @@ func rawBytes(words []uint64) []byte {
 // GetWords decodes data, which is as long as words, into words.
 func GetWords(words []uint64, data []byte) {
 	if littleEndian {
-		copy(rawBytes(words), data)
+		copyLong(rawBytes(words), data)
 		return
 	}
 	for i := range words {
 		words[i] = binary.LittleEndian.Uint64(data[8*i:])
 	}
 }
+
+// copyLong copies from, which is as long as to. The collector of garbage stops all other
+// work until every goroutine has been interrupted, and a copy cannot be: that of 256 MiB
+// into new memory takes 0.1 s. So it is made in pieces, each a call, where that is possible.
+func copyLong(to, from []byte) {
+	for len(to) > pieceBytes {
+		copyPiece(to[:pieceBytes], from)
+		to, from = to[pieceBytes:], from[pieceBytes:]
+	}
+	copyPiece(to, from)
+}
+
+const pieceBytes = 1 << 20
+
+//go:noinline
+func copyPiece(to, from []byte) { copy(to, from) }
 
 // Apart returns dst for results that are appended to it while data is read: if
 // data lies in the room behind dst, without that room.

@@ -352,9 +352,9 @@ func copied(p *contents.Part, aside bool) ([]byte, error) {
 	p.RLock()
 	size := int(p.Bytes())
 	p.RUnlock()
-	var b bytes.Buffer
-	b.Grow(size + size>>16 + 512)
-	err := write(&b, p, aside)
+	// Grow clears all of it at once, and meanwhile the collector of garbage may stop everybody.
+	b := bytes.NewBuffer(make([]byte, 0, size+size>>16+512))
+	err := write(b, p, aside)
 	return b.Bytes(), err
 }
 
