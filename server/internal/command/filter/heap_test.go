@@ -38,10 +38,10 @@ func TestSmallFiltersAreSmall(t *testing.T) {
 }
 
 // TestDumpOfQuorumMemory asks that FILTER.DUMP of a quorum allocates little more than
-// the piece that it returns.
+// the piece that it returns: besides, half a MiB in which pieces of it are copied.
 func TestDumpOfQuorumMemory(t *testing.T) {
 	b := newBench(t, 1<<30)
-	b.Do("FILTER.CREATE", "q", "quorum", "CAPACITY", "1000000", "MEMBERS", "5", "PARTS", "1")
+	b.Do("FILTER.CREATE", "q", "quorum", "CAPACITY", "4000000", "MEMBERS", "5", "PARTS", "1")
 	args := [][]byte{[]byte("FILTER.DUMP"), []byte("q"), []byte("0")}
 	b.Exec(args) // scratch memory of the first call
 	var before, after runtime.MemStats
