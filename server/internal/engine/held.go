@@ -275,7 +275,7 @@ func (e *Engine) route(s *Session, p *passing, c *Call) (text string) {
 	switch {
 	case text != "":
 		return text
-	case len(p.nodes) == 0 && c.cmd.Flags&traits.Fetches != 0:
+	case c.cmd.Flags&traits.Fetches != 0 && s.inVain(p.nodes):
 		if p.nodes = e.changers(s, c); len(p.nodes) == 0 {
 			return textMoving
 		}
@@ -348,6 +348,9 @@ func (e *Engine) untried(s *Session, shard int) []uint32 {
 	}
 	return nodes
 }
+
+// inVain reports whether there is no machine among some that was not asked in vain.
+func (s *Session) inVain(nodes []uint32) bool { return len(common(nodes, s.avoid)) == len(nodes) }
 
 // nodesNamed returns machines as people know them.
 func (e *Engine) nodesNamed(nodes []uint32) string {

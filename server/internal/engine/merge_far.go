@@ -19,7 +19,7 @@ func (e *Engine) fetches(s *Session, calls []Call) bool {
 		return false
 	}
 	p := &passing{}
-	return s.helps || e.locate(s, p, c) == "" && len(p.nodes) == 0
+	return s.helps || e.locate(s, p, c) == "" && s.inVain(p.nodes)
 }
 
 // changesHere reports whether this machine answers for all that a call changes.

@@ -79,6 +79,34 @@ func TestMergesThroughAnyNode(t *testing.T) {
 	})
 }
 
+// TestMergesWithoutTheNodeOfAll merges sketches that one node holds together, which cannot be asked: others hold each of them,
+// too.
+func TestMergesWithoutTheNodeOfAll(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		v := newSpread(t, memlog.Faults{})
+		v.place(t, func(shard, node int) bool { return node == 3 || oneCopy(shard, node) })
+		v.peers.SetFault(func(node uint32) (f memlog.Fault) {
+			if node == 4 {
+				f.Unsent = peers.ErrUnsent
+			}
+			return f
+		})
+		target, source := lies("m", 0), lies("m", 1)
+		for i, n := range v.nodes[:3] {
+			for _, line := range []string{"CMS.INITBYDIM " + target + " 10 3", "CMS.INITBYDIM " + source + " 10 3", "CMS.INCRBY " + source + " x 7"} {
+				n.line(line)
+			}
+			if got := n.line("CMS.MERGE " + target + " 1 " + source); got != "+OK" {
+				t.Errorf("node %d: CMS.MERGE = %s", i+1, got)
+			}
+			if got := n.line("CMS.QUERY " + target + " x"); got != "[:7]" {
+				t.Errorf("node %d: CMS.QUERY = %s", i+1, got)
+			}
+			n.line("FLUSHALL")
+		}
+	})
+}
+
 // TestNamesOnSeveralNodes runs every command about the contents of several names, each of which lies at one node: none
 // is refused because they are apart.
 func TestNamesOnSeveralNodes(t *testing.T) {
