@@ -187,6 +187,64 @@ func TestFreezeOfLarge(t *testing.T) {
 	}
 }
 
+// TestFreezeOfUntouched changes pages of a filter that nobody has added to since it was frozen, in other ways than by
+// hashes: they are put aside, and counted.
+func TestFreezeOfUntouched(t *testing.T) {
+	const piece = 32 << 10
+	for name, c := range map[string]struct {
+		f    bloomery.Hashed
+		then store.Body
+	}{
+		"all generations pass":       {compose.NewWindow(1_000_000, 0.01, 4), &store.FilterAdvance{Generation: 9}},
+		"union of less than a word":  {bloom.New(1_000_000, 0.001), &store.FilterUnion{Offset: 9 * piece, Data: []byte{0xff, 0xff, 0xff, 0xff}}},
+		"union that ends in a piece": {bloom.New(1_000_000, 0.001), &store.FilterUnion{Offset: 9 * piece, Data: bytes.Repeat([]byte{0xff}, piece+4)}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			outline, err := codec.AppendOutline(nil, c.f)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s := store.New()
+			e := apply(t, s, store.Record{Body: &store.Make{As: store.OpFilter, Name: []byte("f"), Header: contents.AppendCreation(nil, &contents.Plan{}, outline)}}).Entry
+			apply(t, s, store.Record{ID: e.ID, Body: &store.FilterAdd{Room: store.Unlimited, Hashes: hashes(10_000)}})
+			p := contents.PartOf(e)
+			want, _ := copied(t, s, p)
+			p.Lock()
+			z, err := p.Freeze()
+			p.Unlock()
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []byte
+			for i := 0; ; i++ {
+				data, _ := z.Next(make([]byte, piece))
+				if len(data) == 0 {
+					break
+				}
+				got = append(got, data...)
+				if i > 0 {
+					continue
+				}
+				if res := apply(t, s, store.Record{ID: e.ID, Body: c.then}); res.Err != nil || !res.Changed {
+					t.Fatalf("changed %v, %v", res.Changed, res.Err)
+				}
+				if n := z.Saved(); n == 0 || s.Copied() != int64(n) {
+					t.Errorf("%d bytes were put aside, and %d are counted", n, s.Copied())
+				}
+			}
+			if !bytes.Equal(got, want) {
+				t.Error("the copy is not the filter of before")
+			}
+			p.Lock()
+			err = z.Close()
+			p.Unlock()
+			if err != nil || s.Copied() != 0 {
+				t.Errorf("%d bytes are counted of a copy that has ended: %v", s.Copied(), err)
+			}
+		})
+	}
+}
+
 func quorum(t *testing.T, members ...bloomery.Hashed) *compose.Quorum {
 	t.Helper()
 	q, err := compose.NewQuorum(1, members...)
@@ -212,7 +270,7 @@ func TestFreezeOfSources(t *testing.T) {
 	add := func(hs ...uint64) {
 		apply(t, s, store.Record{ID: e.ID, Body: &store.FilterAdd{Room: store.Unlimited, Hashes: hs}})
 	}
-	one, two := sourceFile(t, capacity, 1<<40), sourceFile(t, capacity, 2<<40)
+	one, two := sourceFile(t, capacity, 1<<40), sourceFile(t, capacity, 2<<40, 15<<60) // that one is at the end of the array
 	add(7 << 40)
 	put("a", 1, one, len(one))
 	put("b", 1, two, len(two))
@@ -241,7 +299,7 @@ func TestFreezeOfSources(t *testing.T) {
 		switch i {
 		case 2:
 			add(hashes(1000)...)
-		case 20:
+		case 4: // the union is being read: it loses bits
 			put("b", 2, one, len(one))
 		case 40:
 			put("a", 2, two, len(two))
