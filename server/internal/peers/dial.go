@@ -23,12 +23,13 @@ type link struct {
 	addr string
 	line atomic.Pointer[asker]
 	stop context.CancelFunc
+	met  chan struct{} // the node has connected to this one, so it can be dialed
 }
 
 // newLink begins to connect to a node.
 func (n *Node) newLink(node uint32, addr string) *link {
 	ctx, stop := context.WithCancel(n.closed)
-	l := &link{node: node, addr: addr, stop: stop}
+	l := &link{node: node, addr: addr, stop: stop, met: make(chan struct{}, 1)}
 	n.tasks.Go(func() { n.connect(ctx, l) })
 	return l
 }
@@ -53,11 +54,33 @@ func (n *Node) connect(ctx context.Context, l *link) {
 		if time.Since(began) > retryMost {
 			pause = retryFirst
 		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-time.After(rand.N(pause)):
+		if l.rest(ctx, rand.N(pause)) {
+			pause = retryFirst
 		}
+	}
+}
+
+// rest waits before a node is dialed again. It reports whether that node has connected meanwhile: one that was down for
+// long is not kept waiting.
+func (l *link) rest(ctx context.Context, pause time.Duration) bool {
+	select {
+	case <-l.met:
+		return true
+	case <-ctx.Done():
+	case <-time.After(pause):
+	}
+	return false
+}
+
+// meets has a node dialed soon, if there is no connection to it: it has connected to this one.
+func (n *Node) meets(node uint32) {
+	l := (*n.links.Load())[node]
+	if l == nil || l.line.Load() != nil {
+		return
+	}
+	select {
+	case l.met <- struct{}{}:
+	default:
 	}
 }
 

@@ -82,6 +82,7 @@ func (n *Node) serve(raw net.Conn, place uint64) {
 	a.init(conn, raw, &n.count)
 	n.lines[a] = true
 	n.mu.Unlock()
+	n.meets(from)
 	n.tasks.Go(a.write)
 	a.readers.Go(func() { a.readOn(&reader{bufio.NewReaderSize(conn, readBytes)}) })
 	a.readers.Wait()

@@ -140,6 +140,20 @@ func TestAsk(t *testing.T) {
 	}
 }
 
+// TestMetIsDialed has a node that waits before it dials another one hear of that: it waits no longer.
+func TestMetIsDialed(t *testing.T) {
+	a, b := open(t, plain, 1, echo), open(t, plain, 2, echo)
+	l := &link{node: 2, met: make(chan struct{}, 1)}
+	a.links.Store(&map[uint32]*link{2: l})
+	b.Know(1, a.Addr())
+	ctx, stop := context.WithTimeout(t.Context(), long)
+	defer stop()
+	if !l.rest(ctx, time.Hour) {
+		t.Error("it still waits")
+	}
+	a.links.Store(&map[uint32]*link{})
+}
+
 func TestAnswersOutOfOrder(t *testing.T) {
 	first := make(chan struct{})
 	a, _ := couple(t, testConfig(t), func(q *Asked, to []byte) []byte {
