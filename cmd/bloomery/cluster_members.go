@@ -294,8 +294,8 @@ by one, and with the old one again. Afterwards they cannot go back.
 
 A cluster has a level, which is the newest form of messages that all its nodes
 can read; upgrade raises it. It fails if a node is down, or runs an older
-release than the others, and names that node. A new cluster has the level of the
-release that it was begun with: an older one cannot join it.`,
+release than the others, and names that node. A new cluster starts at
+the level of its release: nodes of an older release cannot join it.`,
 		Example: `  bloomery cluster upgrade
   bloomery cluster upgrade --addr 10.0.0.1:6379`,
 		Args: noArguments,

@@ -1,5 +1,5 @@
-// Package certificate makes TLS of files: a certificate, its private key, and the authorities that sign
-// those of clients. Its errors name the setting and the file.
+// Package certificate reads the files that TLS needs: a certificate, its private key, and the authorities
+// that sign the certificates of clients. Its errors name the setting and the file.
 package certificate
 
 import (
@@ -21,10 +21,10 @@ type Files struct {
 	Clients       tls.ClientAuthType
 }
 
-// Loaded is TLS that was made of files: what new connections begin with.
+// Loaded is the TLS configuration of new connections, as read from files.
 type Loaded struct {
 	Config *tls.Config
-	// Expires is when the certificate does; it is zero if it is not known.
+	// Expires is when the certificate expires, zero if that is not known.
 	Expires time.Time
 	// Doubts are reasons for which a reload does not put it in force, and a start
 	// only warns: at a start there is nothing better, and the clock of a machine

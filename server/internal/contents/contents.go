@@ -4,7 +4,7 @@
 // loaded, rebuilt, or held by other nodes.
 //
 // It knows no names and no records: package store decides what is done to contents, and in which
-// order. Errors speak of the store, since that is what clients have been told ever since.
+// order. Errors begin with "store:", as clients know them.
 package contents
 
 import (

@@ -29,7 +29,9 @@ const (
 // Freeze begins a copy of the contents of p that later records do not disturb. The
 // caller holds its lock. The error may be ErrFrozen.
 func (p *Part) Freeze() (Frozen, error) {
-	if c, ok := p.contents.(interface{ freeze(made uint32) (Frozen, error) }); ok {
+	if c, ok := p.contents.(interface {
+		freeze(made uint32) (Frozen, error)
+	}); ok {
 		return c.freeze(p.made)
 	}
 	return p.contents.Freeze()
@@ -301,7 +303,7 @@ func newLoading(s *Supply, header []byte, here Here) ([]Contents, error) {
 // fits returns an error unless the filter is what was said of it.
 func (l *loading) fits(c *Filter) error {
 	if v := c.plan.Load(); l.as != nil && (v.Kind != l.as.Kind || v.Hasher.Kind() != l.as.Hasher.Kind() || v.Hasher.Check() != l.as.Hasher.Check()) {
-		return fmt.Errorf("store: load: %w: the part is of kind %s, or hashes, as nobody has said", bloomery.ErrIncompatible, v.Kind.Name)
+		return fmt.Errorf("store: load: %w: the part is of kind %s or has a hash that differs from what was announced", bloomery.ErrIncompatible, v.Kind.Name)
 	}
 	return nil
 }

@@ -33,7 +33,7 @@ func CheckEncodings(parts [][]byte, all int) error {
 		case rows[k.Number] == nil:
 			return fmt.Errorf("store: load: %w: kind %s is not served", bloomery.ErrIncompatible, k.Name)
 		case hash == hashing.Custom:
-			return fmt.Errorf("store: load: %w: it was made with a hash function of a program", bloomery.ErrIncompatible)
+			return fmt.Errorf("store: load: %w: it was made with a custom hash function, which only the program that made it has", bloomery.ErrIncompatible)
 		case hash != hashing.XXH3 && salted(k, data):
 			return fmt.Errorf("store: load: %w: kind %s with a secret key for its members", bloomery.ErrIncompatible, k.Name)
 		case i > 0 && this != first:

@@ -1,5 +1,6 @@
-// Package following has what happened last to filters that are followed: a ring of changes for each of
-// their parts, and who has asked for them. A copy that knows a number learns what came behind it.
+// Package following keeps the last changes of filters that are followed: a ring of numbered changes for
+// each part, and who has asked for them. A follower names the last number that it has, and gets what
+// came after it.
 //
 // It knows no records: package store says what each of them has changed.
 package following

@@ -1,5 +1,5 @@
-// Package shadow knows the filters that will take the place of others: which are open, how they hash,
-// and how far their commits are. What is in them are drafts of package contents.
+// Package shadow keeps track of the filters that will take the place of others: which are open, how they
+// hash, and how far their commits are. Their items are in drafts of package contents.
 package shadow
 
 import (

@@ -1,10 +1,10 @@
-// Package claims settles whether a process may be the node of a cluster that its folder says.
+// Package claims decides whether a process may run as the node that its folder names.
 //
 // A folder can be copied, and a copy started while the node runs, or long after it was
-// made. Either would end the process that is right, by its later session, and the copy of
-// the log in the folder would vote for what it has never had. So a process that has its
-// number from a folder asks the others first: whether that number is heard of, and whether
-// they know more of it than its folder does.
+// made. Either copy would have a later session, and so end the process of the true node; and
+// it would vote in the log about messages that its folder does not have. So a process that
+// has its number from a folder asks the others first: whether a node of that number is
+// running, and whether they know more of it than its folder does.
 package claims
 
 import (

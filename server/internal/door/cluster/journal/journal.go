@@ -1,4 +1,5 @@
-// Package journal notes what messages do while a copy is made, as the log of a single server.
+// Package journal writes down what messages do while a cluster is copied, in the form of the log of a
+// single server.
 package journal
 
 import (

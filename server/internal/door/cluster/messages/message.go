@@ -1,5 +1,5 @@
-// Package messages is what the lanes of a cluster hold, in bytes: messages, and which of them
-// a lane has had of which nodes.
+// Package messages encodes what the lanes of a cluster hold: messages, and the table of those that a
+// lane has had from each node.
 package messages
 
 import (
