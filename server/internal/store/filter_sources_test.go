@@ -338,3 +338,17 @@ func TestDroppedPiecesAreNotCounted(t *testing.T) {
 		t.Errorf("%d bytes are counted, %d before: want %d", got, before, want)
 	}
 }
+
+// TestUnionWithSources asks that no union changes a filter whose bits are those of its sources: the next version of
+// one would drop what it has added.
+func TestUnionWithSources(t *testing.T) {
+	s := store.New()
+	e := apply(t, s, creation(t, 100_000, 0)).Entry
+	data := sourceFile(t, 100_000, 1<<40)
+	apply(t, s, store.Record{ID: e.ID, Body: &store.FilterSource{SourcePiece: contents.SourcePiece{Source: []byte("a"), Version: 1, Of: uint64(len(data)), Data: data}}})
+	for _, o := range []store.FilterUnion{{Offset: 64, Data: []byte{0xff}}, {Offset: contents.WholeUnion, Data: data}} {
+		if res := apply(t, s, store.Record{ID: e.ID, Body: &o}); !errors.Is(res.Err, contents.ErrSourced) || res.Changed {
+			t.Errorf("union at %d: changed %v, %v", o.Offset, res.Changed, res.Err)
+		}
+	}
+}
