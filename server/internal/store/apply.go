@@ -117,7 +117,7 @@ func (s *State) applyPart(p *contents.Part, body changer, r *Record, res *Result
 		p.Raise()
 		if ring != nil {
 			note(ring, body, res)
-			s.Rings.Changed(ring)
+			s.Changed(ring)
 		}
 	}
 	res.Marks = nil

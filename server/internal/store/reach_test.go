@@ -75,7 +75,7 @@ func TestReach(t *testing.T) {
 			prepare(r, body)
 			p.Raise()
 			note(r, body, &Result{})
-			s.Rings.Changed(r)
+			s.Changed(r)
 			if whole := !n.Knows(0, number); whole != want.whole {
 				t.Errorf("%s: followers fetch the filter again: %v, want %v", op, whole, want.whole)
 			}

@@ -172,6 +172,7 @@ func (j *Journal) Pass(r *store.Record) {
 	}
 }
 
+// ErrWatched is why a copy has to be made again.
 var ErrWatched = errors.New("cluster: a transaction that watches a filter of another node came while the copy was made: make the copy again")
 
 // flush writes what was gathered as a frame.
