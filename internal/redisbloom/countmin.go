@@ -105,7 +105,7 @@ func (c *CountMin) Incr(item []byte, n uint64) uint32 {
 	c.count += n
 	least := uint32(math.MaxUint32)
 	for row := uint64(0); row < c.depth; row += rowSeeds {
-		h := murmurRows(item, uint32(row))
+		h := rowsOf(item, uint32(row))
 		for i := range min(rowSeeds, c.depth-row) {
 			least = min(least, c.add(row+i, h[i], n))
 		}
@@ -137,7 +137,7 @@ func (c *CountMin) Count(item []byte) uint32 {
 	}
 	least := uint32(math.MaxUint32)
 	for row := uint64(0); row < c.depth; row += rowSeeds {
-		h := murmurRows(item, uint32(row))
+		h := rowsOf(item, uint32(row))
 		for i := range min(rowSeeds, c.depth-row) {
 			least = min(least, binary.LittleEndian.Uint32(c.cells[c.at(row+i, h[i]):]))
 		}
@@ -149,16 +149,17 @@ func (c *CountMin) Count(item []byte) uint32 {
 // rows: all that a sketch of that depth needs to know of it. They can be computed
 // outside of locks and kept in logs.
 func AppendCountMinHashes(dst, item []byte, depth uint64) []byte {
-	at := len(dst)
-	dst = slices.Grow(dst, int(depth)*cellBytes)[:at+int(depth)*cellBytes]
+	at, size := len(dst), int(depth)*cellBytes
+	// The rows are hashed by fours: what is behind the last one is cut off.
+	const four = rowSeeds * cellBytes
+	dst = slices.Grow(dst, size+four)[:at+size+four]
 	for row := uint64(0); row < depth; row += rowSeeds {
-		h := murmurRows(item, uint32(row))
-		for i := range min(rowSeeds, depth-row) {
-			binary.LittleEndian.PutUint32(dst[at:], h[i])
-			at += cellBytes
-		}
+		h0, h1, h2, h3 := murmurRows(item, uint32(row))
+		to := dst[at+int(row)*cellBytes:][:four]
+		binary.LittleEndian.PutUint64(to, uint64(h0)|uint64(h1)<<32)
+		binary.LittleEndian.PutUint64(to[8:], uint64(h2)|uint64(h3)<<32)
 	}
-	return dst
+	return dst[:at+size]
 }
 
 // HashBytes returns the length of the hashes of an item: see [AppendCountMinHashes].
@@ -179,13 +180,14 @@ func (c *CountMin) IncrHashes(hs []byte, n uint64) uint32 {
 		}
 		return least
 	}
-	rowBytes := int(c.columns.width) * cellBytes
-	for rest := c.cells; len(hs) >= cellBytes && len(rest) >= rowBytes; hs, rest = hs[cellBytes:], rest[rowBytes:] {
-		column, _ := bits.Mul64(c.columns.inverse*uint64(binary.LittleEndian.Uint32(hs)), c.columns.width)
-		cell := rest[column*cellBytes:][:cellBytes]
-		sum := min(uint64(binary.LittleEndian.Uint32(cell))+n, math.MaxUint32)
-		binary.LittleEndian.PutUint32(cell, uint32(sum))
-		least = min(least, uint32(sum))
+	cells, inverse, width, from := c.cells, c.columns.inverse, c.columns.width, uint64(0)
+	for ; len(hs) >= cellBytes; hs = hs[cellBytes:] {
+		column, _ := bits.Mul64(inverse*uint64(binary.LittleEndian.Uint32(hs)), width)
+		cell := cells[(from+column)*cellBytes:][:cellBytes]
+		sum := uint32(min(uint64(binary.LittleEndian.Uint32(cell))+n, math.MaxUint32))
+		binary.LittleEndian.PutUint32(cell, sum)
+		least = min(least, sum)
+		from += width
 	}
 	return least
 }

@@ -292,6 +292,26 @@ func BenchmarkCountMin(b *testing.B) {
 			}
 			b.ReportAllocs()
 		})
+		b.Run(fmt.Sprintf("width=%d/op=hash", width), func(b *testing.B) {
+			i, hs := 0, make([]byte, 0, 64)
+			for b.Loop() {
+				hs = redisbloom.AppendCountMinHashes(hs[:0], keys[i&(1<<14-1)], 7)
+				i++
+			}
+			b.ReportAllocs()
+		})
+		b.Run(fmt.Sprintf("width=%d/op=incr hashes", width), func(b *testing.B) {
+			i, hs := 0, []byte(nil)
+			for _, key := range keys {
+				hs = redisbloom.AppendCountMinHashes(hs, key, 7)
+			}
+			for b.Loop() {
+				at := i & (1<<14 - 1) * c.HashBytes()
+				c.IncrHashes(hs[at:at+c.HashBytes()], 1)
+				i++
+			}
+			b.ReportAllocs()
+		})
 		b.Run(fmt.Sprintf("width=%d/op=query", width), func(b *testing.B) {
 			i := 0
 			for b.Loop() {

@@ -109,9 +109,9 @@ const rowSeeds = 4
 // murmurRows is murmur32 with the seeds first … first+3: the rows of a sketch.
 // One pass over the item serves all of them, and they do not wait for each
 // other.
-func murmurRows(p []byte, first uint32) (h [rowSeeds]uint32) {
+func murmurRows(p []byte, first uint32) (h0, h1, h2, h3 uint32) {
 	n := uint32(len(p))
-	h0, h1, h2, h3 := first^n, (first+1)^n, (first+2)^n, (first+3)^n
+	h0, h1, h2, h3 = first^n, (first+1)^n, (first+2)^n, (first+3)^n
 	for len(p) >= 4 {
 		k := binary.LittleEndian.Uint32(p) * murmurM32
 		k = (k ^ k>>24) * murmurM32
@@ -122,7 +122,13 @@ func murmurRows(p []byte, first uint32) (h [rowSeeds]uint32) {
 		k := uint32(tail(p))
 		h0, h1, h2, h3 = (h0^k)*murmurM32, (h1^k)*murmurM32, (h2^k)*murmurM32, (h3^k)*murmurM32
 	}
-	return [rowSeeds]uint32{finish32(h0), finish32(h1), finish32(h2), finish32(h3)}
+	return finish32(h0), finish32(h1), finish32(h2), finish32(h3)
+}
+
+// rowsOf is murmurRows as an array.
+func rowsOf(p []byte, first uint32) (h [rowSeeds]uint32) {
+	h[0], h[1], h[2], h[3] = murmurRows(p, first)
+	return h
 }
 
 func finish32(h uint32) uint32 {

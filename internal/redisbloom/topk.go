@@ -148,7 +148,7 @@ func (t *TopK) add(item []byte, n uint32) (expelled []byte, ok bool) {
 	fp := murmur32(item, seedOfItems)
 	best := uint32(0)
 	for row := uint32(0); row < t.depth; row += rowSeeds {
-		h := murmurRows(item, row)
+		h := rowsOf(item, row)
 		for i := range min(rowSeeds, t.depth-row) {
 			best = max(best, t.addTo(t.at(row+i, h[i]), fp, n))
 		}
@@ -274,7 +274,7 @@ func (t *TopK) Count(item []byte) uint32 {
 	}
 	best := uint32(0)
 	for row := uint32(0); row < t.depth; row += rowSeeds {
-		h := murmurRows(item, row)
+		h := rowsOf(item, row)
 		for i := range min(rowSeeds, t.depth-row) {
 			cell := binary.LittleEndian.Uint64(t.cells[t.at(row+i, h[i]):])
 			if count := uint32(cell >> 32); uint32(cell) == fp && count >= least {
