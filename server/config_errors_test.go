@@ -33,6 +33,9 @@ func TestConfigErrors(t *testing.T) {
 			t.Errorf("%s: New: %v does not wrap ErrParameter", name, err)
 		}
 	}
+	if err := (server.Config{HTTP: []string{"off"}}).Check(); err == nil || !strings.Contains(err.Error(), "empty for no HTTP") {
+		t.Errorf("http off: %v, want how it is turned off", err)
+	}
 	if err := (server.Config{}).Check(); err != nil {
 		t.Errorf("the zero Config: %v", err)
 	}

@@ -67,7 +67,10 @@ func parseAddr(addr string, certificate bool) (Endpoint, error) {
 // endpoint reads an address of this configuration, from the setting that it is in.
 func (c *Config) endpoint(setting, addr string) (Endpoint, error) {
 	e, err := parseAddr(addr, c.hasTLS())
-	if err == nil && e.TLS && !c.hasTLS() {
+	switch {
+	case err != nil && setting == "http":
+		err = fmt.Errorf("%w, or empty for no HTTP", err)
+	case err == nil && e.TLS && !c.hasTLS():
 		err = errors.New("TLS needs a certificate: set tls-cert and tls-key")
 	}
 	if err != nil {
