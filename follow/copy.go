@@ -58,7 +58,7 @@ func (f *Filter) load() error {
 	case err != nil:
 		return err
 	case json.Unmarshal(note, &f.kept) != nil:
-		return fmt.Errorf("%w: %s exists and is no note on a copy", ErrOther, f.stateName())
+		return fmt.Errorf("%s exists and is no note on a copy: %w", f.stateName(), ErrOther)
 	}
 	data, err := os.ReadFile(f.config.File)
 	switch {
@@ -73,7 +73,7 @@ func (f *Filter) load() error {
 	}
 	if err != nil {
 		if note == nil || !bytes.HasPrefix(data, []byte(envelope.Magic)) && !isDump(data) {
-			return fmt.Errorf("%w: %s exists and is not a copy of a filter: %w", ErrOther, f.config.File, err)
+			return fmt.Errorf("%s exists and is %w: %w", f.config.File, ErrOther, err)
 		}
 		return nil // it is damaged, and replaced
 	}
@@ -106,7 +106,7 @@ func (f *Filter) known(e *entry) (*edition, error) {
 	if sum == e.Sum || slices.ContainsFunc(e.Patches, func(p patch) bool { return p.From == sum }) {
 		return f.found, nil
 	}
-	return nil, fmt.Errorf("%w: %s exists and is not a copy of this filter", ErrOther, f.config.File)
+	return nil, fmt.Errorf("%s exists and is %w", f.config.File, ErrOther)
 }
 
 // save writes a new copy to disk, and that it comes before.

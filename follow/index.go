@@ -29,14 +29,14 @@ const (
 )
 
 // ErrUntrusted means that what is published is not signed by the key that was given.
-var ErrUntrusted = errors.New("not signed by the given key")
+var ErrUntrusted = errors.New("not trusted")
 
 // ErrOlder means that an older version is published than the one that was there.
 var ErrOlder = errors.New("older than the copy")
 
 // ErrOther means that Config.File is something else than a copy of the filter. It is not
 // replaced: remove it, or choose another name.
-var ErrOther = errors.New("not this filter")
+var ErrOther = errors.New("not a copy of this filter")
 
 // ErrName means that the folder or the server does not have the filter, or that a folder has several
 // and none was named.
@@ -174,7 +174,7 @@ func (e *entry) verify(name string, key ed25519.PublicKey) error {
 	case len(e.Signature) == 0:
 		return fmt.Errorf("%w: there is no signature", ErrUntrusted)
 	case !ed25519.Verify(key, e.signed(name), e.Signature):
-		return ErrUntrusted
+		return fmt.Errorf("%w: not signed by the given key", ErrUntrusted)
 	}
 	return nil
 }

@@ -88,7 +88,7 @@ func publish(dir, name string, data []byte, c PublishConfig) (Published, error) 
 	e := &entry{Version: 1, Made: time.Now().UTC().Truncate(time.Second), Sum: sumOf(data), Bytes: uint64(len(data))}
 	if before != nil {
 		if len(before.Signature) > 0 && c.Key == nil && !c.Unsigned {
-			return Published{}, fmt.Errorf("%w: version %d is signed, and there is no key for the next one", ErrUntrusted, before.Version)
+			return Published{}, fmt.Errorf("version %d is signed: without a key the next one is %w", before.Version, ErrUntrusted)
 		}
 		if before.Sum == e.Sum {
 			return c.publishAgain(dir, x, name, whole)

@@ -70,7 +70,7 @@ func (f *Filter) updateFromServer(ctx context.Context, block time.Duration) erro
 		return nil
 	case before == nil && f.found != nil:
 		s.token, s.parts = "", nil
-		return fmt.Errorf("%w: %s exists and is not a copy of this filter", ErrOther, f.config.File)
+		return fmt.Errorf("%s exists and is %w", f.config.File, ErrOther)
 	}
 	data, err := join(parts)
 	if err != nil {

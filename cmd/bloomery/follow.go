@@ -250,7 +250,7 @@ func (o *followOptions) hint(err error) error {
 	case errors.Is(err, follow.ErrName):
 		return hinted{err, "choose one with --filter NAME"}
 	case errors.Is(err, follow.ErrOther):
-		return hinted{err, "remove " + o.output + ", or choose another file"}
+		return hinted{err, "remove it, or choose another file"}
 	default:
 		return err
 	}
