@@ -97,10 +97,14 @@ func isNewest(t *testing.T, addrs []string) {
 	t.Helper()
 	for i, addr := range addrs {
 		c, name := dial(t, addr), fmt.Sprint("newest", i)
-		c.expect("+OK\r\n", "FILTER.CREATE", name, "bloom", "NEWS", "10")
-		c.expect("+OK\r\n", "FILTER.REBUILD", name, "BEGIN")
-		c.expect("+OK\r\n", "FILTER.REBUILD", name, "ABORT")
-		c.expect(":1\r\n", "DEL", name)
+		for _, args := range [][]string{{"FILTER.CREATE", name, "bloom", "NEWS", "10"}, {"FILTER.REBUILD", name, "BEGIN"}, {"FILTER.REBUILD", name, "ABORT"}} {
+			if got := awake(t, c, args...); got != "+OK\r\n" {
+				t.Errorf("%q = %q", args, got)
+			}
+		}
+		if got := awake(t, c, "DEL", name); got != ":1\r\n" {
+			t.Errorf("DEL = %q", got)
+		}
 	}
 }
 
@@ -155,15 +159,20 @@ func replayAt(t *testing.T, addrs []string, at int, group []recorded) {
 // busy machine, and does not know yet what it has missed.
 func wasPaused(reply string) bool { return strings.Contains(reply, "this node was paused") }
 
+// awake returns the reply to a command, of a node that may have been paused.
+func awake(t *testing.T, c *client, args ...string) (reply string) {
+	t.Helper()
+	waitFor(t, func() bool { reply = c.do(args...); return !wasPaused(reply) }, "a node that was paused does not go on")
+	return reply
+}
+
 // repliesOf sends a group to a node that is empty, and returns the replies.
 func repliesOf(t *testing.T, addr string, group []recorded) []string {
 	t.Helper()
 	c := dial(t, addr)
 	defer func() { _ = c.nc.Close() }()
-	emptied := ""
-	waitFor(t, func() bool { emptied = c.do("FLUSHALL"); return !wasPaused(emptied) }, "a node that was paused does not go on")
-	if emptied != "+OK\r\n" {
-		t.Errorf("FLUSHALL = %q", emptied)
+	if got := awake(t, c, "FLUSHALL"); got != "+OK\r\n" {
+		t.Errorf("FLUSHALL = %q", got)
 	}
 	if group[0].Proto == 3 {
 		c.do("HELLO", "3")
