@@ -155,9 +155,9 @@ func TestShutdownUnderLoad(t *testing.T) {
 				case busy <- struct{}{}:
 				default:
 				}
-				nc, err := net.DialTimeout("tcp", addr, time.Second)
+				nc, err := net.DialTimeout("tcp", addr, time.Minute)
 				if err != nil {
-					return
+					return // the server has ended
 				}
 				_ = nc.SetDeadline(time.Now().Add(time.Second))
 				_, _ = nc.Write(append(request("BF.ADD", "k", "x"), request("CLIENT", "KILL", "ID", "3")...))

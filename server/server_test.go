@@ -174,7 +174,7 @@ func TestLimits(t *testing.T) {
 	})
 	t.Run("idle", func(t *testing.T) {
 		t.Parallel()
-		c := dial(t, start(t, server.Config{IdleTimeout: time.Second}))
+		c := dial(t, start(t, server.Config{IdleTimeout: 3 * time.Second}))
 		c.expect("+PONG\r\n", "PING")
 		if !c.closed() {
 			t.Error("an idle client was not closed")
@@ -182,7 +182,7 @@ func TestLimits(t *testing.T) {
 	})
 	t.Run("output", func(t *testing.T) {
 		t.Parallel()
-		addr := start(t, server.Config{WriteTimeout: time.Second})
+		addr := start(t, server.Config{WriteTimeout: 3 * time.Second})
 		c := dial(t, addr)
 		c.expect("+OK\r\n", "SET", "s", strings.Repeat("x", 16<<20))
 		go func() {

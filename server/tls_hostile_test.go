@@ -111,7 +111,6 @@ func TestHandshakesLeaveRoom(t *testing.T) {
 	steady := dialTLS(t, addr, trusted)
 	lines := strings.Split(steady.do("CONFIG", "GET", "port"), "\r\n")
 	plain := "127.0.0.1:" + lines[4]
-	came := time.Now()
 	for range share {
 		dial(t, addr)
 	}
@@ -120,19 +119,13 @@ func TestHandshakesLeaveRoom(t *testing.T) {
 	// next one is refused. Others are served. On a machine that is late they have
 	// come long ago, and give way: then as many come again.
 	waitFor(t, func() bool {
-		before := came
-		came = time.Now()
 		for range share {
 			dial(t, addr)
 		}
 		c := dialTLS(t, addr, trusted)
 		defer func() { _ = c.nc.Close() }()
-		err := c.tlsConn().Handshake()
-		if err == nil && time.Since(before) < time.Second {
-			t.Error("there is no limit on handshakes")
-		}
-		return err != nil || t.Failed()
-	}, "no handshake was refused")
+		return c.tlsConn().Handshake() != nil
+	}, "there is no limit on handshakes")
 	dial(t, plain).expect("+PONG\r\n", "PING")
 	for range 3 * share {
 		waitFor(t, func() bool { // those that are stuck give way, when they have been for a while
