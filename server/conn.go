@@ -437,9 +437,6 @@ func (c *conn) release() {
 		c.server.buffers.put(c.b)
 		c.b = nil
 	}
-	if c.parser.Kept() > 0 {
-		c.parser.Reset()
-	}
 	c.rest, c.began, c.ran = nil, time.Time{}, false
 	c.hold(0)
 }

@@ -3,8 +3,8 @@ package server
 // What a connection counts in the budget of memory.
 
 // argumentBytes is what an argument of a command takes beside its bytes: its
-// place while the command arrives, and its slice.
-const argumentBytes = 16 + 24
+// slice.
+const argumentBytes = 24
 
 const (
 	textNoMemory = "OOM command not allowed when used memory > 'maxmemory'."
@@ -27,13 +27,13 @@ func (c *conn) hold(n int) bool {
 }
 
 // settle counts what the connection keeps for a command that has not arrived
-// whole: its bytes, if they are more than a buffer of the pool, and the places of
-// its arguments.
+// whole: its bytes, if they are more than a buffer of the pool, and room for its
+// arguments.
 func (c *conn) settle() bool {
 	if c.parser.Idle() {
 		c.parser.Room = maxArgs
 	}
-	n := len(c.rest) + max(c.parser.Kept(), (c.parser.Room-maxArgs)*argumentBytes)
+	n := len(c.rest) + (c.parser.Room-maxArgs)*argumentBytes
 	if c.b != nil && (cap(c.b.in) > readBytes || !c.parser.Idle()) {
 		n += cap(c.b.in)
 	}

@@ -1,10 +1,8 @@
 package resp
 
 import (
-	"bytes"
 	"errors"
 	"slices"
-	"unsafe"
 )
 
 // The causes why Parser.Next gives up. Their texts are those of Redis, which
@@ -47,13 +45,12 @@ const (
 	// firstArguments is how many places are made for arguments that were only
 	// announced; further ones are made as arguments arrive.
 	firstArguments = 16
-	// keptSpans is for how many arguments memory is kept between commands.
-	keptSpans = 4096
 )
 
 // Parser cuts a stream of bytes into commands. It remembers how far it came in
-// a command that has not arrived whole, so a large command is read once however
-// many pieces it comes in. The zero value is ready to use.
+// a command that has not arrived whole, and nothing else of it: a large command
+// is read twice at most, however many pieces it comes in. The zero value is ready
+// to use.
 //
 // A writer needs exclusion.
 type Parser struct {
@@ -65,17 +62,13 @@ type Parser struct {
 	// that it does not matter. Next returns ErrRoom rather than taking more.
 	Room int
 
-	pos     int    // bytes of the present command that were understood
-	missing int    // arguments still to come, when inside an array
-	length  int    // length of the argument at pos, -1 if not known yet
-	inside  bool   // the count of the array was read
-	spans   []span // arguments found so far
+	pos     int  // bytes of the present command that were understood
+	first   int  // where the arguments of an array begin
+	count   int  // how many it has, of which
+	missing int  // so many are still to come
+	length  int  // length of the argument at pos, -1 if not known yet
+	inside  bool // the count of the array was read
 }
-
-// span is the place of an argument, from the start of its command.
-type span struct{ from, to int }
-
-const spanBytes = int(unsafe.Sizeof(span{}))
 
 // Next takes the first command of buf. It returns the arguments appended to
 // args, as slices of buf, and the number of bytes that the command takes. If n
@@ -105,8 +98,8 @@ func (p *Parser) Next(buf []byte, args [][]byte) (_ [][]byte, n int, err error) 
 		if count <= 0 {
 			return args, next, nil
 		}
-		p.pos, p.missing, p.length, p.inside = next, int(count), -1, true
-		p.spans = p.spans[:0]
+		p.first, p.count, p.inside = next, int(count), true
+		p.begin()
 		if cap(args) == 0 {
 			args = make([][]byte, 0, min(int(count), firstArguments))
 		}
@@ -123,25 +116,28 @@ func digit(buf []byte) (v int64, next int) {
 	return int64(buf[1] - '0'), 4
 }
 
+// begin goes to the first argument of an array.
+func (p *Parser) begin() { p.pos, p.missing, p.length = p.first, p.count, -1 }
+
 // array goes on in an array of arguments. A command that arrives whole goes
-// straight to args; the places of arguments are kept only across calls, since
-// buf may have moved by then.
+// straight to args. Of others nothing is kept, since buf may have moved when the
+// rest is there: they are read again then.
 func (p *Parser) array(buf []byte, args [][]byte) (_ [][]byte, n int, err error) {
 	base := len(args)
-	if len(p.spans) > 0 || p.Room > 0 && p.missing > p.Room {
-		return p.resume(buf, args)
+	if p.missing < p.count || p.Room > 0 && p.count > p.Room {
+		if whole, err := p.arrived(buf); !whole {
+			return args, 0, err
+		}
+		p.begin()
+		args = slices.Grow(args, p.count)
 	}
 	if p.length < 0 {
-		args = p.short(buf, args)
+		args = p.short(buf, args, p.missing, true)
 	}
 	for p.missing > 0 {
 		from, to, err := p.argument(buf)
-		if err != nil {
+		if err != nil || to < 0 {
 			return args[:base], 0, err
-		}
-		if to < 0 {
-			p.keep(buf, args[base:])
-			return args[:base], 0, nil
 		}
 		args = append(args, buf[from:to:to])
 	}
@@ -150,12 +146,37 @@ func (p *Parser) array(buf []byte, args [][]byte) (_ [][]byte, n int, err error)
 	return args, n, nil
 }
 
-// short takes arguments of at most 99 bytes, which almost all are, as long as
-// they come: it is argument without the checks that they cannot fail.
-func (p *Parser) short(buf []byte, args [][]byte) [][]byte {
-	pos, missing := p.pos, p.missing
+// arrived goes on in a command that broke off, and reports whether it is whole
+// now.
+func (p *Parser) arrived(buf []byte) (bool, error) {
+	for p.missing > 0 {
+		most := p.missing
+		if p.Room > 0 {
+			most = min(most, p.Room-(p.count-p.missing))
+		}
+		if most <= 0 {
+			return false, ErrRoom
+		}
+		if p.length < 0 {
+			before := p.missing
+			if p.short(buf, nil, most, false); p.missing < before {
+				continue
+			}
+		}
+		if _, to, err := p.argument(buf); err != nil || to < 0 {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// short takes so many arguments of at most 99 bytes, which almost all are, as long
+// as they come: it is argument without the checks that they cannot fail. It appends
+// them to args if they are to be kept.
+func (p *Parser) short(buf []byte, args [][]byte, most int, keep bool) [][]byte {
+	pos, left := p.pos, most
 	limit := min(99, p.maxLength())
-	for missing > 0 && pos+5 < len(buf) && buf[pos] == '$' {
+	for left > 0 && pos+5 < len(buf) && buf[pos] == '$' {
 		length, next := int(buf[pos+1]-'0'), pos+4
 		if buf[pos+2] != '\r' {
 			length, next = 10*length+int(buf[pos+2]-'0'), pos+5
@@ -167,43 +188,14 @@ func (p *Parser) short(buf []byte, args [][]byte) [][]byte {
 		if buf[pos+1]-'0' > 9 || buf[next-1] != '\n' || length > limit || len(buf) < end+2 {
 			break
 		}
-		args = append(args, buf[next:end:end])
+		if keep {
+			args = append(args, buf[next:end:end])
+		}
 		pos = end + 2
-		missing--
+		left--
 	}
-	p.pos, p.missing = pos, missing
+	p.pos, p.missing = pos, p.missing-(most-left)
 	return args
-}
-
-// resume goes on in a command that broke off.
-func (p *Parser) resume(buf []byte, args [][]byte) (_ [][]byte, n int, err error) {
-	for p.missing > 0 {
-		if p.Room > 0 && len(p.spans) >= p.Room {
-			return args, 0, ErrRoom
-		}
-		from, to, err := p.argument(buf)
-		if err != nil {
-			return args, 0, err
-		}
-		if to < 0 {
-			return args, 0, nil
-		}
-		if len(p.spans) == cap(p.spans) && len(p.spans) > keptSpans && p.Room > 0 {
-			// To what there is memory for, at once: append would leave a trail.
-			p.spans = append(make([]span, 0, p.Room), p.spans...)
-		}
-		p.spans = append(p.spans, span{from, to})
-	}
-	args = slices.Grow(args, len(p.spans))
-	for _, s := range p.spans {
-		args = append(args, buf[s.from:s.to:s.to])
-	}
-	n = p.pos
-	p.pos, p.inside, p.spans = 0, false, p.spans[:0]
-	if cap(p.spans) > keptSpans {
-		p.spans = nil
-	}
-	return args, n, nil
 }
 
 // argument takes the argument at p.pos and returns its place. If it has not
@@ -240,18 +232,6 @@ func (p *Parser) argument(buf []byte) (from, to int, err error) {
 	return from, to, nil
 }
 
-// keep notes the places of the arguments found before the command broke off.
-// Arguments stand one after the other, so each begins behind the length line
-// that follows the one before.
-func (p *Parser) keep(buf []byte, found [][]byte) {
-	at := bytes.IndexByte(buf, '\n') + 1
-	for _, a := range found {
-		at += bytes.IndexByte(buf[at:], '\n') + 1
-		p.spans = append(p.spans, span{at, at + len(a)})
-		at += len(a) + 2
-	}
-}
-
 // Wants returns how many bytes the present command needs at least to go on,
 // counted from its first byte; 0 if that is not known.
 func (p *Parser) Wants() int {
@@ -263,15 +243,6 @@ func (p *Parser) Wants() int {
 
 // Idle reports whether the parser stands between two commands.
 func (p *Parser) Idle() bool { return !p.inside }
-
-// Kept returns the bytes that the parser keeps for the arguments of a command
-// that has not arrived whole.
-func (p *Parser) Kept() int { return cap(p.spans) * spanBytes }
-
-// Reset forgets a command that was begun, and the memory kept for it.
-func (p *Parser) Reset() {
-	p.pos, p.inside, p.spans = 0, false, nil
-}
 
 func (p *Parser) maxLength() int {
 	if p.MaxLength > 0 {
