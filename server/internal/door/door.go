@@ -15,9 +15,10 @@ import (
 // Door takes writes.
 type Door interface {
 	// Ready returns when there is room for more records: it waits for a disk
-	// that is behind. It is called before Do, under no lock.
-	Ready()
-	// Busy reports whether Ready would wait.
+	// that is behind. A piece of something long, of which many follow, leaves
+	// most of the room to others. It is called before Do, under no lock.
+	Ready(piece bool)
+	// Busy reports whether Ready would wait with a record that is no such piece.
 	Busy() bool
 	// Long returns how many bytes of long strings, which are part of the state
 	// or were, wait to be written: to the log, which Ready waits for, or to a

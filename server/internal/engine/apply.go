@@ -86,7 +86,7 @@ func (x Contents) apply(ops []*door.Op, seen bool) {
 	e.leave(s)
 	if !s.alone {
 		e.waits(s, "a piece of a record")
-		e.door.Ready()
+		e.door.Ready(true)
 	}
 	e.doAnywhere(s, ops, seen)
 	e.leave(s)

@@ -223,9 +223,10 @@ type testDoor struct {
 	lose    error // every record fails with it
 	late    bool  // records are applied by Wait, as in a cluster
 	refuses error
-	stingy  int         // records that get no room to grow
-	ready   func()      // called by Ready, if it is not nil
-	crowded atomic.Bool // it is busy until Ready
+	stingy  int          // records that get no room to grow
+	ready   func()       // called by Ready, if it is not nil
+	crowded atomic.Bool  // it is busy until Ready
+	pieces  atomic.Int64 // of long things that Ready was asked for
 
 	unsynced error // of Sync
 
@@ -304,12 +305,15 @@ func (d *testDoor) Sync() error {
 func (d *testDoor) Busy() bool { return d.crowded.Load() || d.Door.Busy() }
 
 // Ready implements door.Door.
-func (d *testDoor) Ready() {
+func (d *testDoor) Ready(piece bool) {
 	d.crowded.Store(false)
+	if piece {
+		d.pieces.Add(1)
+	}
 	if d.ready != nil {
 		d.ready()
 	}
-	d.Door.Ready()
+	d.Door.Ready(piece)
 }
 
 // Refuses implements door.Door.

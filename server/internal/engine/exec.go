@@ -252,7 +252,7 @@ func (e *Engine) busy(s *Session) bool {
 	}
 	e.leave(s)
 	e.waits(s, "room in the log")
-	e.door.Ready()
+	e.door.Ready(false)
 	return true
 }
 

@@ -105,7 +105,7 @@ func (x Contents) room(n uint64) bool {
 		}
 		e.leave(x.s)
 		e.waits(x.s, "long strings on their way to disk")
-		e.door.Ready()
+		e.door.Ready(false)
 		if e.door.Long() > 0 {
 			time.Sleep(roomWait)
 		}

@@ -274,7 +274,7 @@ func (e *Engine) Alone(f func()) {
 func (e *Engine) closed(s *Session, writes bool, f func()) {
 	e.waits(s, "room in the log")
 	if writes {
-		e.door.Ready()
+		e.door.Ready(false)
 	}
 	e.gate.Close()
 	s.alone = true

@@ -342,7 +342,7 @@ func (e *Engine) helpApply(s *Session, args [][]byte) (b []byte) {
 		}
 	}
 	if len(here) > 0 {
-		e.door.Ready()
+		e.door.Ready(false)
 		e.doAndWait(s, here)
 	}
 	for _, op := range ops {

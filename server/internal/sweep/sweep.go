@@ -37,7 +37,7 @@ func (s *Sweeper) Sweep(most int) int {
 	if s.Door.Refuses() != nil || s.Pause.Any() {
 		return 0 // nobody sees what is past its deadline
 	}
-	s.Door.Ready()
+	s.Door.Ready(false)
 	due := now
 	if s.Shared != nil {
 		due -= s.Shared.Grace().Milliseconds() // another machine is expected to do it

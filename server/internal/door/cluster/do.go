@@ -296,8 +296,9 @@ func (d *Door) partsOf(id uint64) (list []messages.Place) {
 	return list
 }
 
-// Ready implements door.Door.
-func (d *Door) Ready() {
+// Ready implements door.Door. Whoever writes in pieces has one of them on its way, so
+// that there is room for others.
+func (d *Door) Ready(bool) {
 	order.Waits("room in the lanes")
 	for d.Busy() {
 		timer := time.AfterFunc(retryFirst, d.room.wake) // a lane may go down meanwhile

@@ -81,13 +81,13 @@ func TestReadyCatchesUp(t *testing.T) {
 	}
 	do(t, d, newBloom("k", 100))
 	before := d.Status().Syncs
-	if d.Ready(); d.Busy() || d.Status().Syncs != before || d.Status().Buffered == 0 {
+	if d.Ready(false); d.Busy() || d.Status().Syncs != before || d.Status().Buffered == 0 {
 		t.Errorf("nothing is due: busy %v, %+v", d.Busy(), d.Status())
 	}
 	if now += time.Minute; !d.Busy() {
 		t.Error("a log that is a minute behind is not busy")
 	}
-	if d.Ready(); d.Busy() || d.Status().Syncs != before+1 {
+	if d.Ready(false); d.Busy() || d.Status().Syncs != before+1 {
 		t.Errorf("busy %v, %d syncs, want %d", d.Busy(), d.Status().Syncs, before+1)
 	}
 	for range 9 {
@@ -96,7 +96,7 @@ func TestReadyCatchesUp(t *testing.T) {
 	if !d.Busy() {
 		t.Errorf("%d bytes wait, and it is not busy", d.Status().Buffered)
 	}
-	if d.Ready(); d.Busy() || d.Status().Syncs != before+1 {
+	if d.Ready(false); d.Busy() || d.Status().Syncs != before+1 {
 		t.Errorf("busy %v with %d bytes, %d syncs, want %d", d.Busy(), d.Status().Buffered, d.Status().Syncs, before+1)
 	}
 	if err := errors.Join(d.Sync(), d.Close()); err != nil {

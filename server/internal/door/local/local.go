@@ -153,12 +153,16 @@ func Open(c Config) (*Door, error) {
 
 // Ready implements door.Door: it waits until the buffer of the log has room, and
 // until a snapshot has caught up with what writers put aside.
-func (d *Door) Ready() {
+func (d *Door) Ready(piece bool) {
 	if d.log == nil {
 		return
 	}
+	most := int64(maxBuffered)
+	if piece {
+		most = maxPieces
+	}
 	order.Waits("room in the log")
-	d.log.room()
+	d.log.room(most)
 	d.save.Throttle()
 }
 
@@ -336,7 +340,7 @@ func (d *Door) Busy() bool {
 	if d.log == nil {
 		return false
 	}
-	return d.log.crowded() || d.save.Crowded()
+	return d.log.crowded(maxBuffered) || d.save.Crowded()
 }
 
 // Long implements door.Door.

@@ -19,6 +19,9 @@ const (
 	logFileBytes = 64 << 20
 	// maxBuffered is how much may wait to be written before writers wait.
 	maxBuffered = 8 << 20
+	// maxPieces is how much may wait before those wait who write a long thing in
+	// pieces: they write as fast as the disk, and would leave no room to others.
+	maxPieces = 512 << 10
 	// flushBytes is how much is gathered at most before it is written.
 	flushBytes = 256 << 10
 	// firstBuffer is where a buffer begins to grow.
@@ -237,12 +240,12 @@ func (l *log) position() uint64 {
 	return l.end
 }
 
-// room waits until there is room for more, unless nothing can be written.
-func (l *log) room() {
-	if !l.crowded() {
+// room waits until fewer bytes than most wait to be written, unless nothing can be.
+func (l *log) room(most int64) {
+	if !l.crowded(most) {
 		return
 	}
-	_ = l.together(func() bool { return !l.crowded() }, func() error { // Refuses returns the error
+	_ = l.together(func() bool { return !l.crowded(most) }, func() error { // Refuses returns the error
 		err := l.flush()
 		if err == nil && l.behind() {
 			err = l.sync()
@@ -288,8 +291,8 @@ func (l *log) together(done func() bool, work func() error) error {
 }
 
 // crowded reports whether room would wait.
-func (l *log) crowded() bool {
-	return (l.buffered.Load() >= maxBuffered || l.behind()) && l.err.Load() == nil
+func (l *log) crowded(most int64) bool {
+	return (l.buffered.Load() >= most || l.behind()) && l.err.Load() == nil
 }
 
 // behind reports whether the disk is further behind than everysec allows.

@@ -73,7 +73,7 @@ func TestLongStringsAreShared(t *testing.T) {
 		t.Error("many bytes wait, and the door takes more")
 	}
 	files.mu.Unlock()
-	if d.Ready(); d.Long() != 0 || d.Busy() {
+	if d.Ready(false); d.Long() != 0 || d.Busy() {
 		t.Errorf("%d bytes of long strings wait after Ready, busy %v", d.Long(), d.Busy())
 	}
 	if err := d.Close(); err != nil {

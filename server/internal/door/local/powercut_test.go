@@ -147,7 +147,7 @@ func (w *world) meanwhile(op, name string) error {
 
 func (w *world) do(r store.Record) *store.Result {
 	op := &door.Op{Record: r}
-	w.door.Ready()
+	w.door.Ready(false)
 	w.door.Do([]*door.Op{op})
 	if op.Result.Changed {
 		if r.Op() == store.OpFilterFold {

@@ -48,7 +48,7 @@ func TestDoNeverWaits(t *testing.T) {
 	}
 	ready := make(chan struct{})
 	go func() {
-		d.Ready()
+		d.Ready(false)
 		close(ready)
 	}()
 	select {
@@ -62,6 +62,59 @@ func TestDoNeverWaits(t *testing.T) {
 	case <-ready:
 	case <-time.After(time.Minute):
 		t.Fatal("Ready waits for ever")
+	}
+	if err := d.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestPiecesLeaveRoom holds the disk while there is more to be written than pieces of long things
+// may leave there: whoever writes those waits, and others find room.
+func TestPiecesLeaveRoom(t *testing.T) {
+	disk := powercut.New(1)
+	d, err := local.Open(local.Config{State: store.New(), Files: disk, SnapshotAfter: -1, Manual: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	fill := func(n int) {
+		do(t, d, store.Record{Body: &store.Set{String: store.String{Name: []byte("k"), Value: make([]byte, n)}}})
+	}
+	fill(100)
+	if d.Ready(true); d.Status().Buffered == 0 {
+		t.Error("a piece waits for an empty log")
+	}
+	for range 10 { // an eighth of what others may leave there
+		fill(100 << 10)
+	}
+	before := d.Status().Buffered
+	if d.Ready(false); d.Busy() || d.Status().Buffered != before {
+		t.Errorf("with %d bytes others wait", before)
+	}
+	writing, goOn, ready := make(chan struct{}), make(chan struct{}), make(chan struct{})
+	disk.Fail = func(op, _ string) error {
+		if op == "write" {
+			close(writing)
+			<-goOn
+		}
+		return nil
+	}
+	go func() {
+		d.Ready(true)
+		close(ready)
+	}()
+	<-writing // so it waits for the disk
+	d.Ready(false)
+	fill(100)
+	select {
+	case <-ready:
+		t.Error("it has not waited")
+	default:
+	}
+	close(goOn)
+	<-ready
+	disk.Fail = nil
+	if got := d.Status().Buffered; got == 0 || got > 1000 {
+		t.Errorf("%d bytes are left, want what came last", got)
 	}
 	if err := d.Close(); err != nil {
 		t.Fatal(err)
