@@ -11,6 +11,7 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/exact"
 	"github.com/bloomery/bloomery/internal/envelope"
+	"github.com/bloomery/bloomery/ribbon"
 )
 
 // TestHostile has sound checksums and a header or a front that claims what is not
@@ -70,6 +71,21 @@ func TestHostile(t *testing.T) {
 	h.Payload += 64
 	h.Size = h.Payload * 8
 	refused(t, "a line more", envelope.Append(nil, h, append(sealed.Words(), make([]uint64, 8)...)))
+
+	h.Extra, h.Payload, h.Size = 0, 64, 512
+	refused(t, "nothing", envelope.Append(nil, h, make([]uint64, 8)))
+
+	two, err := ribbon.BuildMap(hashes(10, 1), make([]uint32, 10), 2, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	words, err := two.AppendBody([]uint64{1, 0, 0xfd}) // one group, which the map alone answers for
+	if err != nil {
+		t.Fatal(err)
+	}
+	words = append(words, make([]uint64, -len(words)&7)...)
+	h.Extra, h.Payload, h.Size = 1, uint64(len(words))*8, uint64(len(words))*64
+	refused(t, "values of 2 bits", envelope.Append(nil, h, words))
 }
 
 // refused asks all ways in to refuse data.
