@@ -34,8 +34,6 @@ func (d *Door) Remove(node uint32) error {
 		return errNobody
 	case m.Left:
 		return fmt.Errorf("cluster: node %d was removed before", node)
-	case node == d.number.Load():
-		return errSelf
 	}
 	if v := d.voters(); v != nil && newest(d.state.Roster(), m.Name).Number == node {
 		ctx, cancel := context.WithTimeout(context.Background(), changeIn)
@@ -47,6 +45,9 @@ func (d *Door) Remove(node uint32) error {
 		if votes(v, servers, m.Name) != nil {
 			return fmt.Errorf("cluster: node %d (%s) is a log node, and the log would have one copy less: replace it by another node with replace-log", node, m.Addr)
 		}
+	}
+	if node == d.number.Load() {
+		return errSelf
 	}
 	if err := d.drain(m); err != nil {
 		return err

@@ -167,7 +167,8 @@ func refuses(t *testing.T, nodes []*Door, err error, reason string) {
 func TestRemove(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p, _, nodes := assembly(t, 4)
-		refuses(t, nodes, nodes[0].Remove(1), "another node")
+		refuses(t, nodes, nodes[3].Remove(4), "another node")
+		refuses(t, nodes, nodes[0].Remove(1), "is a log node") // another one would say so, too
 		refuses(t, nodes, nodes[0].Remove(9), "no such node")
 		refuses(t, nodes, nodes[3].Remove(2), "is a log node")
 		p.deaf = true
