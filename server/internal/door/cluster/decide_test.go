@@ -191,7 +191,13 @@ func TestNodesComeAndGo(t *testing.T) {
 		if s := nodes[0].Cluster(); s.Shards.Below != placement.Shards/2 || !strings.Contains(fmt.Sprint(s.Problems), "512 of 1024 shards are held by fewer than 2 nodes") {
 			t.Errorf("without a node of four, %d shards have too few copies: %q", s.Shards.Below, s.Problems)
 		}
+		if got := fmt.Sprint(nodes[0].Cluster().Problems); !strings.Contains(got, "; others take over its shards in 58 minutes, or after bloomery cluster leave 2") {
+			t.Errorf("a node is down for a minute: %q", got)
+		}
 		time.Sleep(awayFor)
+		if got := fmt.Sprint(nodes[0].Cluster().Problems); !strings.Contains(got, "some seconds; others take over its shards]") {
+			t.Errorf("a node is down for an hour: %q", got)
+		}
 		settles(t, nodes[0])
 		if m := nodes[0].state.Roster().Member(2); !m.Behind {
 			t.Error("a node that is away is not given up")

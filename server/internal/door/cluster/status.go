@@ -132,12 +132,14 @@ func (d *Door) describeNodes(c *status.Cluster) {
 		if v.Log && v.Left {
 			c.Problems = append(c.Problems, fmt.Sprintf("node %d was removed, and its server %s still has a vote: replace-log was not finished", m.Number, m.Name))
 		}
+		silent := now - time.Duration(d.beats.since.Load())
 		for _, h := range heards {
 			if h.Node != m.Number {
 				continue
 			}
-			v.Live = now-h.seen <= liveFor && !m.Left
-			v.Seen = d.config.Clock().Add(-(now - h.seen))
+			silent = now - h.seen
+			v.Live = silent <= liveFor && !m.Left
+			v.Seen = d.config.Clock().Add(-silent)
 			v.Skew, v.Headroom, v.Data, v.Level = d.skew(&h), h.Headroom, h.Data, h.Level
 			v.Addr = cmp.Or(h.Addr, m.Addr) // it may have moved since it joined
 			if d.config.Direct != nil {
@@ -159,9 +161,31 @@ func (d *Door) describeNodes(c *status.Cluster) {
 		case m.Level == 0:
 			c.Problems = append(c.Problems, fmt.Sprintf("node %[1]d, which has a folder of the restore, has not started: start it, or bloomery cluster leave %[1]d", m.Number))
 		default:
-			c.Problems = append(c.Problems, fmt.Sprintf("node %d (%s) is down: nothing has been heard from it for some seconds", m.Number, v.Addr))
+			c.Problems = append(c.Problems, fmt.Sprintf("node %d (%s) is down: nothing has been heard from it for some seconds%s", m.Number, v.Addr, takeover(all, m, v.Log, silent)))
 		}
 		c.Nodes = append(c.Nodes, v)
+	}
+}
+
+// takeover says when others take over the shards of a node that is down, "" if there are too few.
+func takeover(r *roster.Roster, m *roster.Member, log bool, silent time.Duration) string {
+	others := 0
+	for i := range r.Members {
+		if o := &r.Members[i]; !o.Left && !o.Behind && o != m {
+			others++
+		}
+	}
+	instead := fmt.Sprintf("after bloomery cluster leave %d", m.Number)
+	if log { // it cannot leave
+		instead = "when it is replaced: bloomery cluster replace-log"
+	}
+	switch {
+	case !r.Spread() || others < r.Shards.Copies:
+		return ""
+	case m.Behind:
+		return "; others take over its shards"
+	default:
+		return fmt.Sprintf("; others take over its shards in %d minutes, or %s", int(max(0, awayFor-silent).Minutes()), instead)
 	}
 }
 
