@@ -123,16 +123,17 @@ func (l loader[T]) Done() (Contents, error) {
 // in makers. load begins a Loader with the first piece of size bytes.
 var kinds = map[catalog.Kind]struct {
 	name string // as TYPE spells it
+	word string // as FILTER.INFO spells it
 	load func(first []byte, size int64, m *memory.Arena) (Loader, error)
 }{
-	catalog.String:   {name: "string"},
-	catalog.Bloom:    {redisbloom.BloomType, loadBloom},
-	catalog.Cuckoo:   {redisbloom.CuckooType, loadCuckoo},
-	catalog.CountMin: {redisbloom.CountMinType, loadCountMin},
-	catalog.TopK:     {redisbloom.TopKType, loadTopK},
-	catalog.TDigest:  {redisbloom.TDigestType, loadTDigest},
-	catalog.Filter:   {name: "bloomery-"},
-	catalog.Layers:   {"bloomlyrs", loadLayered},
+	catalog.String:   {name: "string", word: "string"},
+	catalog.Bloom:    {redisbloom.BloomType, "bf", loadBloom},
+	catalog.Cuckoo:   {redisbloom.CuckooType, "cf", loadCuckoo},
+	catalog.CountMin: {redisbloom.CountMinType, "cms", loadCountMin},
+	catalog.TopK:     {redisbloom.TopKType, "topk", loadTopK},
+	catalog.TDigest:  {redisbloom.TDigestType, "tdigest", loadTDigest},
+	catalog.Filter:   {name: "bloomery-", word: "filter"},
+	catalog.Layers:   {"bloomlyrs", "layers", loadLayered},
 
 	catalog.FilterPart: {},
 }
@@ -145,6 +146,15 @@ func Known(k catalog.Kind) bool {
 
 // TypeName returns the name of a kind as TYPE spells it.
 func TypeName(k catalog.Kind) string { return kinds[k].name }
+
+// KindName returns the name of the kind of an entry as FILTER.INFO spells it, also where its
+// contents are elsewhere.
+func KindName(e *catalog.Entry) string {
+	if p := PartOf(e); p != nil && p.Row() != nil {
+		return p.Row().Name
+	}
+	return kinds[e.Kind].word
+}
 
 // NewLoader begins to load contents of a kind, size bytes of pieces, with the
 // first of them. The error wraps bloomery.ErrCorrupt or bloomery.ErrVersion, or

@@ -15,7 +15,7 @@ func (x Server) Where(name []byte) (k status.Key, ok bool) {
 	if e == nil || x.e.shared == nil {
 		return k, false
 	}
-	k = status.Key{Kind: contents.TypeName(e.Kind), ID: e.ID}
+	k = status.Key{Kind: contents.KindName(e), ID: e.ID}
 	if sh := x.e.state.ShadowOf(e.ID); sh != nil {
 		k.Rebuild = "open"
 		switch {
@@ -26,9 +26,6 @@ func (x Server) Where(name []byte) (k status.Key, ok bool) {
 		case !sh.Ready():
 			k.Rebuild = "opening: not all adds go to the new filter yet"
 		}
-	}
-	if p := contents.PartOf(e); p != nil && p.Row() != nil {
-		k.Kind = p.Row().Name
 	}
 	for i, p := range contents.Parts(e) {
 		v := status.KeyPart{Index: i, Shard: p.Shard(), Lane: x.e.shared.LaneOf(e.ID, uint32(i)), Here: x.e.state.Answers(p)}

@@ -140,7 +140,7 @@ func described(x *engine.Context, entry *catalog.Entry, s bloomery.Stats) []fiel
 		bytes += p.Bytes()
 		p.RUnlock()
 	}
-	s.Kind, s.Bytes = kindOf(entry, s), bytes
+	s.Kind, s.Bytes = contents.KindName(entry), bytes
 	return describedAs(x, entry, s, innerOf(contents.PartOf(entry)))
 }
 
@@ -175,17 +175,6 @@ func describedAs(x *engine.Context, entry *catalog.Entry, s bloomery.Stats, inne
 		fields = append(fields, field{"age", max(0, x.Milliseconds()/1000-made)})
 	}
 	return fields
-}
-
-// kindOf returns the kind of a filter: as in FILTER.KINDS, or the name of the type.
-func kindOf(entry *catalog.Entry, s bloomery.Stats) string {
-	if row := contents.PartOf(entry).Row(); row != nil {
-		return row.Name
-	}
-	if s.Kind != "" {
-		return s.Kind
-	}
-	return contents.TypeName(entry.Kind)
 }
 
 func whole(n uint64) int64 { return int64(min(n, math.MaxInt64)) }

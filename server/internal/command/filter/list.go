@@ -222,7 +222,7 @@ func peek(x *engine.Context, entry *catalog.Entry) (r health.Report, ok bool) {
 		return x.Contents().Health().Peek(x.Contents().Filters().Of(entry))
 	}
 	r.Stats, ok = statsOf(x, entry)
-	r.Kind, r.Parts, r.Layers, r.TooFew, r.TrafficTooFew = kindOf(entry, r.Stats), 1, 1, true, true
+	r.Kind, r.Parts, r.Layers, r.TooFew, r.TrafficTooFew = contents.KindName(entry), 1, 1, true, true
 	if made := contents.PartOf(entry).Made(); made > 0 {
 		r.Created = time.Unix(made, 0)
 	}
