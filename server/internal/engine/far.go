@@ -13,6 +13,7 @@ import (
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/door"
+	"github.com/bloomery/bloomery/server/internal/refusal"
 	"github.com/bloomery/bloomery/server/internal/traits"
 )
 
@@ -174,7 +175,7 @@ func (x Contents) Fetch(entry *catalog.Entry, index uint32) (data []byte, failed
 			return data, answer.Reply{}
 		}
 		var again bool
-		if data, again, failed = x.fetchFar(entry.ID, index); !again {
+		if data, again, failed = x.fetchFar(entry, index); !again {
 			return data, failed
 		}
 	}
@@ -183,15 +184,15 @@ func (x Contents) Fetch(entry *catalog.Entry, index uint32) (data []byte, failed
 
 // fetchFar reads a part at a machine that holds it. It reports again if that has to begin anew: the machine has not
 // answered for all of it.
-func (x Contents) fetchFar(id uint64, index uint32) (data []byte, again bool, failed answer.Reply) {
+func (x Contents) fetchFar(entry *catalog.Entry, index uint32) (data []byte, again bool, failed answer.Reply) {
 	e := x.e
 	e.waits(x.s, "another machine")
-	loan, node, err := e.askHolder(id, index, []byte(lendMark), strconv.AppendUint(nil, id, 10), fmt.Append(nil, index))
+	loan, node, err := e.askHolder(entry.ID, index, []byte(lendMark), strconv.AppendUint(nil, entry.ID, 10), fmt.Append(nil, index))
 	switch {
 	case errors.Is(err, contents.ErrRetry):
 		return nil, false, answer.Fail(answer.TextNotFound)
 	case err != nil:
-		return nil, false, e.unsettled(err)
+		return nil, false, answer.Fail(fmt.Sprintf(textNotFetched, answer.Clip([]byte(entry.Name())), refusal.Cause(err)))
 	case loan.Failed():
 		return nil, false, loan
 	case len(loan.Elems) != 3 || loan.Elems[1].N < int64(len(loan.Elems[2].Text)) || loan.Elems[1].N > math.MaxInt:

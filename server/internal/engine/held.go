@@ -19,13 +19,14 @@ import (
 // its filter is elsewhere.
 const (
 	// TextElsewhere is the error of a command on a key whose contents other nodes hold.
-	TextElsewhere = refusal.TextElsewhere
-	textInPart    = "ERR %s needs contents of several nodes, which a transaction cannot have: send it without MULTI"
-	textNoHolder  = "CLUSTERDOWN shard %d has no live holder: contents of this key are in it, and of the nodes that hold it none was heard of lately"
-	textSilent    = "CLUSTERDOWN nodes that hold contents of this key do not answer: send it again"
-	textLayersFar = "NOPERM other nodes hold these layers, and this user has not all rights: ask a node that holds them"
-	textMoved     = "CLUSTERDOWN contents of this key were moved to other nodes while the command ran, and some of its items may be done: send it again"
-	textSpread    = "ERR %s needs contents that no single node holds: it works if one node holds all of them"
+	TextElsewhere  = refusal.TextElsewhere
+	textInPart     = "ERR %s needs contents of several nodes, which a transaction cannot have: send it without MULTI"
+	textNoHolder   = "CLUSTERDOWN shard %d has no live holder: contents of this key are in it, and of the nodes that hold it none was heard of lately"
+	textNotFetched = "CLUSTERDOWN contents of %s cannot be fetched from the nodes that hold them (%s): send it again"
+	textSilent     = "CLUSTERDOWN nodes that hold contents of this key do not answer: send it again"
+	textLayersFar  = "NOPERM other nodes hold these layers, and this user has not all rights: ask a node that holds them"
+	textMoved      = "CLUSTERDOWN contents of this key were moved to other nodes while the command ran, and some of its items may be done: send it again"
+	textSpread     = "ERR %s needs contents that no single node holds: it works if one node holds all of them"
 )
 
 // LooksInside reports whether a command looks at what is in filters and sketches, not at

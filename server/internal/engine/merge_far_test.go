@@ -63,7 +63,7 @@ func TestMergesThroughAnyNode(t *testing.T) {
 			}
 			return f
 		})
-		if got := b.line("CMS.MERGE " + m[1] + " 2 " + m[2] + " " + m[3]); !strings.HasPrefix(got, "-CLUSTERDOWN ") {
+		if got := b.line("CMS.MERGE " + m[1] + " 2 " + m[2] + " " + m[3]); !strings.HasPrefix(got, "-CLUSTERDOWN contents of "+m[3]+" cannot be fetched from the nodes that hold them (") {
 			t.Errorf("a source cannot be had: CMS.MERGE = %s", got)
 		}
 		v.peers.SetFault(nil)
