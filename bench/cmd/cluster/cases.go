@@ -47,6 +47,10 @@ func cases(capacity uint64) []benchCase {
 			before: many, target: 18,
 		})
 	}
+	all = append(all, benchCase{
+		load:   load{name: "BF.ADD, one by one, 1 connection", command: "BF.ADD", filter: "added", items: 1, clients: 1},
+		before: []string{"DEL added", "BF.RESERVE added 0.01 " + size}, target: 97,
+	})
 	for i := range all {
 		all[i].keys = capacity
 	}

@@ -2,6 +2,8 @@ package main
 
 import (
 	"time"
+
+	"github.com/bloomery/bloomery/bench/internal/process"
 )
 
 // idleNode is what a node takes that nobody uses.
@@ -10,27 +12,30 @@ type idleNode struct {
 	memory int     // bytes
 }
 
-// idle leaves the cluster alone for a while, and reads what the nodes take during a
-// second such while.
-func idle(o options, n *nodes) ([]idleNode, error) {
+func (n idleNode) percent() float64   { return 100 * n.share }
+func (n idleNode) megabytes() float64 { return float64(n.memory) / 1e6 }
+
+// idle leaves nodes alone for a while, and reads what they take during a second such
+// while.
+func idle(o options, nodes []*process.Process) ([]idleNode, error) {
 	time.Sleep(o.idle)
-	list := make([]idleNode, logNodes)
-	before := make([]time.Duration, logNodes)
+	list := make([]idleNode, len(nodes))
+	before := make([]time.Duration, len(nodes))
 	began := time.Now()
 	for i := range list {
 		var err error
-		if before[i], err = n.all[i].CPU(); err != nil {
+		if before[i], err = nodes[i].CPU(); err != nil {
 			return nil, err
 		}
 	}
 	time.Sleep(o.idle)
 	for i := range list {
-		after, err := n.all[i].CPU()
+		after, err := nodes[i].CPU()
 		if err != nil {
 			return nil, err
 		}
 		list[i].share = (after - before[i]).Seconds() / time.Since(began).Seconds()
-		if list[i].memory, err = n.all[i].Memory(); err != nil {
+		if list[i].memory, err = nodes[i].Memory(); err != nil {
 			return nil, err
 		}
 	}

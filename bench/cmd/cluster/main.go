@@ -48,7 +48,7 @@ func main() {
 	flag.Uint64Var(&o.capacity, "capacity", 10_000_000, "keys of the filters of a round")
 	flag.Uint64Var(&o.keys, "keys", 100_000_000, "keys of the cluster that a node joins")
 	flag.IntVar(&o.repeats, "repeats", 3, "how often a node joins, and all nodes are killed")
-	flag.StringVar(&o.only, "only", "", "regular expression of what to measure: idle, join, restart, or names of the rows with commands; with -large: moves, backup")
+	flag.StringVar(&o.only, "only", "", "regular expression of what to measure: idle, join, restart, or names of the rows with commands; with -spread: idle, memory, join; with -large: moves, backup")
 	flag.StringVar(&o.out, "out", "", "write the document to this `file` instead of standard output")
 	flag.StringVar(&o.root, "root", "..", "the repository")
 	flag.StringVar(&o.torture, "torture", "docs/evidence/torture.md", "report of make torture, a `file` of the repository")
@@ -113,7 +113,7 @@ func measureAll(o options, n *nodes, only *regexp.Regexp) (f figures, err error)
 	}
 	f.start = slices.Max(took)
 	if only.MatchString("idle") {
-		if f.idle, err = idle(o, n); err != nil {
+		if f.idle, err = idle(o, n.all[:logNodes]); err != nil {
 			return f, fmt.Errorf("idle: %w", err)
 		}
 	}

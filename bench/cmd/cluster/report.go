@@ -112,8 +112,8 @@ func faults(o options, f figures) *report.Table {
 	}
 	if len(f.idle) > 0 {
 		after := fmt.Sprintf("an idle node, during %v after %v", o.idle, o.idle)
-		row(after+": of a processor", "≤ 1.5%", "%.2f%%", each(f.idle, func(n idleNode) float64 { return 100 * n.share }), 1.5)
-		row(after+": memory", "≤ 45 MB", "%.0f MB", each(f.idle, func(n idleNode) float64 { return float64(n.memory) / 1e6 }), 45)
+		row(after+": of a processor", "≤ 1.5%", "%.2f%%", each(f.idle, idleNode.percent), 1.5)
+		row(after+": memory", "≤ 45 MB", "%.0f MB", each(f.idle, idleNode.megabytes), 45)
 	}
 	t.Row("kill -9 of one node under load, 50 times", "0 lost, 0 twice, equal states", "`make torture FAULTS=kill ROUNDS=50`", tortureReport(o), "")
 	if len(f.ends) > 0 {

@@ -148,6 +148,15 @@ func measureSpread(o options, n *nodes, only *regexp.Regexp) (*report.Table, err
 	if err := startSpread(n); err != nil {
 		return t, err
 	}
+	if only.MatchString("idle") {
+		list, err := idle(o, n.all)
+		if err != nil {
+			return t, err
+		}
+		share, memory := each(list, idleNode.percent), each(list, idleNode.megabytes)
+		t.Row("an idle node: of a processor", "–", fmt.Sprintf("**%.2f%%**", report.Median(share)), report.Span(share, "%.2f%%"), "")
+		t.Row("an idle node: memory", "–", fmt.Sprintf("**%.0f MB**", report.Median(memory)), report.Span(memory, "%.0f MB"), "")
+	}
 	if only.MatchString("memory") {
 		if err := spreadMemory(n, t); err != nil {
 			return t, err
