@@ -78,7 +78,8 @@ func TestCheckLevel(t *testing.T) {
 		want  error
 	}{
 		{"map", newer, 1, bloomery.ErrVersion},
-		{"map", newer, store.LevelShares, nil},
+		{"map", newer, store.LevelShares, bloomery.ErrVersion},
+		{"map", newer, store.LevelShards, nil},
 		{"flat shares", flat, 1, bloomery.ErrVersion},
 		{"flat shares", flat, store.LevelShares, nil},
 		{"equal shares", equal, 1, nil},
@@ -88,6 +89,11 @@ func TestCheckLevel(t *testing.T) {
 	} {
 		if err := store.CheckLevel(c.data, c.level); !errors.Is(err, c.want) {
 			t.Errorf("%s at level %d: %v, want %v", c.name, c.level, err, c.want)
+		}
+	}
+	for _, k := range codec.Kinds() {
+		if level := store.KindLevel(k.Number); level > store.LevelRebuilds {
+			t.Errorf("there is no level at which all nodes of a cluster know kind %s: kindLevels lacks it", k.Name)
 		}
 	}
 	if f, err := codec.Open(equal); err != nil || f.Stats().Asked != 0.01 {
