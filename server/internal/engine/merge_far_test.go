@@ -79,6 +79,36 @@ func TestMergesThroughAnyNode(t *testing.T) {
 	})
 }
 
+// TestMergedDigests asks that a digest which was merged in a cluster is that of a single server, and that
+// its sources are as they were: there they are compressed.
+func TestMergedDigests(t *testing.T) {
+	lines := []string{
+		"TDIGEST.CREATE a COMPRESSION 50", "TDIGEST.ADD a 1 2 3 4 5", "TDIGEST.CREATE b COMPRESSION 50", "TDIGEST.ADD b 7 8 9",
+		"TDIGEST.MERGE new 2 a b", "TDIGEST.INFO new", "TDIGEST.ADD new 5 6", "TDIGEST.MERGE new 2 a b", "TDIGEST.INFO new",
+		"TDIGEST.MERGE new 1 a COMPRESSION 20", "TDIGEST.INFO new", "TDIGEST.MERGE new 1 b OVERRIDE", "TDIGEST.INFO new", "TDIGEST.QUANTILE new 0 0.5 1",
+	}
+	alone := newBench(t, 1<<30)
+	var want []string
+	for _, line := range lines {
+		want = append(want, alone.line(line))
+	}
+	synctest.Test(t, func(t *testing.T) {
+		b, _, _ := newNode(t, memlog.New(1, memlog.Faults{}))
+		before := ""
+		for i, line := range lines {
+			if i == 4 {
+				before = b.line("TDIGEST.INFO a")
+			}
+			if got := b.line(line); got != want[i] {
+				t.Errorf("%s = %s, want %s", line, got, want[i])
+			}
+		}
+		if got := b.line("TDIGEST.INFO a"); got != before {
+			t.Errorf("a source is %s behind a merge, and was %s", got, before)
+		}
+	})
+}
+
 // TestMergesWithoutTheNodeOfAll merges sketches that one node holds together, which cannot be asked: others hold each of them,
 // too.
 func TestMergesWithoutTheNodeOfAll(t *testing.T) {
