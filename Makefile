@@ -25,7 +25,7 @@ IMAGE   ?=
 SHARE    = $(DESTDIR)$(PREFIX)/share
 
 .DEFAULT_GOAL := help
-.PHONY: help run cluster torture build test stages check unit race purego tiers cross cross-vet vet-modules contrib contrib-figures narrow golden fuzz fuzz-short lint fmt generate clean-tree bench bench-compare bench-peers bench-lookups bench-hashes bench-cli bench-readers bench-server bench-cluster bench-spread bench-questions bench-follow clients rules redis-cli dcso bench-test mutants scale soak gate chaos-debug ui screenshots bench-door promises install uninstall packages package-test reproduce examples examples-full scale-literature
+.PHONY: help run cluster torture build test stages check unit race purego tiers cross cross-vet vet-modules contrib contrib-figures narrow golden fuzz fuzz-short lint fmt generate clean-tree bench bench-compare bench-peers bench-lookups bench-hashes bench-cli bench-readers bench-server bench-cluster bench-spread bench-base bench-questions bench-follow clients rules redis-cli dcso bench-test mutants scale soak gate chaos-debug ui screenshots bench-door promises install uninstall packages package-test reproduce examples examples-full scale-literature
 .PHONY: page-export page-test release release-test push-image portable cover vuln workflows chart
 
 help: ## list the targets
@@ -285,6 +285,9 @@ bench-cluster: ## measure three nodes of a cluster beside one server, writes doc
 bench-spread: ## measure six nodes whose contents are spread, fill, lose, back up and restore them, prints tables (40 minutes)
 	cd bench && go run ./cmd/cluster -spread -rounds 9 -time 1s -capacity 2000000
 	cd bench && go run ./cmd/cluster -large
+
+bench-base: ## measure three nodes beside three of the worktree BASE, in turns, prints a table (20 minutes)
+	cd bench && go run ./cmd/cluster -base "$(abspath $(BASE))" -rounds 9
 
 bench-questions: ## processor time of a question between two nodes: own connection and through the log (3 minutes)
 	go test ./server/internal/door/cluster/nats -count=1 -run TestQuestionCosts -question-costs -v

@@ -20,7 +20,7 @@ import (
 
 const (
 	largeBatch    = 10_000
-	largeClients  = 4
+	largeClients  = 16
 	restoredNodes = 4
 	beforeBackup  = 30 * time.Second // of load, with which a backup is compared
 )

@@ -34,6 +34,7 @@ type options struct {
 	only     string
 	out      string
 	root     string
+	base     string
 	torture  string
 	spread   bool
 	large    bool
@@ -51,6 +52,7 @@ func main() {
 	flag.StringVar(&o.only, "only", "", "regular expression of what to measure: idle, join, restart, or names of the rows with commands; with -spread: idle, memory, join; with -large: moves, backup")
 	flag.StringVar(&o.out, "out", "", "write the document to this `file` instead of standard output")
 	flag.StringVar(&o.root, "root", "..", "the repository")
+	flag.StringVar(&o.base, "base", "", "compare with a cluster of the repository in this `folder`, of another commit, instead, and print a table")
 	flag.StringVar(&o.torture, "torture", "docs/evidence/torture.md", "report of make torture, a `file` of the repository")
 	flag.BoolVar(&o.spread, "spread", false, "measure six nodes whose contents are spread instead, and print a table")
 	flag.BoolVar(&o.large, "large", false, "fill a filter that is larger than a node with -keys of its keys instead, and print a table")
@@ -77,13 +79,15 @@ func run(o options) error {
 		return err
 	}
 	defer n.kill()
-	if o.spread || o.large {
-		measure := measureSpread
-		if o.large {
+	if o.spread || o.large || o.base != "" {
+		measure, doc := measureSpread, report.New("Contents that are spread", "make bench-spread")
+		switch {
+		case o.base != "":
+			measure, doc = measureBase, report.New("Clusters of two commits", "make bench-base")
+		case o.large:
 			measure = measureLarge
 		}
 		t, err := measure(o, n, only)
-		doc := report.New("Contents that are spread", "make bench-spread")
 		doc.Table(t)
 		return errors.Join(err, doc.Write(o.out, os.Stdout, ""))
 	}

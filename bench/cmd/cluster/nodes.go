@@ -28,20 +28,22 @@ const patience = 3 * time.Minute
 type nodes struct {
 	program, dir string
 	more         []string           // arguments of all
+	shift        int                // of their ports
 	all          []*process.Process // nil where none runs
 }
 
 // launch starts a node and does not wait until it serves.
 func (n *nodes) launch(i int, folder string) error {
 	var join []string
+	port := nodePort + n.shift + i
 	for k := range logNodes {
-		join = append(join, "127.0.0.1:"+strconv.Itoa(logPort+k))
+		join = append(join, "127.0.0.1:"+strconv.Itoa(logPort+n.shift+k))
 	}
 	args := []string{
-		"serve", "--log-level", "error", "--addr", "127.0.0.1:" + strconv.Itoa(nodePort+i), "--dir", filepath.Join(n.dir, folder),
-		"--cluster", "bench", "--join", strings.Join(join, ","), "--cluster-addr", "127.0.0.1:" + strconv.Itoa(logPort+i),
+		"serve", "--log-level", "error", "--addr", "127.0.0.1:" + strconv.Itoa(port), "--dir", filepath.Join(n.dir, folder),
+		"--cluster", "bench", "--join", strings.Join(join, ","), "--cluster-addr", "127.0.0.1:" + strconv.Itoa(logPort+n.shift+i),
 	}
-	p, err := process.Launch(nodePort+i, n.program, append(args, n.more...)...)
+	p, err := process.Launch(port, n.program, append(args, n.more...)...)
 	for len(n.all) <= i {
 		n.all = append(n.all, nil)
 	}

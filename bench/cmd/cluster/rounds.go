@@ -43,9 +43,14 @@ func measure(o options, n *nodes, list []benchCase) ([]result, error) {
 		return nil, err
 	}
 	defer local.Stop()
-	if err := fillRead(o, n, local, list); err != nil {
+	if err := fillRead(o, local, list, n.all[0].Addr()); err != nil {
 		return nil, err
 	}
+	return takeTurns(o, n.all[:logNodes], []*process.Process{local}, list)
+}
+
+// takeTurns puts a cluster, and another one or a single server, under each load in turn.
+func takeTurns(o options, cluster, other []*process.Process, list []benchCase) ([]result, error) {
 	results := make([]result, len(list))
 	for round := range o.rounds {
 		began := time.Now()
@@ -54,12 +59,12 @@ func measure(o options, n *nodes, list []benchCase) ([]result, error) {
 			sides := []struct {
 				servers []*process.Process
 				runs    *[]oneRun
-			}{{n.all[:logNodes], &results[i].cluster}, {[]*process.Process{local}, &results[i].local}}
-			if c.reads {
-				sides[0].servers = n.all[round%logNodes : round%logNodes+1]
-			}
+			}{{cluster, &results[i].cluster}, {other, &results[i].local}}
 			for k := range sides {
 				side := sides[(k+round)%2]
+				if c.reads {
+					side.servers = side.servers[round%len(side.servers):][:1]
+				}
 				r, err := c.run(o, side.servers)
 				if err != nil {
 					return nil, fmt.Errorf("%s: %w", c.name, err)
@@ -119,8 +124,8 @@ func (c benchCase) run(o options, servers []*process.Process) (oneRun, error) {
 }
 
 // fillRead makes the filters that are read, with every second of the numbers that
-// are asked for, on the single server, and copies them to the cluster.
-func fillRead(o options, n *nodes, local *process.Process, list []benchCase) error {
+// are asked for, on a single server, and copies them to clusters.
+func fillRead(o options, local *process.Process, list []benchCase, to ...string) error {
 	made := map[string]bool{}
 	for _, c := range list {
 		if !c.reads || made[c.filter] {
@@ -137,8 +142,10 @@ func fillRead(o options, n *nodes, local *process.Process, list []benchCase) err
 		if err := fill(local.Addr(), add, c.filter, o.capacity, 2); err != nil {
 			return err
 		}
-		if err := copyFilter(local.Addr(), n.all[0].Addr(), c.filter); err != nil {
-			return err
+		for _, addr := range to {
+			if err := copyFilter(local.Addr(), addr, c.filter); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
