@@ -1,6 +1,10 @@
 package bloom
 
-import "github.com/bloomery/bloomery/internal/kernel"
+import (
+	"math/bits"
+
+	"github.com/bloomery/bloomery/internal/kernel"
+)
 
 // Mark adds all of hs, in order, and sets marks[i] to which of its bits were new, for
 // MarkedBits; 0 means none. It costs what AddHashes does, and is for who notes what
@@ -30,28 +34,30 @@ func (f *Split) MarkedBits(dst, hs []uint64, marks []uint8) []uint64 {
 
 // Mark is as Filter.Mark. Bit (k-1-j)%8 of a mark stands for the bit j of a key.
 func (f *flatSet) Mark(marks []uint8, hs []uint64) {
-	words, m, step := f.words, f.span, f.step
-	if len(words) == 0 {
-		panicZero(flatConstructors)
-	}
+	f.mustBeMade()
 	marks = marks[:len(hs)]
-	all := uint64(1)<<f.shape.K - 1
 	for i, h := range hs {
-		old, from := uint64(0), uint64(0)
-		for range f.shape.K {
-			at := from + probe(h, m)
-			w, b := &words[at>>6], at&63
-			v := *w
-			old += old + v>>b&1
-			*w = v | 1<<b
-			h += probeStep
-			from += step
-		}
-		fresh := all &^ old
-		fresh |= fresh >> 32
-		fresh |= fresh >> 16
-		marks[i] = uint8(fresh | fresh>>8)
+		marks[i] = f.markHash(h)
 	}
+}
+
+// markHash is AddHash that says which bits were new. As a part of Mark it would run out of registers.
+func (f *flatSet) markHash(h uint64) (mark uint8) {
+	words, m, step := f.words, f.span, f.step
+	from := uint64(0)
+	for range f.shape.K {
+		at := from + probe(h, m)
+		w, b := &words[at>>6], uint64(1)<<(at&63)
+		fresh := uint8(0)
+		if *w&b == 0 {
+			fresh = 1
+		}
+		mark = bits.RotateLeft8(mark, 1) | fresh
+		*w |= b
+		h += probeStep
+		from += step
+	}
+	return mark
 }
 
 // MarkedBits is as Filter.MarkedBits.
