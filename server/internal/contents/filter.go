@@ -3,8 +3,8 @@ package contents
 // A filter of package codec as contents of a part.
 
 import (
+	"bytes"
 	"encoding"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"sync/atomic"
@@ -219,7 +219,6 @@ func (c *Filter) Add(hashes []uint64, room uint64, res *Outcome) (grown int64) {
 	switch f := c.f.(type) {
 	case bloomery.Adder:
 		c.own.before(hashes)
-		some := false
 		switch g, grows := c.f.(*bloomfilter.Scalable); {
 		case grows:
 			if g.GrowBytes(len(hashes)) > room {
@@ -229,17 +228,17 @@ func (c *Filter) Add(hashes []uint64, room uint64, res *Outcome) (grown int64) {
 			before := c.own.bytes
 			f.AddHashes(res.Bools, hashes)
 			grown = int64(c.own.bytes - before)
-			some = c.news.added(res.Bools)
+			res.New = c.news.added(res.Bools)
 		case res.Marks != nil:
-			some = c.addMarked(f, hashes, res)
+			res.New = c.addMarked(f, hashes, res)
 		default:
 			f.AddHashes(res.Bools, hashes)
-			some = c.news.added(res.Bools)
+			res.New = c.news.added(res.Bools)
 		}
 		res.Done = len(hashes)
 		// A window writes what it has to the present generation again.
 		_, res.All = c.f.(*composed.Window)
-		res.Changed = some || res.All && res.Done > 0
+		res.Changed = res.New > 0 || res.All && res.Done > 0
 		if c.sourced() && c.addToSourced(hashes) { // some may be in sources already
 			res.All, res.Changed = true, true
 		}
@@ -252,8 +251,8 @@ func (c *Filter) Add(hashes []uint64, room uint64, res *Outcome) (grown int64) {
 }
 
 // addMarked adds hashes to a filter that does not grow, and marks them, since somebody asks. It
-// reports whether some were new.
-func (c *Filter) addMarked(f bloomery.Adder, hashes []uint64, res *Outcome) (some bool) {
+// returns how many were new.
+func (c *Filter) addMarked(f bloomery.Adder, hashes []uint64, res *Outcome) int {
 	m, ok := c.f.(Marker)
 	if !ok {
 		f.AddHashes(res.Bools, hashes)
@@ -263,29 +262,22 @@ func (c *Filter) addMarked(f bloomery.Adder, hashes []uint64, res *Outcome) (som
 	return c.news.count(fresh(res.Bools, res.Marks))
 }
 
-// fresh sets bools[i] to whether marks[i] is not 0, and returns how many are not. Most are not: it looks at eight at once.
-func fresh(bools []bool, marks []uint8) (n uint64) {
-	const ones, low = 0x01_01_01_01_01_01_01_01, 0x7f_7f_7f_7f_7f_7f_7f_7f
-	for bools = bools[:len(marks)]; len(marks) >= 8; bools, marks = bools[8:], marks[8:] {
-		x := binary.LittleEndian.Uint64(marks)
-		if (x&low+low|x)>>7&ones == ones {
-			*(*[8]bool)(bools) = [8]bool{true, true, true, true, true, true, true, true}
-			n += 8
-			continue
+// fresh sets bools[i] to whether marks[i] is not 0, and returns how many are not. Mostly none is 0.
+func fresh(bools []bool, marks []uint8) int {
+	bools = bools[:len(marks)]
+	if old := bytes.Count(marks, []byte{0}); old > 0 {
+		for i, v := range marks {
+			bools[i] = v != 0
 		}
-		n += freshOnes(bools[:8], marks[:8])
+		return len(marks) - old
 	}
-	return n + freshOnes(bools, marks)
-}
-
-// freshOnes is fresh, one by one.
-func freshOnes(bools []bool, marks []uint8) (n uint64) {
-	for i, v := range marks {
-		if bools[i] = v != 0; v != 0 {
-			n++
-		}
+	for ; len(bools) >= 8; bools = bools[8:] {
+		*(*[8]bool)(bools) = [8]bool{true, true, true, true, true, true, true, true}
 	}
-	return n
+	for i := range bools {
+		bools[i] = true
+	}
+	return len(marks)
 }
 
 // insert inserts hashes. One that has no room does not stop the others. Those members

@@ -12,6 +12,8 @@ type Outcome struct {
 	Done int
 	// Bools reports for every item whether it was new, or was there.
 	Bools []bool
+	// New is how many items were new, of those that were added to bits.
+	New int
 	// All means that every item up to Done has to be kept, whatever Bools says: inserts,
 	// and adds that renew what is there.
 	All bool

@@ -43,9 +43,9 @@ func (t *tally) into(s *bloomery.Stats, forgets bool) {
 	}
 }
 
-// added counts the hashes that were new.
-func (t *tally) added(news []bool) (some bool) {
-	n := uint64(0)
+// added counts the hashes that were new, and returns how many.
+func (t *tally) added(news []bool) int {
+	n := 0
 	for _, v := range news {
 		if v {
 			n++
@@ -54,12 +54,12 @@ func (t *tally) added(news []bool) (some bool) {
 	return t.count(n)
 }
 
-// count counts n hashes that were new, and reports whether that is any.
-func (t *tally) count(n uint64) (some bool) {
+// count counts n hashes that were new, and returns n.
+func (t *tally) count(n int) int {
 	if !t.unknown() {
-		t.items += n
+		t.items += uint64(n)
 	}
-	return n > 0
+	return n
 }
 
 // removed counts a hash that is there no more.

@@ -33,7 +33,7 @@ type News struct {
 	rings   []*Ring
 	last    atomic.Int64  // when somebody asked last, in milliseconds since 1970
 	awaited atomic.Bool   // somebody waits for the next change
-	changes atomic.Uint64 // of all parts, those that other nodes hold too
+	passed  atomic.Uint64 // changes of parts that other nodes hold
 	who     followers
 
 	// Answer is the last answer that others may get as it is. It is not the store's.
@@ -200,8 +200,17 @@ func (n *News) Bytes() (sum int64) {
 	return sum
 }
 
-// Changes returns a number that every change of a part raises.
-func (n *News) Changes() uint64 { return n.changes.Load() }
+// Changes returns a number that every change of a part raises. It takes the locks of the parts: a change that it does
+// not count will find out who waits.
+func (n *News) Changes() uint64 {
+	sum := n.passed.Load()
+	for _, r := range n.rings {
+		r.part.RLock()
+		sum += r.changes
+		r.part.RUnlock()
+	}
+	return sum
+}
 
 // Asked notes that somebody has asked, at a time in milliseconds since 1970.
 func (n *News) Asked(at int64) { n.last.Store(at) }
@@ -237,19 +246,20 @@ func (n *News) Knows(part int, number uint64) bool {
 func (t *Rings) Changed(r *Ring) {
 	r.turn()
 	r.seen = r.part.Changes()
-	t.changed(r.of)
+	r.changes++
+	t.tell(r.of)
 }
 
 // Passed notes that other nodes have changed a part that they hold. The caller holds its lock.
 func (t *Rings) Passed(p *contents.Part) {
 	if r := t.Ring(p); r != nil {
-		t.changed(r.of)
+		r.of.passed.Add(1)
+		t.tell(r.of)
 	}
 }
 
-// changed counts a change, and says so to whoever waits for it.
-func (t *Rings) changed(n *News) {
-	n.changes.Add(1)
+// tell has whoever waits for a change look at it.
+func (t *Rings) tell(n *News) {
 	if f := t.onNews.Load(); f != nil && n.Awaited() {
 		(*f)(n)
 	}

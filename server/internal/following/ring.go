@@ -13,18 +13,19 @@ import (
 
 // Ring is the last changes of a part, under its lock.
 type Ring struct {
-	of     *News // changes under the lock of Rings, too
-	part   *contents.Part
-	asked  uint64      // how many changes of the filter were asked for, 0 for a share of it
-	bytes  int64       // that the state counts for it
-	values []uint64    // of each change as many as words says
-	steps  []news.Step // nil for a filter of bits
-	marks  []uint8     // for a filter of bits: which bits of the hash were not set before
-	noted  []uint8     // the marks of the record that is applied
-	before uint64      // how many layers a BF had before it, or how many deletes a CF
-	next   uint64      // the number of the next change
-	first  uint64      // that of the first that is still there
-	seen   uint64      // the version of the part behind the last change: another one has got past the ring
+	of      *News // changes under the lock of Rings, too
+	part    *contents.Part
+	asked   uint64      // how many changes of the filter were asked for, 0 for a share of it
+	bytes   int64       // that the state counts for it
+	values  []uint64    // of each change as many as words says
+	steps   []news.Step // nil for a filter of bits
+	marks   []uint8     // for a filter of bits: which bits of the hash were not set before
+	noted   []uint8     // the marks of the record that is applied
+	before  uint64      // how many layers a BF had before it, or how many deletes a CF
+	next    uint64      // the number of the next change
+	first   uint64      // that of the first that is still there
+	changes uint64      // how many records have changed the part: see News.Changes
+	seen    uint64      // the version of the part behind the last change: another one has got past the ring
 }
 
 // newsShare is the part of the memory of a filter that its news may take, if nobody has asked
@@ -106,11 +107,11 @@ func (r *Ring) put(s news.Step, v uint64) {
 // mostOld is of how many hashes one may have been there before for all of them to be noted at once.
 const mostOld = 8
 
-// bits notes the hashes that were new, and which of their bits. A few others do no harm, and are
+// bits notes the hashes that were new, so many, and which of their bits. A few others do no harm, and are
 // noted with them: their marks name no bits.
-func (r *Ring) bits(hashes []uint64) {
+func (r *Ring) bits(hashes []uint64, fresh int) {
 	noted := r.noted[:len(hashes)]
-	if mostOld*bytes.Count(noted, []byte{0}) <= len(noted) {
+	if mostOld*(len(noted)-fresh) <= len(noted) {
 		r.copy(hashes, noted)
 		return
 	}
@@ -156,7 +157,7 @@ func (r *Ring) copy(hashes []uint64, marks []uint8) {
 // Added notes the hashes that were added to a filter.
 func (r *Ring) Added(hashes []uint64, res *contents.Outcome) {
 	if r.steps == nil {
-		r.bits(hashes)
+		r.bits(hashes, res.New)
 		return
 	}
 	if res.All && res.Failed == nil {

@@ -54,7 +54,7 @@ const (
 // calls res.Release when the record is in the log, so that no record of the part
 // can get there before the one that made it.
 func Apply(s *State, r *Record, p *contents.Part, res *Result) {
-	res.Err, res.Changed, res.Done, res.N, res.All, res.Failed, res.Torn = nil, false, 0, 0, false, nil, false
+	res.Err, res.Changed, res.Done, res.New, res.N, res.All, res.Failed, res.Torn = nil, false, 0, 0, 0, false, nil, false
 	switch body := r.Body.(type) {
 	case changer:
 		s.applyPart(p, body, r, res)

@@ -73,7 +73,8 @@ func (o *BloomAdd) change(_ *State, p *contents.Part, _ *Record, res *Result) (g
 		before = b.Bytes()
 	}
 	res.Done, res.Err = b.AddDigests(res.Bools, o.Digests, o.Room)
-	res.Changed = b.Items() != items
+	res.New = int(b.Items() - items)
+	res.Changed = res.New > 0
 	if b.Layers() != layers {
 		grown = int64(b.Bytes() - before)
 	}
@@ -86,7 +87,7 @@ func (o *BloomAdd) effect(f *Effect, r *Record, res *Result) {
 	if !f.gathers(r, open) {
 		open.Room = Unlimited
 	}
-	f.digests = appendNew(f.digests, o.Digests[:res.Done], res.Bools)
+	f.digests = appendAdded(f.digests, o.Digests[:res.Done], res)
 	open.Digests = f.digests
 }
 

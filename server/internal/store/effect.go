@@ -152,7 +152,7 @@ func (f *Effect) kept(hashes []uint64, res *Result) []uint64 {
 	case res.Failed == nil && res.All:
 		f.hashes = append(f.hashes, hashes...)
 	case res.Failed == nil: // most
-		f.hashes = appendNew(f.hashes, hashes, res.Bools)
+		f.hashes = appendAdded(f.hashes, hashes, res)
 	default:
 		for i, h := range hashes {
 			if res.Kept(i) {
@@ -161,6 +161,14 @@ func (f *Effect) kept(hashes []uint64, res *Result) []uint64 {
 		}
 	}
 	return f.hashes
+}
+
+// appendAdded appends those of src that are new: mostly all.
+func appendAdded[T uint64 | redisbloom.Digest](dst, src []T, res *Result) []T {
+	if res.New == len(src) {
+		return append(dst, src...)
+	}
+	return appendNew(dst, src, res.Bools)
 }
 
 // appendNew appends those of src that are new.

@@ -358,10 +358,12 @@ func TestNewsHoldWhatIsSent(t *testing.T) {
 }
 
 // TestNewsOfOldAndNew adds batches in which some items are there already: a few are noted with the new ones, and are no news.
+// The answers are those of a filter that nobody follows.
 func TestNewsOfOldAndNew(t *testing.T) {
 	for _, kind := range []string{"bloom", "split", "standard", "partitioned"} {
 		b := commandtest.New(t, 1<<30)
 		b.OK(t, "FILTER.CREATE f "+kind+" CAPACITY 20000 NEWS 4000")
+		b.OK(t, "FILTER.CREATE plain "+kind+" CAPACITY 20000")
 		rng := rand.New(rand.NewPCG(32, 5))
 		var f follower
 		f.ask(t, b, "f")
@@ -375,7 +377,10 @@ func TestNewsOfOldAndNew(t *testing.T) {
 				}
 			}
 			rng.Shuffle(len(batch)-2, func(i, j int) { batch[i+2], batch[j+2] = batch[j+2], batch[i+2] })
-			b.Do(batch...)
+			got := b.Do(batch...)
+			if batch[1] = "plain"; got != b.Do(batch...) {
+				t.Errorf("%s, round %d: the answer to who adds is %s", kind, round, got)
+			}
 			if f.ask(t, b, "f", "MAX", fmt.Sprint(64+rng.IntN(400))); strings.Trim(f.Forms, "b") != "" || f.Forms == "" {
 				t.Errorf("%s, round %d: news are %q", kind, round, f.Forms)
 			}
