@@ -458,13 +458,16 @@ func (n *nodes) backup(t *testing.T) string {
 	nc := dial(t, n.addrs[0])
 	go func() {
 		r := bufio.NewReader(nc)
-		for i := 1; ctx.Err() == nil; i++ {
-			replies, err := talk(nc, r, fmt.Sprintf("BF.ADD numbered item%d", i))
-			if err != nil || strings.HasPrefix(replies[0], "-") {
+		for i := 1; ctx.Err() == nil; {
+			replies, err := awake(nc, r, fmt.Sprintf("BF.ADD numbered item%d", i))
+			switch {
+			case err == nil && strings.HasPrefix(replies[0], ":"):
+				acknowledged.Store(int64(i))
+				i++
+			case err != nil || !strings.HasPrefix(replies[0], "-CLUSTERDOWN") && !strings.HasPrefix(replies[0], "-UNKNOWN"):
 				written <- fmt.Errorf("item %d: %q, %w", i, replies, err)
 				return
 			}
-			acknowledged.Store(int64(i))
 		}
 		written <- nil
 	}()

@@ -47,7 +47,7 @@ func (n *nodes) fourth(t *testing.T, loads []*load) {
 	four.start(t, 3)
 	four.complete(t, loads)
 	nc := dial(t, four.addrs[3])
-	if replies, err := talk(nc, bufio.NewReader(nc), "BF.EXISTS fourth without"); err != nil || replies[0] != ":1" {
+	if replies, err := awake(nc, bufio.NewReader(nc), "BF.EXISTS fourth without"); err != nil || replies[0] != ":1" {
 		t.Errorf("BF.EXISTS of what was added meanwhile = %q, %v", replies, err)
 	}
 	n.exchange(t, four.addrs, "second")

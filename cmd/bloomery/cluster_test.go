@@ -143,7 +143,7 @@ func TestCluster(t *testing.T) {
 	}
 	nc := dial(t, n.addrs[0])
 	for _, l := range loads {
-		if replies, err := talk(nc, bufio.NewReader(nc), "CF.RESERVE "+l.cuckoo()+" 100000"); err != nil || replies[0] != "+OK" {
+		if replies, err := awake(nc, bufio.NewReader(nc), "CF.RESERVE "+l.cuckoo()+" 100000"); err != nil || replies[0] != "+OK" {
 			t.Fatalf("CF.RESERVE = %q, %v", replies, err)
 		}
 	}
@@ -175,7 +175,7 @@ func (n *nodes) round(t *testing.T, rng *rand.Rand, loads []*load) {
 		// Some nodes start from a snapshot, and the log is purged below two of them.
 		if rng.IntN(3) > 0 {
 			nc := dial(t, addr)
-			if replies, err := talk(nc, bufio.NewReader(nc), "BGSAVE"); err != nil || !strings.HasPrefix(replies[0], "+") && !strings.Contains(replies[0], "already in progress") {
+			if replies, err := awake(nc, bufio.NewReader(nc), "BGSAVE"); err != nil || !strings.HasPrefix(replies[0], "+") && !strings.Contains(replies[0], "already in progress") {
 				t.Fatalf("BGSAVE at node %d = %q, %v", i+1, replies, err)
 			}
 			_ = nc.Close()
@@ -239,7 +239,7 @@ func lost(t *testing.T, nc net.Conn, r *bufio.Reader, key string, items []int) (
 		for i, item := range some {
 			commands[i] = fmt.Sprintf("BF.EXISTS %s item%d", key, item)
 		}
-		replies, err := talk(nc, r, commands...)
+		replies, err := awake(nc, r, commands...)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -252,6 +252,18 @@ func lost(t *testing.T, nc net.Conn, r *bufio.Reader, key string, items []int) (
 	return missing
 }
 
+// awake is talk with a node that may have been paused, on a busy machine: it refuses all
+// commands until it knows what it has missed.
+func awake(nc net.Conn, r *bufio.Reader, commands ...string) (replies []string, err error) {
+	for end := time.Now().Add(clusterPatience); ; time.Sleep(50 * time.Millisecond) {
+		replies, err = talk(nc, r, commands...)
+		paused := slices.ContainsFunc(replies, func(reply string) bool { return strings.HasPrefix(reply, "-LOADING ") })
+		if err != nil || !paused || time.Now().After(end) {
+			return replies, err
+		}
+	}
+}
+
 // sameEverywhere waits until all nodes hold the same.
 func (n *nodes) sameEverywhere(t *testing.T, loads []*load) {
 	t.Helper()
@@ -261,7 +273,7 @@ func (n *nodes) sameEverywhere(t *testing.T, loads []*load) {
 			nc := dial(t, addr)
 			r := bufio.NewReader(nc)
 			for _, l := range loads {
-				replies, err := talk(nc, r, "DUMP "+l.bloom(), "DUMP "+l.cuckoo())
+				replies, err := awake(nc, r, "DUMP "+l.bloom(), "DUMP "+l.cuckoo())
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -298,8 +310,10 @@ type cuckoo struct{ items, deleted, layers int }
 func cuckooCounts(t *testing.T, nc net.Conn, key string) (c cuckoo) {
 	t.Helper()
 	var reply resp.Reply
-	if err := ask(nc, bufio.NewReader(nc), &reply, "CF.INFO", key); err != nil {
-		t.Fatal(err)
+	for paused := true; paused; paused = bytes.HasPrefix(reply.Text, []byte("LOADING ")) {
+		if err := ask(nc, bufio.NewReader(nc), &reply, "CF.INFO", key); err != nil {
+			t.Fatal(err)
+		}
 	}
 	for i := 0; i+1 < len(reply.Array); i += 2 {
 		n := int(reply.Array[i+1].Int)

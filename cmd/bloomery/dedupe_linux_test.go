@@ -61,10 +61,10 @@ func TestDedupeKeepsItsMemory(t *testing.T) {
 		{1_200_000, []string{"dedupe", "--json", "--max-memory", "64M", "--exact"}, `"spilled":0,`},
 	} {
 		args := append(c.args, numberedLines(t, c.lines))
-		// Where the collector has to wait for a processor the peak is higher: what is
-		// not bounded is too high every time.
+		// Where the collector has to wait for a processor the peak is higher, and where
+		// whoever looks has to, it is not seen: what is not bounded is too high every time.
 		peak, errOut := dedupePeak(t, args)
-		for tries := 1; peak > limit && tries < 3; tries++ {
+		for tries := 1; (peak > limit || peak < limit/2) && tries < 3; tries++ {
 			peak, errOut = dedupePeak(t, args)
 		}
 		if peak > limit+late || peak < limit/2 {

@@ -86,7 +86,7 @@ func TestTopAtATerminal(t *testing.T) {
 	if _, err := io.WriteString(person, "\x03"); err != nil {
 		t.Fatal(err)
 	}
-	late := time.AfterFunc(10*time.Second, func() { _ = cmd.Process.Kill() })
+	late := time.AfterFunc(time.Minute, func() { _ = cmd.Process.Kill() })
 	defer late.Stop()
 	if code := exitOf(t, cmd.Wait()); code != 0 || errOut.Len() > 0 {
 		t.Errorf("top after Ctrl-C = %d, %s", code, &errOut)

@@ -140,7 +140,7 @@ func TestTopJSON(t *testing.T) {
 			t.Fatalf("top = %s", line)
 		}
 		f := got.Filters[0]
-		if f.Name != "small" || f.Items != 3 || f.Asked != 0.01 || f.Verdict != "OK" || f.CallsPerSecond == nil || *f.CallsPerSecond < 10 {
+		if f.Name != "small" || f.Items != 3 || f.Asked != 0.01 || f.Verdict != "OK" || f.CallsPerSecond == nil || *f.CallsPerSecond <= 0 {
 			t.Errorf("top = %s", line)
 		}
 	}
@@ -213,13 +213,11 @@ func (s *screen) last() string {
 // until waits until the screen shows something.
 func (s *screen) until(t *testing.T, what string, ok func(string) bool) {
 	t.Helper()
-	for range 500 {
-		if ok(s.last()) {
-			return
+	for end := time.Now().Add(time.Minute); !ok(s.last()); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("the screen never shows %s:\n%s", what, s.last())
 		}
-		time.Sleep(10 * time.Millisecond)
 	}
-	t.Fatalf("the screen never shows %s:\n%s", what, s.last())
 }
 
 // TestTopViewSortsItsOwn sorts a view: the sample, which the next one is compared with,
