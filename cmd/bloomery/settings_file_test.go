@@ -51,7 +51,7 @@ func TestConfigCheck(t *testing.T) {
 		"idle-timeout = \"5\"\n":                          ":1: idle-timeout: \"5\" is not a duration (10s, 5m, 1h30m)\n",
 		"password = 12345\n":                              ":1: password: want text in quotes, not a number\n",
 		"addr = [1]\n":                                    ":1: addr: want a list of texts in quotes, not a number\n",
-		"http = \"localhost\"\n":                          ":1: http: \"localhost\": want HOST:PORT, tls:HOST:PORT, plain:HOST:PORT or unix:PATH\n",
+		"http = \"localhost\"\n":                          ":1: http: \"localhost\": want HOST:PORT, tls:HOST:PORT, plain:HOST:PORT or unix:PATH, or empty for no HTTP\n",
 		"addr = \"localhost\"\n":                          ":1: addr: \"localhost\": want HOST:PORT, tls:HOST:PORT, plain:HOST:PORT or unix:PATH\n",
 		"addr = \"127.0.0.1:99999\"\n":                    ":1: addr: \"127.0.0.1:99999\": \"99999\" is not a port\n",
 		"http = [\"127.0.0.1:x\"]\n":                      ":1: http: ",
