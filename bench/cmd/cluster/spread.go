@@ -142,6 +142,19 @@ func (n *nodes) holders(key string) (holds, others []*process.Process, err error
 	return holds, others, nil
 }
 
+// keepsLog reports whether a node keeps the log.
+func (n *nodes) keepsLog(p *process.Process) bool { return slices.Index(n.all, p) < logNodes }
+
+// find returns a name whose holders, and the other nodes, are as ok wants them.
+func (n *nodes) find(prefix string, ok func(holds, others []*process.Process) bool) (key string, holds, others []*process.Process, err error) {
+	for i := 0; ; i++ {
+		key = prefix + strconv.Itoa(i)
+		if holds, others, err = n.holders(key); err != nil || ok(holds, others) {
+			return key, holds, others, err
+		}
+	}
+}
+
 // measureSpread measures such a cluster, and writes a table of its figures.
 func measureSpread(o options, n *nodes, only *regexp.Regexp) (*report.Table, error) {
 	t := &report.Table{Head: []string{"contents spread over six nodes, two copies", "target", "value", "quartiles", ""}}
@@ -162,16 +175,20 @@ func measureSpread(o options, n *nodes, only *regexp.Regexp) (*report.Table, err
 			return t, err
 		}
 	}
-	if err := spreadCosts(o, n, t, only); err != nil {
-		return t, err
+	one, join := "", only.MatchString("join")
+	if join || slices.ContainsFunc(costRows[:], func(r costRow) bool { return only.MatchString(r.name) }) {
+		var err error
+		if one, err = spreadCosts(o, n, t, only); err != nil {
+			return t, err
+		}
 	}
 	if only.MatchString(passingOver) {
 		if err := spreadPassing(o, n, t); err != nil {
 			return t, err
 		}
 	}
-	if only.MatchString("join") {
-		if err := spreadJoin(o, n, t); err != nil {
+	if join {
+		if err := spreadJoin(o, n, t, one); err != nil {
 			return t, err
 		}
 	}
@@ -233,24 +250,39 @@ func (s side) run(d time.Duration) (items uint64, err error) {
 	return s.drive([]string{s.at.Addr()}, d)
 }
 
+// costRow is a row of spreadCosts.
+type costRow struct {
+	name   string
+	target float64
+}
+
+// costRows are the rows of spreadCosts.
+var costRows = [...]costRow{
+	{"`FILTER.HAS` of 1,000 items, 128 parts: CPU an item over a filter that every node holds", 3},
+	{"the same with 10,000 items", 1.6},
+	{"`BF.EXISTS`, pipeline 64: CPU at a node that does not hold the filter over one that does", 2},
+	{"`BF.MADD` of 1,000 at a node that does not hold the filter over one that does", 1.15},
+}
+
 // spreadCosts compares the processor time, of all nodes, of what is held elsewhere with what is held
-// by the node that clients talk to. What the nodes take that nobody uses is not counted.
-func spreadCosts(o options, n *nodes, t *report.Table, only *regexp.Regexp) error {
+// by the node that clients talk to. What the nodes take that nobody uses is not counted. It returns the name of a
+// filter of one part, whose holders keep no log: to send an add costs each of them the same.
+func spreadCosts(o options, n *nodes, t *report.Table, only *regexp.Regexp) (one string, err error) {
+	one, holds, others, err := n.find("one", func(holds, _ []*process.Process) bool { return !slices.ContainsFunc(holds, n.keepsLog) })
+	if err != nil {
+		return one, err
+	}
 	size := strconv.FormatUint(o.capacity, 10)
-	if err := at(n.all[0].Addr(), "FILTER.CREATE near bloom CAPACITY "+size+" REPLICAS ALL", "FILTER.CREATE far bloom CAPACITY "+size+" PARTS 128", "BF.RESERVE one 0.01 "+size); err != nil {
-		return err
+	if err := at(n.all[0].Addr(), "FILTER.CREATE near bloom CAPACITY "+size+" REPLICAS ALL", "FILTER.CREATE far bloom CAPACITY "+size+" PARTS 128", "BF.RESERVE "+one+" 0.01 "+size); err != nil {
+		return one, err
 	}
 	for _, f := range []string{"near", "far"} {
 		if err := fill(n.all[0].Addr(), "FILTER.ADD", f, o.capacity/4, 1); err != nil {
-			return err
+			return one, err
 		}
 	}
-	if err := fill(n.all[0].Addr(), "BF.MADD", "one", o.capacity/4, 1); err != nil {
-		return err
-	}
-	holds, others, err := n.holders("one")
-	if err != nil {
-		return err
+	if err := fill(n.all[0].Addr(), "BF.MADD", one, o.capacity/4, 1); err != nil {
+		return one, err
 	}
 	const clients = 2
 	var refused atomic.Uint64
@@ -258,18 +290,15 @@ func spreadCosts(o options, n *nodes, t *report.Table, only *regexp.Regexp) erro
 		return side{load{command: command, filter: filter, filters: 1, items: items, pipeline: pipeline, clients: clients, keys: o.capacity / 2, reads: true, refused: &refused}, at}
 	}
 	adds := func(at *process.Process) side {
-		return side{load{command: "BF.MADD", filter: "one", filters: 1, items: 1000, pipeline: 1, clients: clients, keys: 100 * o.capacity}, at}
+		return side{load{command: "BF.MADD", filter: one, filters: 1, items: 1000, pipeline: 1, clients: clients, keys: 100 * o.capacity}, at}
 	}
-	for _, c := range []struct {
-		name       string
-		target     float64
-		far, local side
-	}{
-		{"`FILTER.HAS` of 1,000 items, 128 parts: CPU an item over a filter that every node holds", 3, reads("FILTER.HAS", "far", 1000, 1, others[0]), reads("FILTER.HAS", "near", 1000, 1, others[0])},
-		{"the same with 10,000 items", 1.6, reads("FILTER.HAS", "far", 10000, 1, others[0]), reads("FILTER.HAS", "near", 10000, 1, others[0])},
-		{"`BF.EXISTS`, pipeline 64: CPU at a node that does not hold the filter over one that does", 2, reads("BF.EXISTS", "one", 1, 64, others[0]), reads("BF.EXISTS", "one", 1, 64, holds[0])},
-		{"`BF.MADD` of 1,000 at a node that does not hold the filter over one that does", 1.15, adds(others[0]), adds(holds[0])},
-	} {
+	sides := [len(costRows)][2]side{
+		{reads("FILTER.HAS", "far", 1000, 1, others[0]), reads("FILTER.HAS", "near", 1000, 1, others[0])},
+		{reads("FILTER.HAS", "far", 10000, 1, others[0]), reads("FILTER.HAS", "near", 10000, 1, others[0])},
+		{reads("BF.EXISTS", one, 1, 64, others[0]), reads("BF.EXISTS", one, 1, 64, holds[0])},
+		{adds(others[0]), adds(holds[0])},
+	}
+	for i, c := range costRows {
 		if !only.MatchString(c.name) {
 			continue
 		}
@@ -281,17 +310,17 @@ func spreadCosts(o options, n *nodes, t *report.Table, only *regexp.Regexp) erro
 				time.Sleep(settling)
 				before, err := cpu(n.all[:spreadNodes]...)
 				if err != nil {
-					return err
+					return one, err
 				}
 				at, items := (k+round)%2, uint64(0)
 				if k == 0 {
 					time.Sleep(o.time)
-				} else if items, err = []side{c.far, c.local}[at].run(o.time); err != nil {
-					return err
+				} else if items, err = sides[i][at].run(o.time); err != nil {
+					return one, err
 				}
 				after, err := cpu(n.all[:spreadNodes]...)
 				if err != nil {
-					return err
+					return one, err
 				}
 				if k == 0 {
 					idle = after - before
@@ -305,7 +334,7 @@ func spreadCosts(o options, n *nodes, t *report.Table, only *regexp.Regexp) erro
 		fmt.Fprintf(os.Stderr, "%s: %.2f; %d refused\n", c.name, middle, refused.Swap(0))
 		t.Row(c.name, fmt.Sprintf("≤ %g", c.target), fmt.Sprintf("**%.2f**: %.2f and %.2f µs", middle, report.Median(far), report.Median(local)), report.Quartiles(ratios, "%.2f"), verdict(middle <= c.target))
 	}
-	return nil
+	return one, nil
 }
 
 // passingOver is the row of spreadPassing.
@@ -314,15 +343,12 @@ const passingOver = "`BF.MADD` of 1,000: CPU of a node that holds nothing of it 
 // spreadPassing compares nodes that receive the same adds: one that holds the filter, and one that
 // passes over them.
 func spreadPassing(o options, n *nodes, t *report.Table) error {
-	var holds, others []*process.Process
-	var key string
-	keepsNone := func(p *process.Process) bool { return slices.Index(n.all, p) >= logNodes }
-	for i := 0; !slices.ContainsFunc(holds, keepsNone) || !slices.ContainsFunc(others, keepsNone); i++ {
-		var err error
-		key = "passed" + strconv.Itoa(i)
-		if holds, others, err = n.holders(key); err != nil {
-			return err
-		}
+	keepsNone := func(p *process.Process) bool { return !n.keepsLog(p) }
+	key, holds, others, err := n.find("passed", func(holds, others []*process.Process) bool {
+		return slices.ContainsFunc(holds, keepsNone) && slices.ContainsFunc(others, keepsNone)
+	})
+	if err != nil {
+		return err
 	}
 	pair := []*process.Process{others[slices.IndexFunc(others, keepsNone)], holds[slices.IndexFunc(holds, keepsNone)]}
 	if err := at(n.all[0].Addr(), "BF.RESERVE "+key+" 0.01 "+strconv.FormatUint(100*o.capacity, 10)); err != nil {
@@ -362,7 +388,7 @@ func spreadPassing(o options, n *nodes, t *report.Table) error {
 }
 
 // spreadJoin has a seventh node join under reads and writes.
-func spreadJoin(o options, n *nodes, t *report.Table) error {
+func spreadJoin(o options, n *nodes, t *report.Table, one string) error {
 	w, err := write(n.all[0].Addr(), "joining")
 	if err != nil {
 		return err
@@ -399,7 +425,7 @@ func spreadJoin(o options, n *nodes, t *report.Table) error {
 		if err != nil {
 			return err
 		}
-		for filter, numbers := range map[string][]uint64{"joining": upTo(acked), "far": upTo(min(o.capacity/4, 200_000)), "one": upTo(min(o.capacity/4, 200_000))} {
+		for filter, numbers := range map[string][]uint64{"joining": upTo(acked), "far": upTo(min(o.capacity/4, 200_000)), one: upTo(min(o.capacity/4, 200_000))} {
 			command := "BF.MEXISTS"
 			if filter == "far" {
 				command = "FILTER.HAS"

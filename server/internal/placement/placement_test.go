@@ -79,12 +79,14 @@ func moved(from, to [][]uint32) (n int) {
 // TestTargetOfEqualNodes asks that none holds more than 1.05 of the mean, and that one
 // that comes or goes moves little more than its share.
 func TestTargetOfEqualNodes(t *testing.T) {
+	fullest := 0.0
 	for n := 3; n <= 24; n++ {
 		for copies := 2 + n%2; copies <= min(n, placement.MaxCopies); copies += 2 {
 			cluster := uint64(100*n + copies)
 			small, large := placement.Target(cluster, equal(n), copies), placement.Target(cluster, equal(n+1), copies)
 			mean := float64(placement.Shards*copies) / float64(n)
 			for node, count := range held(t, small, copies) {
+				fullest = max(fullest, float64(count)/mean)
 				if float64(count) > 1.05*mean {
 					t.Errorf("%d nodes, %d copies: node %d holds %d, the mean is %.1f", n, copies, node, count, mean)
 				}
@@ -97,6 +99,7 @@ func TestTargetOfEqualNodes(t *testing.T) {
 			}
 		}
 	}
+	t.Logf("3 to 24 nodes: the fullest holds %.3f of the mean", fullest)
 }
 
 // TestTargetOfManyNodes reports how 100 nodes share the shards, and a seventh node.
@@ -128,6 +131,7 @@ func TestTargetOfUnequalNodes(t *testing.T) {
 		"nearly": func(i int) uint64 { return 1<<30 + uint64(i)<<20 },
 	}
 	for name, size := range sizes {
+		fullest := 0.0
 		for n := 6; n <= 24; n += 6 {
 			for copies := placement.MinCopies; copies <= 3; copies++ {
 				var nodes []placement.Node
@@ -140,12 +144,14 @@ func TestTargetOfUnequalNodes(t *testing.T) {
 				}
 				for node, count := range held(t, placement.Target(uint64(n), nodes, copies), copies) {
 					fair := float64(placement.Shards*copies) * memory[node] / sum
+					fullest = max(fullest, float64(count)/fair)
 					if float64(count) > 1.25*fair {
 						t.Errorf("%s, %d nodes, %d copies: node %d holds %d shards, %.1f would be fair", name, n, copies, node, count, fair)
 					}
 				}
 			}
 		}
+		t.Logf("memory %s: the fullest holds %.3f of its share", name, fullest)
 	}
 }
 
