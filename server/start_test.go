@@ -68,7 +68,7 @@ func dial(tb testing.TB, addr string) *client {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(func() { _ = nc.Close() })
-	_ = nc.SetDeadline(time.Now().Add(2 * time.Minute))
+	_ = nc.SetDeadline(time.Now().Add(10 * time.Minute)) // of all that a test asks, on a machine that may be busy
 	return &client{tb, nc, bufio.NewReaderSize(nc, 4<<10)}
 }
 
