@@ -142,7 +142,7 @@ func TestReadersDoNotLock(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer unlock()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	for _, args := range [][]string{{"fold", "--by", "1"}, {"grow"}, {"noise"}, {"convert"}} {
 		var errOut bytes.Buffer

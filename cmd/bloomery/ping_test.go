@@ -301,7 +301,7 @@ func TestServeRefusesCertificates(t *testing.T) {
 		cmd := process(t, append([]string{"serve", "--dir", "", "--addr", "127.0.0.1:0"}, args...)...)
 		var errOut bytes.Buffer
 		cmd.Stderr = &errOut
-		late := time.AfterFunc(20*time.Second, func() { _ = cmd.Process.Kill() })
+		late := time.AfterFunc(2*time.Minute, func() { _ = cmd.Process.Kill() })
 		code := exitOf(t, cmd.Run())
 		late.Stop()
 		if code != exitUsage || !strings.Contains(errOut.String(), want) {

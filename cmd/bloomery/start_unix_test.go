@@ -55,7 +55,7 @@ func TestNotAFile(t *testing.T) {
 				cmd := process(t, args...)
 				var errOut bytes.Buffer
 				cmd.Stdout, cmd.Stderr = &errOut, &errOut
-				timer := time.AfterFunc(20*time.Second, func() { _ = cmd.Process.Kill() })
+				timer := time.AfterFunc(2*time.Minute, func() { _ = cmd.Process.Kill() })
 				got := exitOf(t, cmd.Run())
 				timer.Stop()
 				if got != exitBad || !strings.Contains(errOut.String(), e.Name()) || !strings.Contains(errOut.String(), "not a regular file") {
