@@ -184,15 +184,16 @@ func (f Format) bounded(t testing.TB, data []byte) (bloomery.Filter, error) {
 	return filter, err
 }
 
-// queries is how many absent keys a rate is measured with: at 0.1% one standard
-// deviation is 4% of it.
-const queries = 600_000
+// queries is how many absent keys a rate is measured with: one standard deviation is 4%
+// of it, more below 0.1%.
+func queries(p float64) int { return int(min(600/p, 600_000)) }
 
 // measured is the mean of what filters of n keys predict, and of what they do, and one
 // standard deviation of the difference.
 func (f Format) measured(t testing.TB, n int, p float64) (predicted, measured, sigma float64) {
 	t.Helper()
-	filters := max(min(20_000/n, 200), 1)
+	// What 50 filters predict is far more exact than what they are asked for.
+	filters, queries := max(min(20_000/n, 50), 1), queries(p)
 	wrong, asked, variance := 0, 0, 0.0
 	for i := range filters {
 		filter, _ := f.made(t, Keys(n, uint64(i+1)), p)
@@ -206,7 +207,7 @@ func (f Format) measured(t testing.TB, n int, p float64) (predicted, measured, s
 			}
 		}
 	}
-	variance += max(predicted, 1.0/queries) / queries
+	variance += max(predicted, 1/float64(queries)) / float64(queries)
 	return predicted, float64(wrong) / float64(asked), math.Sqrt(variance)
 }
 
