@@ -221,9 +221,9 @@ func TestBitsPerKey(t *testing.T) {
 	}
 }
 
-// A builder gives what a build of its own gives, whatever it built before, and
+// A builder that is used again gives what a build of its own gives, whatever it built before, and
 // allocates little more than the filter.
-func TestBuilder(t *testing.T) {
+func TestReusedBuilder(t *testing.T) {
 	var b fuse.Builder[uint8]
 	for _, n := range []int{1000, 100_000, 10, 0, 50_000, 1000} {
 		hs := random(n, uint64(n))
