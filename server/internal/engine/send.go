@@ -162,10 +162,13 @@ func (e *Engine) Cluster() (status.Cluster, bool) {
 // Level returns the level of the records that are allowed: all that this release knows,
 // unless machines of an older one may be in the cluster.
 func (x Contents) Level() uint64 {
-	if c, ok := x.e.Cluster(); ok {
-		return c.Level
+	if x.e.shared == nil {
+		return math.MaxUint64
 	}
-	return math.MaxUint64
+	if r := x.e.state.Roster(); r != nil { // Cluster also computes where every shard is to be
+		return r.Level
+	}
+	return x.e.shared.Cluster().Level
 }
 
 // Roster returns who belongs to the cluster and which node holds what, nil if there is none.
