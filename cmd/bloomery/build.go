@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"math"
 	"os"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -324,7 +323,7 @@ func (o *buildOptions) run(ctx context.Context, s *shell, args []string) error {
 		b.spool = &spool{limit: o.maxMemory.value, folder: folderOf(followed(o.output)), repeat: o.multiset}
 		defer b.spool.close()
 		// Lists that grow leave garbage as long as themselves behind them.
-		defer debug.SetMemoryLimit(debug.SetMemoryLimit(min(o.maxMemory.value, math.MaxInt64-buildReserve) + buildReserve))
+		defer limitHeap(min(o.maxMemory.value, math.MaxInt64-buildReserve) + buildReserve)()
 	}
 	if kind.New == nil {
 		b.spool.limit /= staticShare

@@ -11,7 +11,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
-	"runtime/debug"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -157,7 +156,7 @@ func (o *dedupeOptions) run(ctx context.Context, s *shell, args []string) error 
 	if job.Recent != nil {
 		limit = o.maxMemory.value - programBytes // its filter is on the heap
 	}
-	defer debug.SetMemoryLimit(debug.SetMemoryLimit(limit))
+	defer limitHeap(limit)()
 	before, err := o.remember(job)
 	if err != nil {
 		return err

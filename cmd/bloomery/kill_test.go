@@ -34,11 +34,20 @@ const childEnv = "BLOOMERY_TEST_CHILD"
 // each of our processes.
 const noSleep = "atexit_sleep_ms=0"
 
+// unlimited runs tests in a process whose heap no command limits.
+type unlimited struct{ *testing.M }
+
+// Run runs them. Commands in processes of their own, as scripts start them, do not come here.
+func (u unlimited) Run() int {
+	limitHeap = func(int64) func() { return func() {} }
+	return u.M.Run()
+}
+
 func TestMain(m *testing.M) {
 	_ = os.Setenv("BLOOMERY_HTTP", "") // several servers run at once: they must not want one port
 	if os.Getenv(childEnv) == "" {
 		_ = os.Setenv("GORACE", noSleep)
-		testscript.Main(m, map[string]func(){"bloomery": main})
+		testscript.Main(unlimited{m}, map[string]func(){"bloomery": main})
 		return
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)

@@ -139,7 +139,7 @@ func runServe(ctx context.Context, flags *pflag.FlagSet, c *server.Config, o *se
 	c.HTTPMayMove = !flags.Changed("http")
 	// Without a limit the heap could grow to twice its data before it is
 	// collected.
-	c.OnHeapLimit = func(bytes int64) { debug.SetMemoryLimit(bytes) }
+	c.OnHeapLimit = func(bytes int64) { limitHeap(bytes) }
 	if o.printConfig {
 		if err := c.Check(); err != nil {
 			return fmt.Errorf("serve: %w", err)
