@@ -25,7 +25,7 @@ IMAGE   ?=
 SHARE    = $(DESTDIR)$(PREFIX)/share
 
 .DEFAULT_GOAL := help
-.PHONY: help run cluster torture build test stages check unit race purego tiers cross cross-vet vet-modules contrib contrib-figures narrow golden fuzz fuzz-short lint fmt generate clean-tree bench bench-compare bench-peers bench-lookups bench-hashes bench-cli bench-readers bench-server bench-cluster bench-spread bench-base bench-questions bench-follow clients rules redis-cli dcso bench-test mutants scale soak gate chaos-debug ui screenshots bench-door promises install uninstall packages package-test reproduce examples examples-full scale-literature
+.PHONY: help run cluster torture build test stages check unit race purego tiers cross cross-vet vet-modules contrib contrib-figures narrow golden fuzz fuzz-short lint fmt generate clean-tree bench bench-compare bench-peers bench-lookups bench-hashes bench-cli bench-readers bench-server bench-cluster bench-spread bench-base bench-questions bench-follow clients rules redis-cli dcso bench-test mutants scale waits soak gate chaos-debug ui screenshots bench-door promises install uninstall packages package-test reproduce examples examples-full scale-literature
 .PHONY: page-export page-test release release-test push-image portable cover vuln workflows chart
 
 help: ## list the targets
@@ -298,6 +298,9 @@ bench-follow: ## the figures of docs/follow.md: copies of filters, and 10,000 fo
 
 scale: ## 10,000 idle connections and 1,000,000 filters, with their memory
 	BLOOMERY_IDLE=10000 BLOOMERY_FILTERS=1000000 go test ./server -count=1 -run 'Idle|ManyFilters' -v
+
+waits: ## how long SET, FILTER.HAS and FILTER.ADD wait at most while long commands of others run: a table (minutes)
+	go test ./server -count=1 -run TestFigureOfWaits -waits -timeout 30m -v
 
 scale-literature: ## filters of the sizes that the literature names, up to a billion keys in 1.2 GB: bytes, rate, time
 	go test ./bloom -count=1 -run TestLiterature -literature -timeout 60m -v
