@@ -181,7 +181,7 @@ func TestClusterBackupCommand(t *testing.T) {
 	if _, err := os.Stat(node + "2"); err == nil || entries() != before {
 		t.Error("a restore that was refused has left something")
 	}
-	if code, _, errOut := call(t, "serve", "--dir", node); code == exitOK || !strings.Contains(errOut, "cluster") {
+	if code, _, errOut := call(t, "serve", "--addr", "127.0.0.1:0", "--dir", node); code == exitOK || !strings.Contains(errOut, "cluster") {
 		t.Errorf("a single server on the folder of a cluster: %d, %s", code, errOut)
 	}
 	spread := filepath.Join(dir, "spread")
