@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"hash/crc64"
 	"math"
+	"sort"
 	"strconv"
 )
 
@@ -134,11 +135,15 @@ func (w *Writer) Hole(n int) {
 }
 
 // Fill puts bytes into the holes, off bytes behind the beginning of the first.
-// Bytes that belong to no hole are passed over.
+// Bytes that belong to no hole are passed over. It begins at the first hole that data
+// reaches: there may be tens of thousands, filled one by one.
 func (w *Writer) Fill(off int, data []byte) {
-	for _, h := range w.holes {
-		from, to := max(off, h.from), min(off+len(data), h.from+h.n)
-		if from < to {
+	first := sort.Search(len(w.holes), func(i int) bool { return w.holes[i].from+w.holes[i].n > off })
+	for _, h := range w.holes[first:] {
+		if h.from >= off+len(data) {
+			break
+		}
+		if from, to := max(off, h.from), min(off+len(data), h.from+h.n); from < to {
 			copy(w.buf[h.at+from-h.from:], data[from-off:to-off])
 		}
 	}

@@ -35,9 +35,9 @@ var largest = map[string]string{
 	"bf.add": "BF.ADD bf x{i}", "bf.card": "BF.CARD layers", "bf.debug": "BF.DEBUG layers", "bf.exists": "BF.EXISTS layers x{i}",
 	"bf.info": "BF.INFO layers", "bf.insert": "BF.INSERT newinsert{i} CAPACITY {capacity} ITEMS x", "bf.loadchunk": "BF.LOADCHUNK newload{i} 1 $bf", "bf.madd": "BF.MADD bf {items}",
 	"bf.mexists": "BF.MEXISTS layers {items}", "bf.reserve": "BF.RESERVE newbf{i} 0.01 {capacity}", "bf.scandump": "BF.SCANDUMP bf 1",
-	"cf.add": "CF.ADD cf x{i}", "cf.addnx": "CF.ADDNX cf x{i}", "cf.compact": "CF.COMPACT poured", "cf.count": "CF.COUNT poured x{i}\nCF.COUNT wide x{i}", "cf.debug": "CF.DEBUG poured",
-	"cf.del": "CF.DEL poured {i}", "cf.exists": "CF.EXISTS poured x{i}", "cf.info": "CF.INFO poured", "cf.insert": "CF.INSERT cf ITEMS {items}",
-	"cf.insertnx": "CF.INSERTNX full ITEMS {items}", "cf.loadchunk": "CF.LOADCHUNK newcf{i} 1 $cf", "cf.mexists": "CF.MEXISTS poured {items}\nCF.MEXISTS wide {items}",
+	"cf.add": "CF.ADD cf x{i}", "cf.addnx": "CF.ADDNX cf x{i}", "cf.compact": "CF.COMPACT poured\nCF.COMPACT crumbs2", "cf.count": "CF.COUNT poured x{i}\nCF.COUNT wide x{i}", "cf.debug": "CF.DEBUG poured\nCF.DEBUG crumbs",
+	"cf.del": "CF.DEL poured {i}\nCF.DEL crumbs2 item{i}", "cf.exists": "CF.EXISTS poured x{i}", "cf.info": "CF.INFO poured", "cf.insert": "CF.INSERT cf ITEMS {items}",
+	"cf.insertnx": "CF.INSERTNX full ITEMS {items}", "cf.loadchunk": "CF.LOADCHUNK newcf{i} 1 $cf", "cf.mexists": "CF.MEXISTS poured {items}\nCF.MEXISTS wide {items}\nCF.MEXISTS crumbs {items}",
 	"cf.reserve": "CF.RESERVE newcuckoo{i} {capacity}", "cf.scandump": "CF.SCANDUMP cf 1",
 	"client|getname": "CLIENT GETNAME", "client|help": "CLIENT HELP", "client|id": "CLIENT ID", "client|info": "CLIENT INFO", "client|kill": "CLIENT KILL ID 99",
 	"client|list": "CLIENT LIST", "client|no-evict": "CLIENT NO-EVICT ON", "client|no-touch": "CLIENT NO-TOUCH ON", "client|pause": "CLIENT PAUSE x", "client|reply": "CLIENT REPLY ON",
@@ -48,7 +48,7 @@ var largest = map[string]string{
 	"cms.merge": "CMS.MERGE cms 2 cms cms2", "cms.query": "CMS.QUERY deep {items}",
 	"command|count": "COMMAND COUNT", "command|docs": "COMMAND DOCS", "command|getkeys": "COMMAND GETKEYS GET x", "command|help": "COMMAND HELP", "command|info": "COMMAND INFO", "command|list": "COMMAND LIST",
 	"config|get": "CONFIG GET *", "config|help": "CONFIG HELP", "config|resetstat": "CONFIG RESETSTAT", "config|set": "CONFIG SET slowlog-max-len 128",
-	"copy": "COPY bloom newcopy{i}\nCOPY members newmembers{i}\nCOPY tiny newtiny{i}", "dbsize": "DBSIZE", "debug|help": "DEBUG HELP", "decr": "DECR n", "decrby": "DECRBY n 2", "del": "DEL parts{i} {keys}", "dump": "DUMP bf\nDUMP members", "echo": "ECHO x",
+	"copy": "COPY bloom newcopy{i}\nCOPY members newmembers{i}\nCOPY tiny newtiny{i}\nCOPY crumbs newcrumbs{i}", "dbsize": "DBSIZE", "debug|help": "DEBUG HELP", "decr": "DECR n", "decrby": "DECRBY n 2", "del": "DEL parts{i} {keys}", "dump": "DUMP bf\nDUMP members\nDUMP crumbs", "echo": "ECHO x",
 	"eval": "EVAL x 0", "eval_ro": "EVAL_RO x 0", "evalsha": "EVALSHA x 0", "evalsha_ro": "EVALSHA_RO x 0", "exists": "EXISTS {keys}", "expire": "EXPIRE bf 1000", "expireat": "EXPIREAT bf 9999999999",
 	"expiretime": "EXPIRETIME bf", "fcall": "FCALL x 0", "fcall_ro": "FCALL_RO x 0",
 	"filter.add": "FILTER.ADD bloom {items}\nFILTER.ADD growth {items}", "filter.addhash": "FILTER.ADDHASH quotient {hashes}", "filter.card": "FILTER.CARD window\nFILTER.CARD bloom\nFILTER.CARD counting\nFILTER.CARD members\nFILTER.CARD tiny", "filter.clear": "FILTER.CLEAR scalable\nFILTER.CLEAR members\nFILTER.CLEAR tiny", "filter.count": "FILTER.COUNT counting {items}", "filter.get": "FILTER.GET counting {items}",
@@ -99,6 +99,8 @@ func fillLargest(b *client, bytes int) map[string]string {
 		}
 	}
 	poured(b, "poured")
+	crumbs(b, "crumbs")
+	crumbs(b, "crumbs2")
 	makeSmall(b)
 	b.do(append([]string{"CF.INSERT", "wide", "ITEMS"}, slices.Repeat([]string{"same"}, 20_000)...)...)
 	b.do(append([]string{"CF.INSERT", "full", "ITEMS"}, someWords("{items}", 0)...)...)
@@ -120,6 +122,16 @@ func fillLargest(b *client, bytes int) map[string]string {
 	numbers["$bf"], numbers["$cf"] = text(1, "BF.SCANDUMP", "bf", "0"), text(1, "CF.SCANDUMP", "cf", "0")
 	numbers["$filter"], numbers["$dump"] = text(1, "FILTER.DUMP", "small", "0"), text(-1, "DUMP", "small")
 	return numbers
+}
+
+// crumbs makes a filter of thousands of sub-filters, each of two slots.
+func crumbs(b *client, key string) {
+	b.line("CONFIG SET cf-max-expansions 65535")
+	b.line("CF.RESERVE " + key + " 2 BUCKETSIZE 1 EXPANSION 1 MAXITERATIONS 1")
+	many(b, 10, func(i int) []string {
+		return append([]string{"CF.INSERT", key, "ITEMS"}, someWords("{items}", i)...)
+	})
+	b.line("CONFIG SET cf-max-expansions 32")
 }
 
 // makeSmall makes filters of several parts, and small ones.

@@ -19,7 +19,7 @@ var dump = engine.Command{
 	Name: "dump", Arity: 2, Flags: traits.ReadOnly | traits.Heavy | traits.Outside | traits.Contents | traits.Apart, Keys: traits.OneKey(traits.KeyRO),
 	Categories: []string{"keyspace", "read", "slow"}, Group: traits.GroupGeneric, Since: "2.6.0",
 	Syntax: "key", Complexity: "O(n), n being the number of bytes", Summary: "Returns a key in Redis's own format.",
-	Cost: engine.ByBytes(2),
+	Cost: costDump,
 	Run:  runDump,
 }
 
@@ -31,6 +31,12 @@ const (
 	// dumpExtra is what a dump takes besides the data: headers, numbers, footer.
 	dumpExtra = 4 << 10
 )
+
+// costDump counts the arrays as well: each of them is a string of its own in a dump.
+func costDump(x *engine.Costs, c *engine.Call) {
+	x.Whole(c.Args[1], 2)
+	x.Visit(c.Args[1])
+}
 
 // runDump freezes the filter inside the gate and encodes it outside.
 func runDump(x *engine.Context, c *engine.Call) {
