@@ -183,11 +183,16 @@ const maxEncoding = 1 << 40
 // MaxNews is the largest number of changes that a filter may be asked to keep.
 const MaxNews = 1 << 28
 
+// SameNews is more than may be kept: setting it leaves a filter as it is, and tells what others have set.
+const SameNews = MaxNews + 1
+
 // SetBytes returns how many bytes more a filter takes that keeps so many changes.
 func SetBytes(p *Part, news uint64) uint64 {
 	own := *p.Asked()
 	before := own.newsBytes()
-	own.News = news
+	if own.News = news; news > MaxNews {
+		return 0
+	}
 	return max(own.newsBytes(), before) - before
 }
 

@@ -49,7 +49,7 @@ func (*FilterFold) change(s *State, p *contents.Part, _ *Record, res *Result) (g
 // release has that level yet.
 const LevelNews = LevelRebuilds
 
-// FilterSet changes how many changes of a filter are kept for who follows it: see Plan.
+// FilterSet changes how many changes of a filter are kept for who follows it: see Plan. N of its result is how many that are.
 type FilterSet struct{ News uint64 }
 
 func (*FilterSet) op() Op                            { return OpFilterSet }
@@ -57,6 +57,7 @@ func (o *FilterSet) fields(c coder, r *Record) coder { return c.target(r).uvarin
 
 func (o *FilterSet) change(_ *State, p *contents.Part, _ *Record, res *Result) (grown int64) {
 	grown, res.Changed = p.Contents().(*contents.Filter).SetNews(o.News)
+	res.N = int64(p.Asked().News)
 	return grown
 }
 

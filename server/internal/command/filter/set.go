@@ -5,6 +5,7 @@ package filter
 import (
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/blueprint"
+	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/filters"
@@ -25,7 +26,6 @@ var set = engine.Command{
 	Run:      runSet,
 }
 
-// runSet changes part after part.
 func runSet(x *engine.Context, c *engine.Call) {
 	var n uint64
 	if !answer.Is(c.Args[2], "news") {
@@ -44,14 +44,61 @@ func runSet(x *engine.Context, c *engine.Call) {
 		c.Fail(answer.NeedsUpgrade("NEWS"))
 		return
 	}
-	for i, p := range contents.Parts(entry) {
-		if !x.Contents().Mine(entry, p) {
-			continue
-		}
-		res, failed := x.Contents().ApplyLarge(p, store.Record{ID: entry.ID, Index: uint32(i), Body: &store.FilterSet{News: n}}, contents.SetBytes(p, n))
-		if !filters.Settled(c, &res, failed) {
-			return
-		}
+	if setNews(x, c, entry, n) {
+		c.Answer(answer.OK())
 	}
-	c.Answer(answer.OK())
+}
+
+const (
+	// mostSets is how often a call sets what another one has asked for meanwhile.
+	mostSets = 16
+	// textHalf is for a call that has changed some parts only.
+	textHalf = "; parts of the filter may differ in NEWS now, and BLOCK may answer TRYAGAIN: repeat FILTER.SET"
+)
+
+// setNews changes part after part. Of several calls at once the last one at the first part decides for all: a call that finds
+// another number there in the end sets that one. Where machines hold different parts, each sets its own, and nobody decides. It
+// reports false if it has answered.
+func setNews(x *engine.Context, c *engine.Call, entry *catalog.Entry, n uint64) bool {
+	alone := contents.PartCount(entry) == 1 || x.Contents().Assembled() && !contents.Everywhere(entry)
+	done := 0
+	for round := range mostSets {
+		for i, p := range contents.Parts(entry) {
+			if !x.Contents().Mine(entry, p) || round > 0 && i == 0 { // what it has is what is set
+				continue
+			}
+			if _, ok := setPart(x, c, entry, i, n, done > 0); !ok {
+				return false
+			}
+			done++
+		}
+		if alone || done == 0 {
+			return true
+		}
+		decided, ok := setPart(x, c, entry, 0, contents.SameNews, true)
+		if !ok || decided == n {
+			return ok
+		}
+		n = decided
+	}
+	c.Fail("TRYAGAIN other calls of FILTER.SET change the filter all the time" + textHalf)
+	return false
+}
+
+// setPart changes a part, and returns what it has then. It reports false if it has answered: with half, that other parts were
+// changed before.
+func setPart(x *engine.Context, c *engine.Call, entry *catalog.Entry, i int, n uint64, half bool) (now uint64, ok bool) {
+	p := contents.PartAt(entry, uint32(i))
+	res, failed := x.Contents().ApplyLarge(p, store.Record{ID: entry.ID, Index: uint32(i), Body: &store.FilterSet{News: n}}, contents.SetBytes(p, n))
+	if failed.Kind == answer.None && res.Err != nil {
+		failed = answer.Fail(filters.Failure(res.Err))
+	}
+	if failed.Kind == answer.None {
+		return uint64(res.N), true
+	}
+	if half {
+		failed.Text += textHalf
+	}
+	c.Answer(failed)
+	return 0, false
 }

@@ -9,6 +9,8 @@ import (
 
 	"github.com/bloomery/bloomery/server/internal/command/commandtest"
 	"github.com/bloomery/bloomery/server/internal/contents"
+	"github.com/bloomery/bloomery/server/internal/door"
+	"github.com/bloomery/bloomery/server/internal/engine"
 )
 
 // kept returns what FILTER.INFO shows of changes to keep.
@@ -132,7 +134,7 @@ func TestSetNewsOfSomeParts(t *testing.T) {
 	b.OK(t, "FILTER.CREATE f bloom CAPACITY 1000 PARTS 4")
 	var f follower
 	f.ask(t, b, "f")
-	if got := b.Line("FILTER.SET f NEWS 168000"); !strings.HasPrefix(got, "-OOM") {
+	if got := b.Line("FILTER.SET f NEWS 168000"); !strings.HasPrefix(got, "-OOM") || !strings.HasSuffix(got, "repeat FILTER.SET") {
 		t.Fatalf("FILTER.SET without memory = %s", got)
 	}
 	numbers := func() (list []uint64) {
@@ -164,4 +166,44 @@ func TestSetNewsOfSomeParts(t *testing.T) {
 		t.Errorf("the parts are to keep %d changes, want 400", got)
 	}
 	f.equal(t, b, "f", "by what it got before") // for which there is memory now
+}
+
+// meeting is a door that has something happen before the record with a number is put in order.
+type meeting struct {
+	door.Door
+	left   int
+	happen func()
+}
+
+func (d *meeting) Ready(piece bool) {
+	if d.left--; d.left == 0 {
+		d.happen()
+	}
+	d.Door.Ready(piece)
+}
+
+// Of two FILTER.SET at once the last one at the first part decides for all parts, wherever they meet.
+func TestSetNewsAtOnce(t *testing.T) {
+	const parts = 4
+	for at := 1; at <= 2*parts; at++ {
+		b := commandtest.New(t, 1<<30)
+		b.OK(t, fmt.Sprintf("FILTER.CREATE f bloom CAPACITY 1000 PARTS %d", parts))
+		met := &meeting{Door: b.Door, left: -1}
+		b.Rewire(func(c *engine.Config) { c.Door = met })
+		met.left, met.happen = at, func() {
+			if got := b.Client(2).Do("FILTER.SET", "f", "NEWS", "700"); got != "+OK" {
+				t.Errorf("the other FILTER.SET = %s", got)
+			}
+		}
+		b.OK(t, "FILTER.SET f NEWS 500")
+		want := uint64(700)
+		if at == 1 || met.left > 0 { // the other one was first, or did not come
+			want = 500
+		}
+		for i, p := range contents.Parts(b.State.Names.Lookup([]byte("f"), 0)) {
+			if got := p.Plan().News; got != want {
+				t.Errorf("they meet at record %d: part %d keeps %d changes, want %d", at, i, got, want)
+			}
+		}
+	}
 }
