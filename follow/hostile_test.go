@@ -108,6 +108,29 @@ func TestEverMore(t *testing.T) {
 	}
 }
 
+// TestNoCopyIsNotTheNewest follows a server that sends parts which make no filter, and then has nothing new: the old copy is
+// not taken for the newest version.
+func TestNoCopyIsNotTheNewest(t *testing.T) {
+	packed := must(codec.Compress(nil, encoded(t, 100, 10)))
+	token := news.Token{Epoch: 1, Numbers: []uint64{5, 5}}
+	dump := func(part int) news.Piece { return news.Piece{Part: part, Form: news.Dump, Data: []byte{7, 0}} }
+	pong := []byte("+PONG\r\n") // to what is asked before each update but the first
+	answers := [][]byte{
+		wholes(packed, 1, 1, false),
+		pong, answerOf(token, false, []news.Piece{dump(0), dump(1)}),
+		pong, answerOf(token, false, nil),
+	}
+	at := 0
+	server := lying(t, func() []byte { at++; return answers[at-1] })
+	f := must(follow.Open(t.Context(), follow.Config{Address: "redis://" + server, Filter: "f", Every: -1}))
+	defer f.Close()
+	for i := range 2 {
+		if changed, err := f.Update(t.Context()); err == nil || changed {
+			t.Errorf("update %d: changed %t, %v; want an error", i+1, changed, err)
+		}
+	}
+}
+
 // TestClonePartsWithKey clones a copy of several parts that were made with a secret key.
 func TestClonePartsWithKey(t *testing.T) {
 	h := hashing.Keyed([16]byte{1, 2, 3})

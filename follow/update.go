@@ -9,6 +9,8 @@ import (
 	"io/fs"
 	"os"
 	"time"
+
+	"github.com/bloomery/bloomery"
 )
 
 const (
@@ -72,12 +74,8 @@ func (f *Filter) updateFromServer(ctx context.Context, block time.Duration) erro
 		s.token, s.parts = "", nil
 		return fmt.Errorf("%s exists and is %w", f.config.File, ErrOther)
 	}
-	data, err := join(parts)
-	if err != nil {
-		return err
-	}
-	v, err := view(f.opening(), data)
-	if err != nil {
+	data, v, err := f.joined(parts)
+	if err != nil { // they are no copy: the next question is about the one that answers
 		s.token, s.parts = "", nil
 		return err
 	}
@@ -91,6 +89,14 @@ func (f *Filter) updateFromServer(ctx context.Context, block time.Duration) erro
 	f.live.Store(&edition{v, data, version})
 	f.busy.Store(int64(time.Since(began)))
 	return nil
+}
+
+// joined returns the encoding of parts, and a view of it.
+func (f *Filter) joined(parts [][]byte) (data []byte, v bloomery.View, err error) {
+	if data, err = join(parts); err == nil {
+		v, err = view(f.opening(), data)
+	}
+	return data, v, err
 }
 
 // saveAt is when a copy that has changed may be written to disk.
