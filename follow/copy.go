@@ -14,6 +14,7 @@ import (
 	"github.com/bloomery/bloomery/codec"
 	"github.com/bloomery/bloomery/codec/file"
 	"github.com/bloomery/bloomery/internal/envelope"
+	"github.com/bloomery/bloomery/internal/memory"
 )
 
 // state is what is kept beside a copy on disk.
@@ -52,7 +53,7 @@ func (f *Filter) load() error {
 	if f.config.File == "" {
 		return nil
 	}
-	note, err := os.ReadFile(f.stateName())
+	note, err := readFile(f.stateName(), maxNote)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 	case err != nil:
@@ -60,7 +61,7 @@ func (f *Filter) load() error {
 	case json.Unmarshal(note, &f.kept) != nil:
 		return fmt.Errorf("%s exists and is no note on a copy: %w", f.stateName(), ErrOther)
 	}
-	data, err := os.ReadFile(f.config.File)
+	data, err := readFile(f.config.File, memory.Limit())
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil
@@ -89,6 +90,22 @@ func (f *Filter) load() error {
 		f.seen.Store(&outcome{checked: f.kept.Checked})
 	}
 	return nil
+}
+
+// maxNote is more bytes than a note on a copy has: a token of maxParts parts has 60,000.
+const maxNote = 1 << 20
+
+// readFile reads a file of so many bytes at most. Others, and what is no file, are nobody's copy: a pipe would be waited for, and
+// a long file would fill the memory.
+func readFile(name string, most uint64) ([]byte, error) {
+	info, err := os.Stat(name)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() || uint64(info.Size()) > most {
+		return nil, fmt.Errorf("%s exists and is %w: it is no file of up to %d bytes", name, ErrOther, most)
+	}
+	return os.ReadFile(name)
 }
 
 // opening is how copies are opened.
