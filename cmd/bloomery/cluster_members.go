@@ -111,11 +111,12 @@ under a new number.
 
 Nothing is changed before all other log nodes report that they are well and have
 the whole log: until then the command waits, and shows for what, on a line that
-begins with "waiting". If OLD is up, NEW has copies of everything before OLD is
-removed. The command prints each step and checks it before the next one; later
-waits are shown if they take more than ten seconds, at a terminal always. Ctrl-C
-and the end of --timeout do no harm: every step is complete. Run the command
-again, at any node but OLD: it continues where it was.
+begins with "waiting". If OLD is up, NEW has all of the log before OLD is
+removed, and where contents are spread over nodes (cluster copies), others have
+taken over what OLD holds. The command prints each step and checks it before the
+next one; later waits are shown if they take more than ten seconds, at a
+terminal always. Ctrl-C and the end of --timeout do no harm: every step is
+complete. Run the command again, at any node but OLD: it continues where it was.
 
 Afterwards write the --cluster-addr of NEW in the place of OLD's in the --join
 of all nodes; they use it at their next start.`,

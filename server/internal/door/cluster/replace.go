@@ -75,7 +75,8 @@ type replacement struct {
 // Replace implements door.Members. Where it is follows from who votes and who has
 // copies of the streams, so it can be begun again on any node, at any time:
 //
-//	with begins to vote ── one stream after the other leaves old ── old is removed ── old votes no more
+//	with begins to vote ── one stream after the other leaves old ── others hold its shards ──
+//	old is removed ── old votes no more
 //
 // No step is made while a stream has no leader or lacks a copy: a group whose members
 // change twice at once may have no majority left that is up.
@@ -131,6 +132,9 @@ func (r *replacement) next(ctx context.Context) (step string, done bool, err err
 	case copies.Whole < copies.Streams:
 		return fmt.Sprintf("copies are made: %d of %d streams have all of theirs", copies.Whole, copies.Streams), false, nil
 	case !r.old.Left:
+		if err := r.d.drain(r.old); err != nil {
+			return "", false, err
+		}
 		if err := r.d.change(store.Record{Body: &store.Leave{Node: uint64(r.old.Number)}}); err != nil {
 			return "", false, err
 		}

@@ -292,6 +292,50 @@ func TestReplace(t *testing.T) {
 	}
 }
 
+// TestReplaceSpread asks that others hold the shards of a log node before it is removed: if it lives
+// they learn them first, and one that is dead is given up at once.
+func TestReplaceSpread(t *testing.T) {
+	if underRace {
+		t.Skip("the simulation of moves shares the same memory")
+	}
+	for name, dead := range map[string]bool{"live": false, "dead": true} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				p, _, nodes := assembly(t, 4)
+				names(t, nodes[0], &store.Level{Level: store.LevelShards})
+				if err := nodes[0].SetCopies(2); err != nil {
+					t.Fatal(err)
+				}
+				settles(t, nodes[0])
+				if dead {
+					p.gone["s-2"] = true
+					if err := nodes[1].Close(); err != nil {
+						t.Fatal(err)
+					}
+					time.Sleep(liveFor + time.Second)
+				}
+				waits := 0
+				for done := false; !done; {
+					var err error
+					if _, done, err = nodes[0].Replace(2, 4); errors.Is(err, door.ErrNotYet) {
+						waits++
+						settles(t, nodes[0])
+					} else if err != nil {
+						t.Fatal(err)
+					}
+				}
+				if dead == (waits > 0) {
+					t.Errorf("it waited %d times", waits)
+				}
+				settles(t, nodes[0])
+				if s := nodes[0].Cluster(); s.Shards.Below != 0 || !nodes[0].state.Roster().Member(2).Left {
+					t.Errorf("%d shards have too few copies: %q", s.Shards.Below, s.Problems)
+				}
+			})
+		})
+	}
+}
+
 // TestReplaceRefused asks that no vote changes while another log node is not well.
 func TestReplaceRefused(t *testing.T) {
 	bubble(t, func(t *testing.T) {
