@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"strconv"
 	"strings"
 	"time"
@@ -32,9 +33,9 @@ func newClusterJoin() *cobra.Command {
 cluster (--addr) for the name of the cluster, its log nodes and its settings.
 Then it checks that each log node can be reached from here, and accepts the
 secret, the certificates and the name of the cluster. It compares releases and
-clocks. If all is well it prints the command that starts the node, with the
-settings that have to be the same on all nodes; add those of this machine, such
-as a password.
+clocks, and asks that nothing listens at --cluster-addr yet. If all is well it
+prints the command that starts the node, with the settings that have to be the
+same on all nodes; add those of this machine, such as a password.
 
 join changes nothing: the node joins when it is started, and serves when it has
 fetched what the others have. It keeps no log; cluster replace-log makes it a
@@ -109,6 +110,7 @@ func runClusterJoin(ctx context.Context, s *shell, o *joinOptions) error {
 	if 2*refused > len(reached) {
 		j.problem("most of the log nodes cannot be reached from here, or refuse this machine")
 	}
+	j.alone(ctx, o.own.Addr)
 	if err := n.compare(&j); err != nil {
 		return err
 	}
@@ -130,6 +132,16 @@ func withoutPackage(err error) string {
 }
 
 func (j *joinJSON) problem(text string) { j.Problems = append(j.Problems, text) }
+
+// alone adds a problem if something listens at the address that the node is to have: that of
+// another node, or the node itself, which runs already.
+func (j *joinJSON) alone(ctx context.Context, addr string) {
+	d := net.Dialer{Timeout: 2 * time.Second}
+	if nc, err := d.DialContext(ctx, "tcp", addr); err == nil {
+		_ = nc.Close()
+		j.problem(fmt.Sprintf("something listens at %s already, perhaps another node: choose another --cluster-addr", addr))
+	}
+}
 
 // settings returns what CONFIG GET * replies.
 func (n *nodeConn) settings() (map[string]string, error) {

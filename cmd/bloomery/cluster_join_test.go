@@ -71,6 +71,22 @@ func TestJoinCompares(t *testing.T) {
 	}
 }
 
+// TestJoinAlone has an address at which something listens, and one at which nothing does.
+func TestJoinAlone(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	for addr, want := range map[string]string{l.Addr().String(): "listens at " + l.Addr().String() + " already", "127.0.0.1:1": ""} {
+		var j joinJSON
+		j.alone(t.Context(), addr)
+		if got := strings.Join(j.Problems, "; "); !strings.Contains(got, want) || (got == "") != (want == "") {
+			t.Errorf("%s: %q, want %q", addr, got, want)
+		}
+	}
+}
+
 // TestJoinRefuses has nodes that answer something else.
 func TestJoinRefuses(t *testing.T) {
 	const no = "-ERR no\r\n"
