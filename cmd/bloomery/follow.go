@@ -49,12 +49,11 @@ command can read it meanwhile: bloomery check FILE.
 It goes on until Ctrl-C or SIGTERM, and asks once per --every. With --once it
 asks once and ends, for cron: the exit code is 0 if FILE is up to date, whether
 it has changed or not, 4 if what is published is damaged, not signed by
---verify-key, or older than FILE, and 2 if the source cannot be reached or has
-no such filter. FILE stays as it was then. Once FILE is there, follow without
---once starts without its source, too.
+--verify-key, or older than FILE, or if FILE is not a copy of this filter, and 2
+if the source cannot be reached or has no such filter. FILE stays as it was
+then. Once FILE is there, follow without --once starts without its source, too.
 
-FILE.follow, beside FILE, records its version. A FILE that is something else
-than a copy of this filter is not replaced.`,
+FILE.follow, beside FILE, records its version.`,
 		Example: `  bloomery follow --once -o blocked.bf https://example.org/filters
   bloomery follow --verify-key verify.pem -o b.bf https://example.org/filters
   bloomery follow --every 10s --json -o blocked.bf /srv/www/filters
