@@ -139,7 +139,13 @@ func (e *Engine) split(s *Session, calls []Call, entry *catalog.Entry) (all []*p
 			if !c.cmd.ByHash {
 				size = len(c.Args[2+item]) + binary.MaxVarintLen32
 			}
-			parts[item] = uint32(v.count(p, size))
+			w := &v.ways[p.way]
+			if w.bytes > mostSplit {
+				w = v.further(p)
+			}
+			w.items++
+			w.bytes += size
+			parts[item] = uint32(p.way)
 		}
 		if len(v.ways) == 1 { // all of it lies at one machine
 			p := v.ways[0].passing
@@ -185,22 +191,20 @@ func (e *Engine) goes(s *Session, entry *catalog.Entry, part uint32, call int) s
 	}
 }
 
-// count counts an item of so many bytes at a place, and returns which way it goes.
-func (v *division) count(p *place, size int) int {
+// further has items at a place go another way, since theirs has enough, and returns it.
+func (v *division) further(p *place) *way {
 	w := &v.ways[p.way]
-	if w.more == 0 && w.bytes > mostSplit {
+	if w.more == 0 {
 		w.more = len(v.ways)
 		next := way{passing: w.passing}
 		next.lanes = slices.Clone(w.lanes)
 		v.ways = append(v.ways, next)
 	}
-	if w = &v.ways[p.way]; w.more > 0 {
-		p.way = w.more
-		return v.count(p, size)
+	p.way = v.ways[p.way].more
+	if w = &v.ways[p.way]; w.bytes > mostSplit {
+		return v.further(p)
 	}
-	w.items++
-	w.bytes += size
-	return p.way
+	return w
 }
 
 // divide makes the parts of a call on a filter whose items are counted. Those for other machines are encoded
@@ -208,6 +212,12 @@ func (v *division) count(p *place, size int) int {
 func (v *division) divide(c *Call, filter uint64) []*passing {
 	passed, calls := make([]passing, len(v.ways)), make([]Call, len(v.ways))
 	whole, items := &whole{call: c, parts: make([]*passing, len(v.ways))}, scratch.Room(&v.items, len(c.Args)-2, 0)
+	head, size := hashedBytes+callSize(c.Args[:2]), 0
+	for i := range v.ways {
+		size += head + v.ways[i].bytes
+	}
+	// All bodies are taken together: memory of one of them alone would be too little for the next call.
+	bodies := scratch.Room(&v.bytes, size, 0)
 	for i := range v.ways {
 		w := &v.ways[i]
 		calls[i] = Call{Args: c.Args[:2:2], cmd: c.cmd}
@@ -215,7 +225,8 @@ func (v *division) divide(c *Call, filter uint64) []*passing {
 		*p = w.passing
 		p.whole, p.calls = whole, calls[i:i+1]
 		p.items, items = items[:0:w.items], items[w.items:]
-		body := scratch.Room(&v.bytes, hashedBytes+callSize(c.Args[:2])+w.bytes, 0)[:0]
+		var body []byte
+		body, bodies = bodies[:0:head+w.bytes], bodies[head+w.bytes:]
 		switch {
 		case c.cmd.ByHash && len(p.nodes) > 0:
 			p.body = appendHashed(body, filter, c.Args[:2], w.items)
