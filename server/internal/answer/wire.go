@@ -34,7 +34,11 @@ func (r *Reply) Append(b []byte) []byte {
 	case Bools:
 		b = binary.AppendUvarint(b, uint64(len(r.Bools)))
 		for _, v := range r.Bools {
-			b = append(b, byte(Truth(v).N))
+			n := byte(0)
+			if v {
+				n = 1
+			}
+			b = append(b, n)
 		}
 		b = wire.AppendBytes(b, r.Text)
 	case Codes, CodeInts:
