@@ -8,8 +8,9 @@ import (
 	"time"
 )
 
-// shortBytes is how long a question is that is answered at once. Others wait meanwhile.
-const shortBytes = 8 << 10
+// shortBytes is how long a question is that is answered at once. Others wait meanwhile: for some 100 µs, if it is about as
+// many items as fit. A new goroutine would have to grow its stack first.
+const shortBytes = 32 << 10
 
 // mostPatience is how long a question that has no deadline may be worked at.
 const mostPatience = time.Hour
