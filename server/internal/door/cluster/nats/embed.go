@@ -114,7 +114,10 @@ func launch(c *Config, name string, store bool) (*natsd.Server, error) {
 // startError says why a server does not start. One whose streams are damaged never will.
 func startError(c *Config, err error) error {
 	err = fmt.Errorf("cluster: embedded server at %s: %w", c.Addr, err)
-	if strings.Contains(err.Error(), "start JetStream") {
+	switch text := err.Error(); {
+	case strings.Contains(text, "listening on router port"):
+		err = fmt.Errorf("%w (cluster-addr is to be an address of this machine, with a port that no other program has)", err)
+	case strings.Contains(text, "start JetStream"):
 		err = fmt.Errorf("%w (if %s is damaged, move it away: the node then starts without a copy of the log, until it is replaced)", err, c.Dir)
 	}
 	return err

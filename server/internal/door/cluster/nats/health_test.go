@@ -41,13 +41,13 @@ func TestMissingCopies(t *testing.T) {
 }
 
 // TestDamagedLog asks that a node whose streams cannot be opened says what to do, and one
-// whose address is taken does not.
+// whose address is taken which setting to change.
 func TestDamagedLog(t *testing.T) {
 	c := &Config{Addr: "a:1", Dir: "data/log"}
 	if err := startError(c, errors.New("Can't start JetStream: raft: snapshot corrupt")); !strings.Contains(err.Error(), "if data/log is damaged, move it away") {
 		t.Errorf("error %v", err)
 	}
-	if err := startError(c, errors.New("Error listening on router port")); strings.Contains(err.Error(), "damaged") {
+	if err := startError(c, errors.New("Error listening on router port")); strings.Contains(err.Error(), "damaged") || !strings.Contains(err.Error(), "cluster-addr is to be") {
 		t.Errorf("error %v", err)
 	}
 }
