@@ -265,7 +265,7 @@ func ofNode(addr string, err error) error {
 }
 
 func notInCluster(addr string) error {
-	return hinted{fmt.Errorf("%s: this server is not in a cluster", addr), "bloomery serve --cluster NAME starts a node of one"}
+	return hinted{fmt.Errorf("%s: this server is not in a cluster", addr), "give the address of a node with --addr; bloomery serve --cluster NAME starts one"}
 }
 
 // askText sends a command and returns its reply, which is a text. An error that the
