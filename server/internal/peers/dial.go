@@ -94,7 +94,7 @@ func (n *Node) use(ctx context.Context, l *link, connected func()) error {
 	}
 	stop := context.AfterFunc(within, func() { _ = raw.Close() })
 	host, _, _ := net.SplitHostPort(l.addr)
-	conn, err := n.greet(within, unwatched(raw), host, l.node)
+	conn, err := n.greet(within, raw, host, l.node)
 	if !stop() || err != nil {
 		_ = raw.Close()
 		if err == nil {

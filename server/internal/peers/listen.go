@@ -62,7 +62,7 @@ func (n *Node) serve(raw net.Conn, place uint64) {
 	ctx, cancel := context.WithTimeout(n.closed, greetIn)
 	defer cancel()
 	_ = raw.SetDeadline(time.Now().Add(greetIn))
-	conn, from, err := n.meet(ctx, unwatched(raw))
+	conn, from, err := n.meet(ctx, raw)
 	n.mu.Lock()
 	greeting := n.greeting[place] == raw
 	if greeting {
