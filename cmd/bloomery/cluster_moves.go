@@ -158,7 +158,7 @@ func parseMoves(reply *resp.Reply) ([]moveJSON, error) {
 
 func writeMoves(s *shell, moves []moveJSON, dry bool) error {
 	if len(moves) == 0 {
-		return s.said("every node holds its share: nothing has to move")
+		return s.said("nothing has to move: every node has its share, also those that are down")
 	}
 	w := tabwriter.NewWriter(s.out, 0, 0, 2, ' ', 0)
 	_, err := fmt.Fprint(w, "NODE\tLEARNS\tBYTES\tTIME\tLETS GO\n")

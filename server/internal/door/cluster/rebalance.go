@@ -202,5 +202,5 @@ func (d *Door) drain(m *roster.Member) error {
 			return err
 		}
 	}
-	return notYet{fmt.Errorf("other nodes have still to take over %d shards from node %d", held, m.Number)}
+	return notYet{fmt.Errorf("other nodes have still to take over shards from node %d: %d", m.Number, held)}
 }
