@@ -197,6 +197,7 @@ func (c *conn) run() error {
 	}
 	b := c.b
 	at, last := 0, 0 // last is where the last command begins
+	empty := false   // it has no arguments: one before it must not wait, since only the last is read again
 	c.session.MayPark(false)
 	for at < len(b.in) {
 		base := len(b.args)
@@ -225,7 +226,7 @@ func (c *conn) run() error {
 		}
 		last = at
 		at += n
-		if len(args) > base {
+		if empty = len(args) == base; !empty {
 			b.work.Add(args[base:len(args):len(args)])
 		}
 		if len(b.work.Calls) >= maxCalls || len(b.args) >= maxArgs {
@@ -234,7 +235,7 @@ func (c *conn) run() error {
 			}
 		}
 	}
-	c.session.MayPark(at == len(b.in) && !c.streaming.Load())
+	c.session.MayPark(at == len(b.in) && !empty && !c.streaming.Load())
 	err := c.exec()
 	if errors.Is(err, errParked) {
 		at, err = last, nil // it stays where it is, and is read again

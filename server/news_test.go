@@ -71,8 +71,8 @@ func TestNewsWait(t *testing.T) {
 	}
 }
 
-// Whatever the client sends ends its wait, what it had sent before is answered first, and a
-// transaction does not wait.
+// Whatever the client sends ends its wait, be it an empty command; what it had sent before is
+// answered first, and a transaction does not wait.
 func TestNewsWaitEnds(t *testing.T) {
 	addr := start(t, server.Config{})
 	c := dial(t, addr)
@@ -118,6 +118,14 @@ func TestNewsWaitEnds(t *testing.T) {
 		}, "INFO shows another number of blocked clients")
 	}
 	blocked(0)
+	for _, empty := range []string{"\r\n", "*0\r\n", "*-1\r\n"} {
+		send(append(append([]byte(nil), wait...), empty...))
+		answered(nothing)
+		send(wait)
+		blocked(1)
+		send([]byte(empty))
+		answered(nothing)
+	}
 	send(wait)
 	blocked(1)
 	other.expect("+OK\r\n", "RENAME", "f", "g")
