@@ -35,7 +35,10 @@ func TestLongCommandsHoldLocksShortly(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("the time of a thread is not known")
 	}
-	const limit = 10 * time.Millisecond // half of what another client may wait
+	limit := 10 * time.Millisecond // half of what another client may wait
+	if !*wholeSize {
+		limit = 50 * time.Millisecond // a machine that is shared may be slow for minutes, and what nobody bounded takes longer
+	}
 	for _, tt := range []struct {
 		name           string
 		setup, command string
