@@ -42,6 +42,7 @@ type question struct {
 	calls []*Call
 	of    []*passing  // of each call
 	only  bool        // every call has these nodes and no others
+	again bool        // a call of it was asked in vain before
 	begun door.Asking // nil if it is not on its way
 }
 
@@ -96,23 +97,19 @@ func (e *Engine) begin(q *question) {
 	if len(q.calls) == 0 {
 		return
 	}
-	// Once more is enough, and then those who were slow are waited for.
-	q.Brief = q.first() && !q.only && !q.Writes
+	// Once more is enough: then all that hold it are asked, and those who were slow are waited for.
+	q.Brief = !q.again && !q.only && !q.Writes
 	q.begun = e.router.Begin(q.nodes, &q.Question)
-}
-
-// first reports whether no call of a question was asked in vain before.
-func (q *question) first() bool {
-	return !slices.ContainsFunc(q.calls, func(c *Call) bool { return c.looks > 0 })
 }
 
 // soon waits for the answer to a question, though not for long, and reports whether it is there.
 func (q *question) soon() bool { return q.begun == nil || q.begun.Soon() }
 
-// listOf returns which of the lists has the questions of the machine of a call.
+// listOf returns which of the lists has the questions of the machine of a call. One that was asked in vain is asked of
+// all that hold it: others that only some of them hold do not join it.
 func listOf(lists [][]*question, p *passing, c *Call) ([][]*question, int) {
 	at := slices.IndexFunc(lists, func(l []*question) bool {
-		if c.looks > 0 { // it was asked in vain together with others
+		if c.looks > 0 || l[0].again {
 			return slices.Equal(l[0].nodes, p.nodes)
 		}
 		return slices.Contains(p.nodes, l[0].nodes[0])
@@ -155,7 +152,7 @@ func (e *Engine) add(list []*question, p *passing, i int) []*question {
 		q.Body = append(q.Body, p.body...)
 	}
 	q.Room = min(q.Room+room, door.MaxQuestion)
-	q.Writes = q.Writes || c.cmd.writes()
+	q.Writes, q.again = q.Writes || c.cmd.writes(), q.again || c.looks > 0
 	q.calls, q.of = append(q.calls, c), append(q.of, p)
 	return list
 }
@@ -213,9 +210,8 @@ func (e *Engine) askOne(q *question) bool {
 	if q.begun == nil {
 		e.begin(q)
 	}
-	first := q.first()
 	a, err := q.begun.Answer()
-	if err != nil && first && !q.only && (!q.Writes || errors.Is(err, door.ErrDown)) {
+	if err != nil && !q.again && !q.only && (!q.Writes || errors.Is(err, door.ErrDown)) {
 		for i, p := range q.of {
 			p.avoid = q.nodes // others hold some of it
 			q.calls[i].looks++

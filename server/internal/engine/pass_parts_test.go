@@ -117,6 +117,44 @@ func manyPartsHolderDies(t *testing.T, layout func(shard, node int) bool) {
 	}
 }
 
+// TestManyPartsOneDeadOneSlow asks for many parts while a node is dead and another one is slow: each part has a holder that
+// answers in the end, and no node has all of the parts whose other holder has failed.
+func TestManyPartsOneDeadOneSlow(t *testing.T) {
+	pairs := [][2]int{{1, 2}, {1, 3}, {2, 3}} // the first node has nothing
+	for dead := uint32(2); dead <= 4; dead++ {
+		for slow := uint32(2); slow <= 4; slow++ {
+			synctest.Test(t, func(t *testing.T) {
+				v := newSpread(t, memlog.Faults{})
+				v.place(t, func(shard, node int) bool { return slices.Contains(pairs[shard%3][:], node) })
+				b := v.nodes[0]
+				b.line("FILTER.CREATE f bloom CAPACITY 100000 ERROR 0.000001 PARTS 64")
+				b.do(withItems("FILTER.ADD f", 0, 500)...)
+				time.Sleep(time.Second)
+				v.peers.SetFault(func(node uint32) (f memlog.Fault) {
+					switch node {
+					case dead:
+						f.Unsent = peers.ErrUnsent
+					case slow:
+						f.Delay = 40 * time.Millisecond
+					}
+					return f
+				})
+				var lines []string // nodes that fail are found by several calls at a time
+				for n := range 100 {
+					lines = append(lines, strings.Join(withItems("FILTER.HAS f", n*5, n*5+5), " "))
+				}
+				for n := range 10 {
+					began := time.Now()
+					got := fmt.Sprint(b.lines(lines[n*10 : n*10+10]...))
+					if took := time.Since(began); strings.Count(got, "true") != 50 || took > 80*time.Millisecond {
+						t.Errorf("node %d is dead and %d slow: after %v %.200s", dead, slow, took, got)
+					}
+				}
+			})
+		}
+	}
+}
+
 // TestSlotsAreHolders asks that CLUSTER SLOTS lists, for every key, nodes that hold it, and that
 // SHARDS and NODES agree.
 func TestSlotsAreHolders(t *testing.T) {

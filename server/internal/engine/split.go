@@ -131,7 +131,7 @@ func (e *Engine) split(s *Session, calls []Call, entry *catalog.Entry) (all []*p
 		for item, part := range parts {
 			p := &v.places[part]
 			if p.call != i+1 {
-				if text := e.goes(s, entry, part, i+1); text != "" {
+				if text := e.goes(s, entry, part, i+1, c.looks > 0); text != "" {
 					return nil, text
 				}
 			}
@@ -158,9 +158,9 @@ func (e *Engine) split(s *Session, calls []Call, entry *catalog.Entry) (all []*p
 	return all, ""
 }
 
-// goes says which way items in a part of a filter go, of the call with a number. It returns why
-// there is none.
-func (e *Engine) goes(s *Session, entry *catalog.Entry, part uint32, call int) string {
+// goes says which way items in a part of a filter go, of the call with a number, which may be asked again. It returns
+// why there is none.
+func (e *Engine) goes(s *Session, entry *catalog.Entry, part uint32, call int, again bool) string {
 	v := &s.w.division
 	p := &v.places[part]
 	if p.call == 0 {
@@ -174,8 +174,12 @@ func (e *Engine) goes(s *Session, entry *catalog.Entry, part uint32, call int) s
 		v.used = append(v.used, part)
 	}
 	p.call = call
-	// Whoever is asked anyway is asked for this, too, if it holds it: each machine costs a question.
+	// Whoever is asked anyway is asked for this, too, if it holds it: each machine costs a question. But what was asked
+	// in vain is asked of all that hold it, and a way has those only that hold all of it.
 	p.way = slices.IndexFunc(v.ways, func(w way) bool {
+		if again {
+			return slices.Equal(p.nodes, w.nodes)
+		}
 		return len(p.nodes)+len(w.nodes) == 0 || len(w.nodes) > 0 && slices.Contains(p.nodes, w.nodes[0])
 	})
 	if p.way < 0 {
@@ -220,7 +224,7 @@ func (v *division) divide(c *Call, filter uint64) []*passing {
 	bodies := scratch.Room(&v.bytes, size, 0)
 	for i := range v.ways {
 		w := &v.ways[i]
-		calls[i] = Call{Args: c.Args[:2:2], cmd: c.cmd}
+		calls[i] = Call{Args: c.Args[:2:2], cmd: c.cmd, looks: c.looks}
 		p := &passed[i]
 		*p = w.passing
 		p.whole, p.calls = whole, calls[i:i+1]
