@@ -3,6 +3,8 @@ package door
 // Doors whose machines hold different contents.
 
 import (
+	"time"
+
 	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
@@ -15,7 +17,7 @@ type Router interface {
 	// goroutines. The answer may have room bytes. What waits, or takes long, calls aside first:
 	// until then other questions of the same machine may wait. It is called before Start.
 	OnQuestion(run func(body []byte, room int, aside func()) []byte)
-	// Holders returns the other machines that hold a shard and were heard of lately, the
+	// Holders returns the other machines that hold a shard and were heard of lately, or else are starting, the
 	// nearest first. The list is not the caller's.
 	Holders(shard int) []uint32
 	// Takers returns the other machines, in the order of their numbers, that are to have what a record
@@ -33,6 +35,9 @@ type Router interface {
 	Ask(nodes []uint32, q *Question) (Answer, error)
 	// Begin is Ask for whoever asks several machines, and then waits for all of them.
 	Begin(nodes []uint32, q *Question) Asking
+	// Again waits for a moment, and reports whether machines that were asked in vain are to be asked again: less time has
+	// passed since the first question than an answer may take, and this machine goes on.
+	Again(began time.Time) bool
 	// Lacks reports whether answers of other machines that were returned here depend on
 	// something that is not applied here, and CatchUp waits until it is. The error is that
 	// of Follow.

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/catalog"
@@ -138,8 +139,14 @@ func (e *Engine) assemble(s *Session, c *Call) {
 func (e *Engine) gatherParts(s *Session, c *Call) (parts []answer.Reply, failed answer.Reply) {
 	e.waits(s, "other machines")
 	defer func() { s.avoid = nil }()
-	for range mostLooks {
+	began := time.Now()
+	for looks := 0; looks < mostLooks; looks++ {
 		sets, lanes, text := e.assign(s, c)
+		if text == textSilent && e.router.Again(began) {
+			s.avoid = nil
+			looks--
+			continue
+		}
 		if text != "" {
 			return nil, answer.Fail(text)
 		}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/door"
@@ -33,6 +34,7 @@ type passing struct {
 	// that have not answered.
 	place door.Answer
 	avoid []uint32
+	down  error // why none of its nodes has answered. Nothing was done
 }
 
 // question is calls that one machine is asked to run together, in order.
@@ -57,10 +59,10 @@ const (
 	mostLooks = 16
 )
 
-// pass has other machines run calls, and answers them.
-func (e *Engine) pass(s *Session, passed []*passing) {
+// pass has other machines run calls, and answers them. began is since when they wait.
+func (e *Engine) pass(s *Session, passed []*passing, began time.Time) {
 	e.ask(passed)
-	e.answered(s, passed)
+	e.answered(s, passed, began)
 }
 
 // ask has other machines run calls. Those to one machine are one question, as far as they fit
@@ -221,6 +223,13 @@ func (e *Engine) askOne(q *question) bool {
 	if err == nil {
 		err = q.read(a)
 	}
+	if errors.Is(err, door.ErrDown) {
+		for i, p := range q.of {
+			p.down = err
+			q.calls[i].looks = max(q.calls[i].looks, 1)
+		}
+		return false
+	}
 	if err != nil {
 		q.fail(e, err)
 		return true
@@ -267,14 +276,19 @@ func (e *Engine) askLong(p *passing, c *Call) bool {
 // fail answers calls that were not run, or of which nobody knows.
 func (q *question) fail(e *Engine, err error) {
 	for _, c := range q.calls {
-		switch {
-		case c.answered:
-		case c.cmd.writes() && errors.Is(err, door.ErrUnknown):
-			c.Answer(e.unsettled(err))
-		default:
-			c.Fail("CLUSTERDOWN " + strings.ToUpper(c.cmd.Name) + " has to be answered by another node, and none does (" + refusal.Cause(err) + ")")
+		if !c.answered {
+			c.unanswered(e, err)
 		}
 	}
+}
+
+// unanswered is the answer to a call that another machine has not answered.
+func (c *Call) unanswered(e *Engine, err error) {
+	if c.cmd.writes() && errors.Is(err, door.ErrUnknown) {
+		c.Answer(e.unsettled(err))
+		return
+	}
+	c.Fail("CLUSTERDOWN " + strings.ToUpper(c.cmd.Name) + " has to be answered by another node, and none does (" + refusal.Cause(err) + ")")
 }
 
 // What stands before the answer to a call.
@@ -325,14 +339,21 @@ func (q *question) read(a door.Answer) error {
 }
 
 // answered ends what pass has begun: calls that were asked of machines which do not hold the
-// contents any more are looked at again, when it is known here who does.
-func (e *Engine) answered(s *Session, passed []*passing) {
+// contents any more are looked at again, when it is known here who does. So are those that nobody has answered, as long
+// as one of the machines that hold it counts as live: it may be starting.
+func (e *Engine) answered(s *Session, passed []*passing, began time.Time) {
+	isDown := func(p *passing) bool { return p.down != nil }
+	over := slices.ContainsFunc(passed, isDown) && !e.router.Again(began)
 	for _, p := range passed {
 		again := false
 		for i := range p.calls {
 			c := &p.calls[i]
 			c.waiting = false
-			if !c.answered && c.looks > mostLooks {
+			switch {
+			case c.answered:
+			case over && p.down != nil:
+				c.unanswered(e, p.down)
+			case c.looks > mostLooks:
 				c.Fail(textMoving)
 			}
 			again = again || !c.answered

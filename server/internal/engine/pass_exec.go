@@ -5,6 +5,7 @@ package engine
 import (
 	"errors"
 	"slices"
+	"time"
 
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/door"
@@ -81,8 +82,8 @@ func (e *Engine) askBlock(s *Session, c *Call, calls []Call) {
 		c.Fail(textGroup + "it is longer than what nodes pass on to each other" + textApart)
 		return
 	}
-	block := Call{Args: [][]byte{[]byte("EXEC")}, cmd: c.cmd}
-	for range mostLooks {
+	block, began := Call{Args: [][]byte{[]byte("EXEC")}, cmd: c.cmd}, time.Now()
+	for looks := 0; looks < mostLooks; looks++ {
 		p := &passing{calls: []Call{block}}
 		for i := range calls {
 			if calls[i].cmd == nil || !calls[i].cmd.inside {
@@ -107,6 +108,9 @@ func (e *Engine) askBlock(s *Session, c *Call, calls []Call) {
 		case err != nil && writes && errors.Is(err, door.ErrUnknown):
 			c.Answer(e.unsettled(err))
 			return
+		case errors.Is(err, door.ErrDown) && e.router.Again(began):
+			looks-- // it was not run
+			continue
 		case err != nil:
 			c.Fail("CLUSTERDOWN the transaction has to be run by another node, and none does (" + refusal.Cause(err) + ")")
 			return

@@ -330,6 +330,41 @@ func TestHolderDies(t *testing.T) {
 	})
 }
 
+// TestHolderStarts asks for what two nodes hold of which one is dead and the other one starts: it is answered when that serves.
+func TestHolderStarts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		v := newSpread(t, memlog.Faults{})
+		v.place(t, func(_, node int) bool { return node == 1 || node == 2 })
+		b := v.nodes[0]
+		b.lines("BF.ADD a x", "FILTER.CREATE f bloom CAPACITY 10000 PARTS 16", "FILTER.ADD f x y z")
+		time.Sleep(time.Second)
+		for _, c := range []struct {
+			want  string
+			lines []string
+		}{
+			{"[:1]", []string{"BF.EXISTS a x"}},
+			{"[:1 [true true true] :1]", []string{"BF.EXISTS a x", "FILTER.HAS f x y z", "BF.EXISTS a x"}},
+			{"[:0]", []string{"BF.ADD a x"}},
+			{"[[false false false]]", []string{"FILTER.ADD f x y z"}},
+			{"[+OK +QUEUED [:1]]", []string{"MULTI", "BF.EXISTS a x", "EXEC"}},
+		} {
+			serves := time.Now().Add(2 * time.Second)
+			v.peers.SetFault(func(node uint32) (f memlog.Fault) {
+				switch {
+				case node == 2:
+					f.Unsent = peers.ErrUnsent
+				case time.Now().Before(serves):
+					f.Instead = []byte("\x01starting") // as a door refuses
+				}
+				return f
+			})
+			if got := fmt.Sprint(b.lines(c.lines...)); got != c.want || time.Since(serves) > time.Second {
+				t.Errorf("%q = %s after %v, want %s", c.lines, got, time.Since(serves), c.want)
+			}
+		}
+	})
+}
+
 // TestRetiredMeanwhile takes the shard from the node that is asked, while the asking one does not
 // know it yet: the calls are run, in order, by one that holds it, and nothing is done twice.
 func TestRetiredMeanwhile(t *testing.T) {

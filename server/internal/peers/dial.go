@@ -4,6 +4,7 @@ package peers
 
 import (
 	"context"
+	"errors"
 	"math/rand/v2"
 	"net"
 	"sync/atomic"
@@ -24,6 +25,8 @@ type link struct {
 	line atomic.Pointer[asker]
 	stop context.CancelFunc
 	met  chan struct{} // the node has connected to this one, so it can be dialed
+	// starts is whether it was starting when it was dialed last.
+	starts atomic.Bool
 }
 
 // newLink begins to connect to a node.
@@ -42,11 +45,13 @@ func (n *Node) connect(ctx context.Context, l *link) {
 		began := time.Now()
 		err := n.use(ctx, l, func() {
 			said = ""
+			l.starts.Store(false)
 			log.Debug("connected to another node")
 		})
 		if ctx.Err() != nil {
 			return
 		}
+		l.starts.Store(errors.Is(err, errStarting))
 		if err.Error() != said {
 			said = err.Error()
 			log.Info("no connection to another node: questions take the way through the log", "error", err)

@@ -44,7 +44,7 @@ const (
 const (
 	accepted = iota
 	otherVersion
-	otherNode // the listener has another number, or none yet
+	otherNode // the listener has another number, or none yet: then it is starting
 	tooMany
 )
 
@@ -52,6 +52,7 @@ var (
 	errStranger = errors.New("peers: it does not know the secret, or is of another cluster")
 	errVersion  = errors.New("peers: the releases of the two nodes have no protocol in common")
 	errNode     = errors.New("peers: another node is there")
+	errStarting = errors.New("peers: the node there is starting")
 	errMany     = errors.New("peers: it has too many connections")
 )
 
@@ -124,12 +125,15 @@ func (n *Node) greet(ctx context.Context, conn net.Conn, host string, node uint3
 		return nil, errStranger
 	}
 	err, known := verdicts[said[0]]
+	number := binary.LittleEndian.Uint32(said[2:])
 	switch {
 	case !known || err == nil && (said[1] < lowest || said[1] > highest):
 		return nil, errVersion
+	case said[0] == otherNode && number == 0:
+		return nil, errStarting
 	case err != nil:
 		return nil, err
-	case binary.LittleEndian.Uint32(said[2:]) != node:
+	case number != node:
 		return nil, errNode
 	}
 	return conn, nil

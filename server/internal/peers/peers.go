@@ -207,6 +207,13 @@ func (n *Node) Trip(node uint32) (time.Duration, bool) {
 	return 0, false
 }
 
+// Starts reports whether there is a node at the address of another one that has no number yet: it is starting. That is
+// from when it was dialed last, up to ten seconds ago.
+func (n *Node) Starts(node uint32) bool {
+	l := (*n.links.Load())[node]
+	return l != nil && l.line.Load() == nil && l.starts.Load()
+}
+
 // Know says where a node is, "" for nowhere: from now on this node is connected to it whenever
 // that is possible.
 func (n *Node) Know(node uint32, addr string) {

@@ -87,6 +87,26 @@ func reach(t *testing.T, n *Node, node uint32) {
 	eventually(t, "connected", func() bool { _, ok := n.Trip(node); return ok })
 }
 
+// TestStarts asks that a node which has no number yet is known to be starting, until it has one or is gone.
+func TestStarts(t *testing.T) {
+	c := testConfig(t)
+	a, b := open(t, c, 1, echo), open(t, c, 0, nil)
+	a.Know(2, b.Addr())
+	eventually(t, "it starts", func() bool { return a.Starts(2) })
+	b.Serve(2, echo)
+	reach(t, a, 2)
+	if a.Starts(2) || a.Starts(3) {
+		t.Error("one that serves, or that nobody knows, is starting")
+	}
+	if err := b.Close(); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the connection ends", func() bool { _, ok := a.Trip(2); return !ok })
+	if a.Starts(2) {
+		t.Error("one that is gone is starting")
+	}
+}
+
 // couple returns node 1, which is connected to node 2, which answers.
 func couple(t *testing.T, c Config, answer func(q *Asked, to []byte) []byte) (a, b *Node) {
 	t.Helper()

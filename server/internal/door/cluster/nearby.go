@@ -38,6 +38,9 @@ func (d *Door) Holders(shard int) []uint32 {
 		return *list
 	}
 	list := v.holders(shard)
+	if len(list) == 0 {
+		list = d.starting(v, shard)
+	}
 	if len(list) > 0 { // else somebody may be heard of in a moment
 		v.lists[shard].Store(&list)
 	}
@@ -84,6 +87,19 @@ func (v *nearby) holders(shard int) (nodes []uint32) {
 		nodes = slices.Concat(nodes[first:], nodes[:first])
 	}
 	slices.SortStableFunc(nodes, func(a, b uint32) int { return int(v.far[a] - v.far[b]) })
+	return nodes
+}
+
+// starting returns the nodes that hold a shard and start: whoever has no other to ask waits for them.
+func (d *Door) starting(v *nearby, shard int) (nodes []uint32) {
+	if d.config.Direct == nil || !v.roster.Spread() {
+		return nil
+	}
+	for _, c := range v.roster.Shards.Places[shard].Copies {
+		if c.Phase == roster.Holds && c.Node != v.own && d.config.Direct.Starts(c.Node) {
+			nodes = append(nodes, c.Node)
+		}
+	}
 	return nodes
 }
 

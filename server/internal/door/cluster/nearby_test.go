@@ -6,7 +6,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bloomery/bloomery/server/internal/door/cluster/memlog"
+	"github.com/bloomery/bloomery/server/internal/folder"
+	"github.com/bloomery/bloomery/server/internal/peers"
 	"github.com/bloomery/bloomery/server/internal/placement"
+	"github.com/bloomery/bloomery/server/internal/roster"
+	"github.com/bloomery/bloomery/server/internal/store"
 )
 
 // TestStartMeetsHolders asks that a node which was just started knows a live holder of every
@@ -85,6 +90,68 @@ func TestStartAwaitsHolders(t *testing.T) {
 		began = time.Now()
 		if err := again.tryStart(); err != nil || time.Since(began) > 4*liveFor {
 			t.Errorf("it serves after %v, %v", time.Since(began), err)
+		}
+	})
+}
+
+// TestStartingHolders asks that a holder which is starting is listed if no other lives, and only then.
+func TestStartingHolders(t *testing.T) {
+	own := directNode(t, 1, nil)
+	starts, err := peers.Open(peers.Config{Addr: "127.0.0.1:0", Cluster: "c1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer starts.Close()
+	d, err := Open(Config{State: store.New(), Log: memlog.New(1, memlog.Faults{}).Node(ErrFull), Direct: own, Files: &folder.Memory{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	d.number.Store(1)
+	places := make([]roster.Place, placement.Shards)
+	places[7].Copies = []roster.Copy{{Node: 2, Phase: roster.Holds}, {Node: 3, Phase: roster.Holds}}
+	places[8].Copies = []roster.Copy{{Node: 2, Phase: roster.Learns}}
+	d.state.SetRoster(&roster.Roster{Members: []roster.Member{{Number: 1}, {Number: 2}, {Number: 3}}, Shards: &roster.Shards{Copies: 2, Places: places}})
+	if got := d.Holders(7); len(got) > 0 {
+		t.Errorf("of nodes that are down: %v", got)
+	}
+	own.Know(2, starts.Addr())
+	for !own.Starts(2) {
+		time.Sleep(time.Millisecond)
+	}
+	if got := d.Holders(7); len(got) != 1 || got[0] != 2 || len(d.Holders(8)) > 0 {
+		t.Errorf("of one that is starting: %v, and of what it learns %v", got, d.Holders(8))
+	}
+	other := directNode(t, 3, func(_ *peers.Asked, to []byte) []byte { return to })
+	own.Know(3, other.Addr())
+	for _, ok := own.Trip(3); !ok; _, ok = own.Trip(3) {
+		time.Sleep(time.Millisecond)
+	}
+	d.nearby.Store(nil)
+	if got := d.Holders(7); len(got) != 1 || got[0] != 3 {
+		t.Errorf("of one that lives and one that is starting: %v", got)
+	}
+}
+
+// TestAgain asks for how long nodes are asked again.
+func TestAgain(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		d := open(t, memlog.New(1, memlog.Faults{}), Config{})
+		began, times := time.Now(), 0
+		for d.Again(began) {
+			times++
+		}
+		if took := time.Since(began); took != d.config.Timeout || times < 100 || times > 200 {
+			t.Errorf("%d times in %v", times, took)
+		}
+		go func() {
+			time.Sleep(askAgain / 2)
+			if err := d.Close(); err != nil {
+				t.Error(err)
+			}
+		}()
+		if d.Again(time.Now()) {
+			t.Error("by a node that is closed")
 		}
 	})
 }

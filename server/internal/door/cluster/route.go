@@ -10,6 +10,7 @@ package cluster
 // other node answers when it is as far. So whatever was answered here before is seen there.
 
 import (
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -27,6 +28,8 @@ const (
 	// hedgeAfter is how long a read waits for a node before the next one is asked as well: half of
 	// what a client may notice.
 	hedgeAfter = 25 * time.Millisecond
+	// askAgain is how long it is waited before nodes are asked again.
+	askAgain = 100 * time.Millisecond
 	// placeBytes is what places take in a question or an answer, at most.
 	placeBytes = (roster.MaxLanes+2)*2*binary.MaxVarintLen64 + 16
 )
@@ -51,6 +54,13 @@ func (d *Door) noteSeen(lanes []int, places []uint64) {
 		for old := l.seen.Load(); old < places[n] && !l.seen.CompareAndSwap(old, places[n]); old = l.seen.Load() {
 		}
 	}
+}
+
+// Again implements door.Router.
+func (d *Door) Again(began time.Time) bool {
+	ctx, stop := context.WithDeadline(context.Background(), began.Add(d.config.Timeout))
+	defer stop()
+	return d.pause(ctx, askAgain) == nil
 }
 
 // Lacks implements door.Router.

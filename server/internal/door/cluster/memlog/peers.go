@@ -24,9 +24,10 @@ type Peers struct {
 
 // Fault is what becomes of a question.
 type Fault struct {
-	Unsent error         // it is not sent, and this is the error
-	Delay  time.Duration // it takes so long to come
-	Lost   error         // it is answered, and the answer is lost
+	Unsent  error         // it is not sent, and this is the error
+	Delay   time.Duration // it takes so long to come
+	Lost    error         // it is answered, and the answer is lost
+	Instead []byte        // the node does nothing, and this is its answer
 }
 
 type served struct {
@@ -88,6 +89,9 @@ func (p *Peers) Ask(ctx context.Context, node uint32, question []byte) ([]byte, 
 	fault := p.faultOf(node)
 	if fault.Unsent != nil {
 		return nil, fault.Unsent
+	}
+	if fault.Instead != nil {
+		return fault.Instead, nil
 	}
 	for _, s := range p.find(func(s *served) bool { return node != 0 && s.node == node }) {
 		answer, question := make(chan []byte, 1), slices.Clone(question)
