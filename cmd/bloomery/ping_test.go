@@ -56,13 +56,13 @@ func TestPing(t *testing.T) {
 	dir := t.TempDir()
 	c := startChild(t, "--dir", "")
 	t.Cleanup(c.kill)
-	if code, out, errOut := call(t, "ping", "--addr", c.addr); code != 0 || !strings.HasPrefix(out, c.addr+": PONG in ") || errOut != "" {
+	if code, out, errOut := ping(t, "--addr", c.addr); code != 0 || !strings.HasPrefix(out, c.addr+": PONG in ") || errOut != "" {
 		t.Errorf("ping = %d, %q, %q", code, out, errOut)
 	}
-	if code, out, _ := call(t, "ping", "--addr", c.addr, "--json"); code != 0 || !strings.HasPrefix(out, `{"address":"`+c.addr+`","answer":"PONG","seconds":`) {
+	if code, out, _ := ping(t, "--addr", c.addr, "--json"); code != 0 || !strings.HasPrefix(out, `{"address":"`+c.addr+`","answer":"PONG","seconds":`) {
 		t.Errorf("ping --json = %d, %q", code, out)
 	}
-	if code, out, _ := call(t, "ping", "--addr", c.addr, "-q"); code != 0 || out != "" {
+	if code, out, _ := ping(t, "--addr", c.addr, "-q"); code != 0 || out != "" {
 		t.Errorf("ping -q = %d, %q", code, out)
 	}
 	deaf := badServer(t, func(nc net.Conn) { _, _ = io.Copy(io.Discard, nc) })
@@ -86,12 +86,12 @@ func TestPing(t *testing.T) {
 		"--cert and --key go together":          {"--addr", c.addr, "--cert", "x"},
 		"--cacert: open ":                       {"--addr", c.addr, "--cacert", filepath.Join(dir, "none")},
 	} {
-		if code, out, errOut := call(t, append([]string{"ping"}, args...)...); code != 2 || out != "" || !strings.Contains(errOut, want) {
+		if code, out, errOut := ping(t, args...); code != 2 || out != "" || !strings.Contains(errOut, want) {
 			t.Errorf("ping %q = %d, %q, %q, want %q", args, code, out, errOut, want)
 		}
 	}
 	// A handshake that is not answered ends in time too.
-	if code, _, errOut := call(t, "ping", "--addr", deaf, "--tls", "--timeout", "100ms"); code != 2 || !strings.Contains(errOut, "no answer within 100ms") {
+	if code, _, errOut := ping(t, "--addr", deaf, "--tls", "--timeout", "100ms"); code != 2 || !strings.Contains(errOut, "no answer within 100ms") {
 		t.Errorf("ping of a server without TLS = %d, %q", code, errOut)
 	}
 }
@@ -109,15 +109,15 @@ func TestPingOwnServer(t *testing.T) {
 	t.Setenv("BLOOMERY_TLS_KEY", key)
 	t.Setenv("BLOOMERY_TLS_CA", cert)
 	t.Setenv("BLOOMERY_TLS_AUTH_CLIENTS", "yes")
-	if code, out, errOut := call(t, "ping"); code != 0 || !strings.Contains(out, "NOAUTH") {
+	if code, out, errOut := ping(t); code != 0 || !strings.Contains(out, "NOAUTH") {
 		t.Errorf("ping without a password = %d, %q, %q, want that the server answers", code, out, errOut)
 	}
 	t.Setenv("BLOOMERY_PASSWORD", "wrong")
-	if code, _, errOut := call(t, "ping"); code != 2 || !strings.Contains(errOut, "WRONGPASS") {
+	if code, _, errOut := ping(t); code != 2 || !strings.Contains(errOut, "WRONGPASS") {
 		t.Errorf("ping with a wrong password = %d, %q", code, errOut)
 	}
 	t.Setenv("BLOOMERY_PASSWORD", "secret")
-	if code, out, errOut := call(t, "ping"); code != 0 || !strings.HasPrefix(out, "127.0.0.1:"+port+": PONG in ") {
+	if code, out, errOut := ping(t); code != 0 || !strings.HasPrefix(out, "127.0.0.1:"+port+": PONG in ") {
 		t.Errorf("ping = %d, %q, %q", code, out, errOut)
 	}
 	// The file of the server does as well, and a unix socket comes first.
@@ -130,10 +130,10 @@ func TestPingOwnServer(t *testing.T) {
 	s := startChild(t, "--dir", "", "--password", "secret", "--addr", "127.0.0.1:0,unix:"+path)
 	t.Cleanup(s.kill)
 	t.Setenv("BLOOMERY_CONFIG", file)
-	if code, out, errOut := call(t, "ping"); code != 0 || !strings.HasPrefix(out, path+": PONG") {
+	if code, out, errOut := ping(t); code != 0 || !strings.HasPrefix(out, path+": PONG") {
 		t.Errorf("ping by a file = %d, %q, %q", code, out, errOut)
 	}
-	if code, _, errOut := call(t, "ping", "--config", filepath.Join(dir, "none")); code != 2 || !strings.Contains(errOut, "none") {
+	if code, _, errOut := ping(t, "--config", filepath.Join(dir, "none")); code != 2 || !strings.Contains(errOut, "none") {
 		t.Errorf("ping by a file that is not there = %d, %q", code, errOut)
 	}
 }
@@ -145,11 +145,11 @@ func TestPingUsers(t *testing.T) {
 	write(t, file, []byte("user default on nopass\nuser alice on >pw +ping\n"))
 	c := startChild(t, "--dir", "", "--acl-file", file)
 	t.Cleanup(c.kill)
-	if code, out, errOut := call(t, "ping", "--addr", c.addr); code != 0 || !strings.Contains(out, "NOPERM") {
+	if code, out, errOut := ping(t, "--addr", c.addr); code != 0 || !strings.Contains(out, "NOPERM") {
 		t.Errorf("ping without the right to = %d, %q, %q, want that the server answers", code, out, errOut)
 	}
-	alice := []string{"ping", "--addr", c.addr, "--user", "alice", "--password", "pw"}
-	if code, out, errOut := call(t, alice...); code != 0 || !strings.Contains(out, ": PONG in ") {
+	alice := []string{"--addr", c.addr, "--user", "alice", "--password", "pw"}
+	if code, out, errOut := ping(t, alice...); code != 0 || !strings.Contains(out, ": PONG in ") {
 		t.Errorf("ping by a user = %d, %q, %q", code, out, errOut)
 	}
 	write(t, file, []byte("user default on nopass\n"))
@@ -157,7 +157,7 @@ func TestPingUsers(t *testing.T) {
 		t.Fatal(err)
 	}
 	for end := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
-		code, _, errOut := call(t, alice...)
+		code, _, errOut := ping(t, alice...)
 		if code == 2 && strings.Contains(errOut, "WRONGPASS") {
 			break
 		}
@@ -165,6 +165,12 @@ func TestPingUsers(t *testing.T) {
 			t.Fatalf("ping by a user who is not in the file any more = %d, %q", code, errOut)
 		}
 	}
+}
+
+// ping runs the command with more patience than it has by itself: the machine may be busy.
+func ping(t *testing.T, args ...string) (code int, out, errOut string) {
+	t.Helper()
+	return call(t, append([]string{"ping", "--timeout", "1m"}, args...)...)
 }
 
 // TestConnectTLS connects ping and load with TLS, in all the ways that there are.
@@ -184,7 +190,7 @@ func TestConnectTLS(t *testing.T) {
 		"private key does not match":      {"--cert", cert, "--key", otherKey},
 		"there is no certificate in PEM ": {"--cacert", key},
 	} {
-		if code, _, errOut := call(t, append([]string{"ping", "--addr", addr}, args...)...); code != 2 || !strings.Contains(errOut, want) {
+		if code, _, errOut := ping(t, append([]string{"--addr", addr}, args...)...); code != 2 || !strings.Contains(errOut, want) {
 			t.Errorf("ping %q = %d, %q, want %q", args, code, errOut, want)
 		}
 	}
@@ -196,7 +202,7 @@ func TestConnectTLS(t *testing.T) {
 		{"--addr", addr, "--insecure", "--cert", cert, "--key", key},
 		{"--addr", "unix:" + path},
 	} {
-		if code, _, errOut := call(t, append([]string{"ping"}, args...)...); code != 0 {
+		if code, _, errOut := ping(t, args...); code != 0 {
 			t.Errorf("ping %q = %d, %q", args, code, errOut)
 		}
 		code, _, errOut := loadFrom(t.Context(), numbered(5000), append(args, "users")...)

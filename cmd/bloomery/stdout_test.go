@@ -63,7 +63,7 @@ func printing(dir, addr, data string) map[string][]string {
 		"add":            {"add", "--json", words, filepath.Join(dir, "more.txt")},
 		"convert":        {"convert", "-o", "-", words},
 		"load":           {"load", "--json", "--addr", addr, "small", filepath.Join(dir, "words.txt")},
-		"ping":           {"ping", "--addr", addr},
+		"ping":           {"ping", "--timeout", "1m", "--addr", addr},
 		"top":            {"top", "--once", "--addr", addr},
 		"cluster":        {"cluster"},
 		"cluster secret": {"cluster", "secret"},
