@@ -16,7 +16,7 @@ import (
 	"github.com/bloomery/bloomery/server/internal/command/commandtest"
 )
 
-var storms = flag.Int("storms", 4, "rounds of TestRebuildStorm")
+var storms = flag.Int("storms", 6, "rounds of TestRebuildStorm")
 
 // TestCommitsAtOnce sends COMMIT and COMMIT FORCE at the same time for a rebuild of which
 // the first is refused once it is built, while another client adds. If one of them
@@ -87,8 +87,9 @@ type storm struct {
 	next  int
 }
 
-// stormItems is how many items there are at most: no rebuild is ever full.
-const stormItems = 3000
+// stormItems is how many items there are at most: no rebuild is ever full. So many take milliseconds to build, in which
+// others add.
+const stormItems = 24_000
 
 // stormNames are those that the filter has in turn.
 var stormNames = []string{"f", "g"}
@@ -124,8 +125,8 @@ func (s *storm) add(c *commandtest.Client) {
 		runtime.Gosched()
 		return
 	}
-	// Twice, and fed twice: a kind that counts has more than a static one that is built of
-	// it, so that COMMIT is refused when all the work is done.
+	// Twice, and fed twice: a cuckoo filter has both, and a static one that is built of them has one,
+	// so that COMMIT is refused when all the work is done.
 	if got := s.any(c, "FILTER.ADD", "", item, item); strings.HasPrefix(got, "[") && !strings.Contains(got, "-") {
 		if err := s.b.Door.Sync(); err != nil {
 			s.t.Error(err)
@@ -133,6 +134,33 @@ func (s *storm) add(c *commandtest.Client) {
 		s.mu.Lock()
 		s.held[item] = true
 		s.mu.Unlock()
+	}
+}
+
+// fill adds items until there are many, unless the filter is of a static kind.
+func (s *storm) fill(c *commandtest.Client) {
+	var items []string
+	s.mu.Lock()
+	for len(s.noted) < stormItems*5/6 {
+		s.next++
+		item := fmt.Sprint("item", s.next)
+		s.noted[item] = true
+		items = append(items, item, item) // as add does
+	}
+	s.mu.Unlock()
+	if len(items) == 0 {
+		return
+	}
+	if got := s.any(c, append([]string{"FILTER.ADD", ""}, items...)...); !strings.HasPrefix(got, "[") || strings.Contains(got, "-") {
+		return
+	}
+	if err := s.b.Door.Sync(); err != nil {
+		s.t.Error(err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, item := range items {
+		s.held[item] = true
 	}
 }
 
@@ -230,19 +258,17 @@ func (s *storm) crash() {
 // is never denied.
 func TestRebuildStorm(t *testing.T) {
 	s := &storm{t: t, b: newBench(t, 1<<30), noted: map[string]bool{}, held: map[string]bool{}}
-	s.b.OK(t, "FILTER.CREATE f counting CAPACITY 20000")
+	s.b.OK(t, "FILTER.CREATE f cuckoo CAPACITY 100000")
 	leader := s.b.Client(1)
 	rng := rand.New(rand.NewPCG(1, 27))
-	kinds := []string{"fuse8", "counting", "fuse16", "bloom", "ribbon", "scalable"}
+	kinds := []string{"fuse8", "cuckoo", "fuse16", "cuckoo", "ribbon", "bloom", "fuse8", "counting", "ribbon", "scalable"}
 	for round := range *storms {
 		kind := kinds[round%len(kinds)]
 		if round%2 == 0 {
-			for range 1500 {
-				s.add(leader)
-			}
+			s.fill(leader)
 		}
 		leader.Do("RENAMENX", "g", "f") // BEGIN of a name without a filter would make another
-		if got := leader.Do("FILTER.REBUILD", "f", "BEGIN", kind, "CAPACITY", "20000"); got != "+OK" {
+		if got := leader.Do("FILTER.REBUILD", "f", "BEGIN", kind, "CAPACITY", "100000"); got != "+OK" {
 			t.Fatalf("BEGIN %s: %s", kind, got)
 		}
 		if all := slices.Repeat(s.all(), 2); len(all) > 0 {
@@ -250,7 +276,7 @@ func TestRebuildStorm(t *testing.T) {
 				t.Fatalf("FEED: %s", got)
 			}
 		}
-		s.round(rng)
+		s.round(rng, round%2 == 0)
 		s.any(leader, "FILTER.REBUILD", "", "COMMIT", "FORCE")
 		s.any(leader, "FILTER.REBUILD", "", "ABORT")
 		s.check("after the round of "+kind, leader, s.some(math.MaxInt))
@@ -261,21 +287,38 @@ func TestRebuildStorm(t *testing.T) {
 	s.b.Crash(t)
 }
 
-// round has several clients do what they like.
-func (s *storm) round(rng *rand.Rand) {
+// round has several clients do what they like, after COMMITs that come together: no one of a static kind seals before the others
+// have looked, and the one that is not refused comes last.
+func (s *storm) round(rng *rand.Rand, static bool) {
 	var wg sync.WaitGroup
-	var left atomic.Int64 // clients that rebuild
-	for id := range 3 {
+	var commits sync.WaitGroup // what follows would end the rebuild under the last of them
+	var left atomic.Int64      // clients that rebuild
+	s.b.State.Names.Lock()
+	for id := range 4 {
 		left.Add(1)
-		rng, c := rand.New(rand.NewPCG(rng.Uint64(), 1)), s.b.Client(10+id)
+		commits.Add(1)
+		rng, c, answered := rand.New(rand.NewPCG(rng.Uint64(), 1)), s.b.Client(10+id), make(chan struct{})
+		free := s.b.Engine.Budget.Left()
 		wg.Go(func() {
 			defer left.Add(-1)
-			s.any(c, append([]string{"FILTER.REBUILD", "", "COMMIT"}, []string{"FORCE"}[:id/2]...)...)
-			for range 12 {
+			s.any(c, append([]string{"FILTER.REBUILD", "", "COMMIT"}, []string{"FORCE"}[:id/3]...)...)
+			close(answered)
+			commits.Done()
+			commits.Wait()
+			for range 10 {
 				s.meddle(c, rng)
 			}
 		})
+		for waits := static; waits && s.b.Engine.Budget.Left() == free; { // until it has memory for what it builds
+			select {
+			case <-answered:
+				waits = false
+			default:
+				runtime.Gosched()
+			}
+		}
 	}
+	s.b.State.Names.Unlock()
 	for id := range 2 {
 		c := s.b.Client(20 + id)
 		wg.Go(func() {
