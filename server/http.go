@@ -226,6 +226,7 @@ func (s *Server) drainHTTP() error {
 
 // drainAll ends all connections of both protocols.
 func (s *Server) drainAll() error {
+	s.engine.Ends()
 	drained := make(chan error, 1)
 	go func() { drained <- s.drainHTTP() }()
 	return errors.Join(s.drain(), <-drained)

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/catalog"
@@ -139,10 +138,9 @@ func (e *Engine) assemble(s *Session, c *Call) {
 func (e *Engine) gatherParts(s *Session, c *Call) (parts []answer.Reply, failed answer.Reply) {
 	e.waits(s, "other machines")
 	defer func() { s.avoid = nil }()
-	began := time.Now()
 	for looks := 0; looks < mostLooks; looks++ {
 		sets, lanes, text := e.assign(s, c)
-		if text == textSilent && e.router.Again(began) {
+		if text == textSilent && e.askAgain(s) {
 			s.avoid = nil
 			looks--
 			continue
@@ -150,10 +148,13 @@ func (e *Engine) gatherParts(s *Session, c *Call) (parts []answer.Reply, failed 
 		if text != "" {
 			return nil, answer.Fail(text)
 		}
+		silent := len(s.avoid)
 		parts, err := e.askSets(s, c, sets, lanes)
 		switch {
 		case err != nil:
 			return nil, e.unsettled(err)
+		case len(s.avoid) > silent: // the next nodes are asked, as long as there are some
+			looks--
 		case parts != nil:
 			if i := slices.IndexFunc(parts, func(r answer.Reply) bool { return r.Failed() }); i >= 0 {
 				return nil, parts[i]

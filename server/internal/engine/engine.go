@@ -87,6 +87,7 @@ type Engine struct {
 	sweeper sweep.Sweeper
 	helpers sync.Pool // of *helper
 	helped  atomic.Int64
+	ends    atomic.Bool // see Ends
 	grants  grants
 	waiting waiters
 	asking  chan struct{} // see mostAsked

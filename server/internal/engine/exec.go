@@ -20,6 +20,12 @@ func (e *Engine) Exec(s *Session, w *Workspace, first int) int {
 	e.Release(s)
 	e.Users.Greet(&s.Client)
 	s.w, s.park.is = w, false
+	if first == 0 {
+		if !s.waited {
+			s.silent = time.Time{}
+		}
+		s.waited = false
+	}
 	s.ctx = Context{e: e, s: s}
 	defer e.end(s)
 	calls := w.Calls[first:]

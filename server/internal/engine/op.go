@@ -5,7 +5,6 @@ package engine
 import (
 	"errors"
 	"sync"
-	"time"
 
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/contents"
@@ -114,17 +113,13 @@ func (e *Engine) settle(s *Session) {
 	if s.group != nil {
 		return // it is not sent yet
 	}
-	var began time.Time
-	if w.underway() {
-		began = time.Now()
-	}
 	for w.underway() {
 		e.leave(s)
 		e.waits(s, "wait for records")
 		pending, passed := w.pending, w.passed
 		w.pending, w.passed = nil, nil
 		if len(pending) == 0 {
-			e.pass(s, passed, began)
+			e.pass(s, passed)
 			continue
 		}
 		var asked sync.WaitGroup
@@ -143,7 +138,7 @@ func (e *Engine) settle(s *Session) {
 		for i := range pending {
 			e.again(s, pending[i].Calls)
 		}
-		e.answered(s, passed, began)
+		e.answered(s, passed)
 	}
 	s.avoid = nil
 	w.merge()

@@ -59,10 +59,10 @@ const (
 	mostLooks = 16
 )
 
-// pass has other machines run calls, and answers them. began is since when they wait.
-func (e *Engine) pass(s *Session, passed []*passing, began time.Time) {
+// pass has other machines run calls, and answers them.
+func (e *Engine) pass(s *Session, passed []*passing) {
 	e.ask(passed)
-	e.answered(s, passed, began)
+	e.answered(s, passed)
 }
 
 // ask has other machines run calls. Those to one machine are one question, as far as they fit
@@ -231,8 +231,7 @@ func (e *Engine) askOne(q *question) bool {
 		return false
 	}
 	if err != nil {
-		q.fail(e, err)
-		return true
+		return q.fail(e, err)
 	}
 	here := true
 	for i, c := range q.calls {
@@ -273,13 +272,21 @@ func (e *Engine) askLong(p *passing, c *Call) bool {
 	return c.answered
 }
 
-// fail answers calls that were not run, or of which nobody knows.
-func (q *question) fail(e *Engine, err error) {
+// fail answers calls that were not run, or of which nobody knows. Reads that were asked for the first time, together with writes,
+// are left: they can be asked of others. It reports false then.
+func (q *question) fail(e *Engine, err error) (all bool) {
+	all = true
 	for _, c := range q.calls {
-		if !c.answered {
+		switch {
+		case c.answered:
+		case !q.again && q.Writes && !c.cmd.writes():
+			c.looks++
+			all = false
+		default:
 			c.unanswered(e, err)
 		}
 	}
+	return all
 }
 
 // unanswered is the answer to a call that another machine has not answered.
@@ -341,9 +348,9 @@ func (q *question) read(a door.Answer) error {
 // answered ends what pass has begun: calls that were asked of machines which do not hold the
 // contents any more are looked at again, when it is known here who does. So are those that nobody has answered, as long
 // as one of the machines that hold it counts as live: it may be starting.
-func (e *Engine) answered(s *Session, passed []*passing, began time.Time) {
+func (e *Engine) answered(s *Session, passed []*passing) {
 	isDown := func(p *passing) bool { return p.down != nil }
-	over := slices.ContainsFunc(passed, isDown) && !e.router.Again(began)
+	over := slices.ContainsFunc(passed, isDown) && !e.askAgain(s)
 	for _, p := range passed {
 		again := false
 		for i := range p.calls {
@@ -380,6 +387,22 @@ func (e *Engine) answered(s *Session, passed []*passing, began time.Time) {
 		e.again(s, p.calls)
 	}
 }
+
+// askAgain waits for a moment, and reports whether machines that were asked in vain are to be asked again. All that a client
+// sends together waits once, as long as an answer may take, and the next as well unless nothing was asked in vain before: a
+// pipeline is not held up by each of its calls. Nobody waits for a client that has left, nor when the server ends.
+func (e *Engine) askAgain(s *Session) bool {
+	e.leave(s)
+	e.waits(s, "other machines")
+	if s.silent.IsZero() {
+		s.silent = time.Now()
+	}
+	s.waited = true
+	return !e.ends.Load() && !s.Ended() && (s.Gone == nil || !s.Gone()) && e.router.Again(s.silent)
+}
+
+// Ends has no call wait for machines that are starting: the server ends.
+func (e *Engine) Ends() { e.ends.Store(true) }
 
 // callSize returns how long appendCall makes a call, at most.
 func callSize(args [][]byte) int {

@@ -5,7 +5,6 @@ package engine
 import (
 	"errors"
 	"slices"
-	"time"
 
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/door"
@@ -82,7 +81,7 @@ func (e *Engine) askBlock(s *Session, c *Call, calls []Call) {
 		c.Fail(textGroup + "it is longer than what nodes pass on to each other" + textApart)
 		return
 	}
-	block, began := Call{Args: [][]byte{[]byte("EXEC")}, cmd: c.cmd}, time.Now()
+	block := Call{Args: [][]byte{[]byte("EXEC")}, cmd: c.cmd}
 	for looks := 0; looks < mostLooks; looks++ {
 		p := &passing{calls: []Call{block}}
 		for i := range calls {
@@ -108,7 +107,7 @@ func (e *Engine) askBlock(s *Session, c *Call, calls []Call) {
 		case err != nil && writes && errors.Is(err, door.ErrUnknown):
 			c.Answer(e.unsettled(err))
 			return
-		case errors.Is(err, door.ErrDown) && e.router.Again(began):
+		case errors.Is(err, door.ErrDown) && e.askAgain(s):
 			looks-- // it was not run
 			continue
 		case err != nil:

@@ -313,6 +313,9 @@ func TestHolderDies(t *testing.T) {
 		fault(memlog.Fault{Lost: peers.ErrUnknown}, first)
 		ask("the answer is lost", "[:1]", "BF.EXISTS "+key+" a")
 		ask("the answer of a write is lost", "[-UNKNOWN ", "CF.ADD {"+key+"}c x")
+		if got := b.lines("CF.ADDNX {"+key+"}c x", "CF.EXISTS {"+key+"}c x", "CF.EXISTS {"+key+"}c x"); !strings.HasPrefix(got[0], "-UNKNOWN ") || got[1] != ":1" || got[2] != ":1" {
+			t.Errorf("reads beside a write whose answer is lost: %s", got)
+		}
 		fault(memlog.Fault{})
 		ask("it was done once", "[:1]", "CF.COUNT {"+key+"}c x")
 		fault(memlog.Fault{Delay: 10 * time.Second}, first)
@@ -362,6 +365,60 @@ func TestHolderStarts(t *testing.T) {
 				t.Errorf("%q = %s after %v, want %s", c.lines, got, time.Since(serves), c.want)
 			}
 		}
+	})
+}
+
+// TestNobodyWaitsTwice has a holder start for ever: what a client sends together waits once for it, and what it sends then
+// does not. Nobody waits for a client that has left, nor when the server ends.
+func TestNobodyWaitsTwice(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		v := newSpread(t, memlog.Faults{})
+		v.place(t, func(_, node int) bool { return node == 1 || node == 2 })
+		b := v.nodes[0]
+		b.lines("BF.ADD a x", "FILTER.CREATE f bloom CAPACITY 10000 PARTS 16", "FILTER.ADD f x y z")
+		time.Sleep(time.Second)
+		const down = "-CLUSTERDOWN "
+		ask := func(what string, least, most time.Duration, lines ...string) {
+			t.Helper()
+			began := time.Now()
+			for i, got := range b.lines(lines...) {
+				if last := i == len(lines)-1; last && !strings.HasPrefix(got, down) || strings.Contains(got, "moved") {
+					t.Errorf("%s: %s = %s", what, lines[i], got)
+				}
+			}
+			if took := time.Since(began); took < least || took > most {
+				t.Errorf("%s: %q took %v", what, lines, took)
+			}
+		}
+		const once, more = 15 * time.Second, 16 * time.Second
+		for _, lines := range [][]string{
+			slices.Repeat([]string{"MULTI", "BF.EXISTS a x", "EXEC"}, 3),
+			{"BF.EXISTS a x", "PING", "SET s x", "BF.EXISTS a x"},
+			{"FILTER.HAS f x y z", "FILTER.HAS f x y z", "FILTER.ADD f x", "FILTER.HAS f x y z"},
+			{"FILTER.INFO f", "FILTER.INFO f"},
+		} {
+			v.peers.SetFault(func(node uint32) (f memlog.Fault) {
+				if f.Instead = []byte("\x01starting"); node == 2 {
+					f = memlog.Fault{Unsent: peers.ErrUnsent}
+				}
+				return f
+			})
+			ask("it starts for ever", once, more, lines...)
+			ask("and still", 0, time.Second, lines...)
+			v.peers.SetFault(func(uint32) memlog.Fault { return memlog.Fault{} })
+			b.lines("BF.EXISTS a x")
+			b.lines("BF.EXISTS a x")
+		}
+		v.peers.SetFault(func(uint32) memlog.Fault { return memlog.Fault{Unsent: peers.ErrUnsent} })
+		left := time.Now().Add(time.Second)
+		b.session.Gone = func() bool { return time.Now().After(left) }
+		ask("the client leaves", time.Second, 2*time.Second, "BF.EXISTS a x", "MULTI", "BF.EXISTS a x", "EXEC")
+		b.client = b.connect()
+		go func() {
+			time.Sleep(time.Second)
+			b.engine.Ends()
+		}()
+		ask("the server ends", time.Second, 2*time.Second, "BF.EXISTS a x", "FILTER.INFO f", "BF.EXISTS a x")
 	})
 }
 

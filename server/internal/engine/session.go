@@ -42,6 +42,8 @@ type Session struct {
 	stale  error            // they cannot, for the calls that are run
 	held   *roster.Holdings // with which it was found that calls can be run here
 	avoid  []uint32         // machines that do not answer, for the calls that are run
+	silent time.Time        // since when it waits for some that are starting, zero if it does not
+	waited bool             // it has, for what was sent last
 	only   *shardSet        // the shards that it answers for, nil for all
 	lost   map[int]string   // shards that nobody could be asked for by the command that is assembled, and why
 	helps  bool             // it runs commands for clients of another machine
