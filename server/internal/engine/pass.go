@@ -389,8 +389,9 @@ func (e *Engine) answered(s *Session, passed []*passing) {
 }
 
 // askAgain waits for a moment, and reports whether machines that were asked in vain are to be asked again. All that a client
-// sends together waits once, as long as an answer may take, and the next as well unless nothing was asked in vain before: a
-// pipeline is not held up by each of its calls. Nobody waits for a client that has left, nor when the server ends.
+// sends together waits once, as long as an answer may take: a pipeline is not held up by each of its calls. What it sends
+// next does not wait again until it has sent something of which nothing was asked in vain. Nobody waits for a client that has
+// left, nor when the server ends.
 func (e *Engine) askAgain(s *Session) bool {
 	e.leave(s)
 	e.waits(s, "other machines")
@@ -398,7 +399,7 @@ func (e *Engine) askAgain(s *Session) bool {
 		s.silent = time.Now()
 	}
 	s.waited = true
-	return !e.ends.Load() && !s.Ended() && (s.Gone == nil || !s.Gone()) && e.router.Again(s.silent)
+	return !e.ends.Load() && !s.left() && e.router.Again(s.silent)
 }
 
 // Ends has no call wait for machines that are starting: the server ends.

@@ -22,8 +22,11 @@ func (x *Context) GaveUp(c *Call) bool {
 }
 
 func (e *Engine) stopped(s *Session) bool {
-	return !s.alone && !s.multi && (s.Ended() || s.Gone != nil && s.Gone())
+	return !s.alone && !s.multi && s.left()
 }
+
+// left reports whether the client was killed, or is gone.
+func (s *Session) left() bool { return s.Ended() || s.Gone != nil && s.Gone() }
 
 // killed reports whether the rest of a command of very many items is left: its client
 // was killed. One that has gone by itself may have sent what is to be kept.
