@@ -72,6 +72,9 @@ type Command struct {
 	Split func(p *contents.Part, items [][]byte, hashes []uint64) bool
 	// ByHash says that a command with Split needs nothing but the hashes of its items.
 	ByHash bool
+	// Many, if there is one, names the command that asks for the items of several calls as this one does
+	// for its own, all of its arguments behind the key: calls that follow each other are passed on as one.
+	Many string
 
 	// Lands, if there is one, returns where the key is that a call makes contents for, 0 if it
 	// makes none: they have to be made where they will lie.

@@ -110,12 +110,14 @@ func (e *Engine) holds(s *Session, calls []Call) bool {
 		if e.barredFar(s, calls) || e.cut(s, c) {
 			return false
 		}
-		passed, text := e.routes(s, calls)
+		joined := e.join(s, calls)
+		passed, text := e.routes(s, joined)
 		if text != "" {
 			failAll(calls, text)
 			return false
 		}
 		if !s.w.conflicts(c, passed) {
+			s.w.await(calls, joined)
 			e.putAside(s, passed)
 			return false
 		}

@@ -434,7 +434,9 @@ func TestRetiredMeanwhile(t *testing.T) {
 		v.logs[0].Hold(0, true) // it does not learn of what follows
 		v.retire(t, 1, int(v.doors[0].Holders(placement.Base(key))[0])-1, placement.Base(key))
 		reader, read := b.connect(), make(chan string, 1)
-		go func() { read <- reader.line("CF.EXISTS " + key + " a") }()
+		go func() {
+			read <- fmt.Sprint(reader.lines("CF.EXISTS "+key+" a", "CF.MEXISTS "+key+" z a", "CF.EXISTS "+key+" z"))
+		}()
 		done := make(chan string, 2)
 		go func() {
 			done <- fmt.Sprint(b.lines("CF.ADD "+key+" a", "CF.COUNT "+key+" a", "CF.EXISTS "+key+" a"))
@@ -446,12 +448,12 @@ func TestRetiredMeanwhile(t *testing.T) {
 			t.Errorf("%s was answered by a node that holds it no more", got)
 		case got := <-read:
 			t.Errorf("%s was answered by a node that holds it no more", got)
-			read <- ":1"
+			read <- got
 		default:
 		}
 		v.logs[0].Hold(0, false)
-		if got := <-read; got != ":1" {
-			t.Errorf("CF.EXISTS = %s", got)
+		if got := <-read; got != "[:1 [false true] :0]" {
+			t.Errorf("lookups = %s", got)
 		}
 		for _, want := range []string{"[:1 :2 :1]", "[+OK +QUEUED [:1]]"} {
 			if got := <-done; got != want {

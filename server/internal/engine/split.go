@@ -23,6 +23,7 @@ type whole struct {
 }
 
 const (
+	textFewer = "ERR another node has answered for fewer items"
 	// mostSplit is how many bytes of items, about, a part of a call has.
 	mostSplit = 512 << 10
 	// mostLooked is how many items are hashed before they are looked at.
@@ -299,6 +300,12 @@ func (w *Workspace) merge() {
 			w.wholes = slices.Delete(w.wholes, i, i+1)
 		}
 	}
+	for i, v := range slices.Backward(w.joints) {
+		if v.one.answered {
+			v.share()
+			w.joints = slices.Delete(w.joints, i, i+1)
+		}
+	}
 }
 
 // merge answers a call in the order of its items. A read that was not answered for all of them
@@ -334,7 +341,7 @@ func (v *whole) merge() {
 			case r.Failed():
 				elems[item] = *r
 			default:
-				elems[item] = answer.Fail("ERR another node has answered for fewer items")
+				elems[item] = answer.Fail(textFewer)
 			}
 		}
 	}

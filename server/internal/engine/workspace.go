@@ -27,6 +27,7 @@ type Workspace struct {
 	pending []Span     // put in order and not applied yet
 	passed  []*passing // for other machines to run
 	wholes  []*whole   // whose parts are run
+	joints  []joint    // that are asked as one
 
 	division division
 }
@@ -57,7 +58,7 @@ func (w *Workspace) Reset() {
 	for _, op := range w.ops[:w.used] {
 		op.forget()
 	}
-	w.taken, w.used, w.pending, w.passed, w.wholes = 0, 0, nil, nil, nil
+	w.taken, w.used, w.pending, w.passed, w.wholes, w.joints = 0, 0, nil, nil, nil, nil
 }
 
 // forget forgets what a client has sent. What hashes there are in Scratch is memory of the

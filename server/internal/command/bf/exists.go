@@ -14,6 +14,7 @@ var exists = engine.Command{
 	Categories: []string{"read", "bloom"}, Group: traits.GroupBloom, Since: "1.0.0",
 	Syntax: "key item", Complexity: "O(k), k being the number of hash functions",
 	Summary: "Reports whether an item may have been added to a Bloom filter.",
+	Many:    "bf.mexists",
 	On:      &bundle.OnFilter{Family: family, Contains: true, Single: true, Absent: bundle.NoneOf, Foreign: bundle.NoneOf},
 }
 
@@ -23,5 +24,6 @@ var mExists = engine.Command{
 	Categories: []string{"read", "bloom"}, Group: traits.GroupBloom, Since: "1.0.0",
 	Syntax: "key item [item ...]", Complexity: "O(k · n), k hash functions and n items",
 	Summary: "Reports for each item whether it may have been added to a Bloom filter.",
+	Many:    "bf.mexists",
 	On:      &bundle.OnFilter{Family: family, Contains: true, Absent: bundle.NoneOf, Foreign: bundle.NoneOf},
 }

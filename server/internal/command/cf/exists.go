@@ -16,6 +16,7 @@ var exists = engine.Command{
 	Categories: []string{"read", "cuckoo"}, Group: traits.GroupCuckoo, Since: "1.0.0",
 	Syntax: "key item", Complexity: "O(n), n being the number of sub-filters",
 	Summary: "Reports whether an item may be in a cuckoo filter.",
+	Many:    "cf.mexists",
 	On:      &bundle.OnFilter{Family: family, Contains: true, Single: true, Absent: bundle.NoneOf, Foreign: bundle.NoneOf},
 }
 
@@ -25,6 +26,7 @@ var mExists = engine.Command{
 	Categories: []string{"read", "cuckoo"}, Group: traits.GroupCuckoo, Since: "1.0.0",
 	Syntax: "key item [item ...]", Complexity: "O(m · n), m items and n sub-filters",
 	Summary: "Reports for each item whether it may be in a cuckoo filter.",
+	Many:    "cf.mexists",
 	On:      &bundle.OnFilter{Family: family, Contains: true, Absent: bundle.NoneOf, Foreign: bundle.NoneOf},
 }
 

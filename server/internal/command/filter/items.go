@@ -38,6 +38,7 @@ var has = engine.Command{
 	Summary: "Returns for each item whether it may be in the filter. 0 is certain.",
 	Split:   splitItems,
 	ByHash:  true,
+	Many:    "filter.has",
 	On:      &bundle.OnFilter{Family: family, Layers: layersFamily, Contains: true, Absent: bundle.NotFound},
 }
 

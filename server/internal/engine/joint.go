@@ -1,0 +1,75 @@
+package engine
+
+// Lookups that are asked of other machines as one.
+
+import (
+	"github.com/bloomery/bloomery/server/internal/answer"
+	"github.com/bloomery/bloomery/server/internal/scratch"
+)
+
+// joint is lookups on one filter that follow each other, most pipelines, and the one call that asks for the items of
+// all of them: what many calls cost beside their items is paid once, here and where they are run.
+type joint struct {
+	calls []Call
+	one   *Call
+}
+
+// mostJoined is how many bytes of items, about, calls have that are asked as one.
+const mostJoined = 64 << 10
+
+// join returns the one call that asks for all that calls do, or the calls themselves if there is none.
+func (e *Engine) join(s *Session, calls []Call) []Call {
+	if len(calls) == 1 {
+		return calls
+	}
+	items, size := 0, 0
+	for i := range calls {
+		c := &calls[i]
+		if c.cmd.Many == "" || c.looks > 0 || c.Pieces != nil {
+			return calls
+		}
+		for _, item := range c.Items {
+			size += len(item)
+		}
+		items += len(c.Items)
+	}
+	if size > mostJoined {
+		return calls
+	}
+	name := []byte(calls[0].cmd.Many)
+	args := append(scratch.Room(&s.w.division.args, 2+items, 0)[:0], name, calls[0].Args[1])
+	for i := range calls {
+		args = append(args, calls[i].Items...)
+	}
+	return []Call{{Args: args, Items: args[2:], cmd: e.table.Lookup(name)}}
+}
+
+// await has calls wait for the one that is asked in their place, if it is not one of them.
+func (w *Workspace) await(calls, asked []Call) {
+	if &calls[0] == &asked[0] {
+		return
+	}
+	for i := range calls {
+		calls[i].waiting = true
+	}
+	w.joints = append(w.joints, joint{calls: calls, one: &asked[0]})
+}
+
+// share answers calls as the one was that was asked in their place.
+func (v *joint) share() {
+	r := &v.one.Reply
+	found := r.Bools
+	for i := range v.calls {
+		c := &v.calls[i]
+		c.waiting = false
+		switch n := len(c.Items); {
+		case r.Failed():
+			c.Answer(*r)
+		case r.Kind == answer.Bools && len(found) >= n:
+			c.AnswerBools(found[:n:n])
+			found = found[n:]
+		default:
+			c.Fail(textFewer)
+		}
+	}
+}

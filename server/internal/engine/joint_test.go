@@ -1,0 +1,72 @@
+package engine_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/bloomery/bloomery/server/internal/door/cluster/memlog"
+)
+
+// TestLookupsInARow asks for items one by one, and some at a time, of filters that other nodes hold, in one pipeline:
+// every call has its own answers, of its own shape, and those behind a write see it. A user needs no other right than
+// for the commands that were sent.
+func TestLookupsInARow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		v := newSpread(t, memlog.Faults{})
+		b := v.nodes[0]
+		bf, cf, many := away(0, 0), away(0, 1), "many"
+		b.lines("BF.MADD "+bf+" a b", "CF.ADD "+cf+" a", "FILTER.CREATE many bloom CAPACITY 100000 ERROR 0.000001 PARTS 16", "SET "+away(0, 2)+" v",
+			"ACL SETUSER few on >pw ~* +bf.exists +filter.has +auth")
+		b.do(withItems("FILTER.ADD many", 0, 40)...)
+		time.Sleep(time.Second) // all holders have it: it was not written through the nodes that are asked
+		for i := range v.nodes {
+			c := v.nodes[i].connect()
+			got := c.lines(
+				"BF.EXISTS "+bf+" a", "BF.EXISTS "+bf+" z", "BF.MEXISTS "+bf+" z a z b", "BF.EXISTS "+bf+" b", // together
+				"BF.EXISTS "+bf+fmt.Sprint(" new", i), "BF.ADD "+bf+fmt.Sprint(" new", i), "BF.EXISTS "+bf+fmt.Sprint(" new", i), "BF.EXISTS "+bf+" z",
+				"CF.EXISTS "+cf+" z", "CF.EXISTS "+cf+" a", "CF.COUNT "+cf+" a", "CF.MEXISTS "+cf+" a z", // a count is asked alone
+				"BF.EXISTS "+cf+" a", "BF.EXISTS "+cf+" b", "BF.EXISTS none a", "BF.EXISTS none b",
+				"FILTER.HAS none a", "FILTER.HAS none b", "BF.EXISTS "+bf, "BF.EXISTS "+bf+" a",
+			)
+			want := []string{
+				":1", ":0", "[false true false true]", ":1",
+				":0", ":1", ":1", ":0",
+				":0", ":1", ":1", "[true false]",
+				":0", ":0", ":0", ":0",
+				"-ERR not found", "-ERR not found", "-ERR wrong number of arguments for 'bf.exists' command", ":1",
+			}
+			for j := range want {
+				if got[j] != want[j] {
+					t.Errorf("node %d, reply %d = %s, want %s", i+1, j, got[j], want[j])
+				}
+			}
+			var lines []string
+			for j := range 64 {
+				lines = append(lines, strings.Join(withItems("FILTER.HAS "+many, j, j+1+j%3), " "))
+			}
+			for j, got := range c.lines(lines...) {
+				var want []bool
+				for item := range 1 + j%3 {
+					want = append(want, j+item < 40)
+				}
+				if got != fmt.Sprint(want) {
+					t.Errorf("node %d, lookup %d = %s, want %v", i+1, j, got, want)
+				}
+			}
+		}
+		c := b.connect()
+		c.line("AUTH few pw")
+		if got := fmt.Sprint(c.lines("BF.EXISTS "+bf+" a", "BF.EXISTS "+bf+" z", "BF.MEXISTS "+bf+" a")); !strings.HasPrefix(got, "[:1 :0 -NOPERM ") {
+			t.Errorf("a user of few rights: %s", got)
+		}
+		v.peers.SetDeaf(true)
+		for _, got := range b.lines("BF.EXISTS "+bf+" a", "BF.EXISTS "+bf+" z") {
+			if !strings.HasPrefix(got, "-CLUSTERDOWN ") {
+				t.Errorf("nobody answers: %s", got)
+			}
+		}
+	})
+}
