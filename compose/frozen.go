@@ -16,7 +16,7 @@ func (w *Window) Freeze() *frozen.Pages {
 	if len(w.words) == 0 {
 		return nil
 	}
-	return frozen.NewPages(w.header(), w.preface(), w.words, w.touches)
+	return frozen.NewPages(w.header(), w.preface(), w.whole(), w.touches)
 }
 
 // touches names the block of a key, or those of all generations where they lie side by side.

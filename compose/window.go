@@ -71,6 +71,7 @@ type window struct {
 	lines   kernel.Generations // over words, unless rotate
 	salts   []uint64           // of each slot, if rotate
 	counts  []uint64           // keys that were new to each slot; nil if that is not known
+	dropped *dropped           // what is to be cleared, nil for nothing
 }
 
 // NewWindow returns a Window for n keys per span with false positive rate p and
@@ -150,7 +151,7 @@ func (w *window) ContainsHash(h uint64) bool {
 	case len(w.words) == 0:
 		return false
 	case !w.rotate:
-		return w.lines.Find(w.size.Shape.K, h) != 0
+		return w.find(h)
 	}
 	for slot, salt := range w.salts {
 		if kernel.Has(w.apart(slot), w.size.Shape.K, bloomery.Salted(h, salt)) {
@@ -160,6 +161,15 @@ func (w *window) ContainsHash(h uint64) bool {
 	return false
 }
 
+// find is ContainsHash for a window that does not rotate.
+func (w *window) find(h uint64) bool {
+	found := w.lines.Find(w.size.Shape.K, h)
+	if w.dropped != nil {
+		found &= w.kept(w.block(h))
+	}
+	return found != 0
+}
+
 // ContainsHashes sets dst[i] to ContainsHash(hs[i]). It is several times faster
 // than as many single calls. It panics if dst is shorter than hs.
 func (w *window) ContainsHashes(dst []bool, hs []uint64) {
@@ -167,6 +177,11 @@ func (w *window) ContainsHashes(dst []bool, hs []uint64) {
 	switch {
 	case len(w.words) == 0:
 		clear(dst)
+		return
+	case w.dropped != nil:
+		for i, h := range hs {
+			dst[i] = w.find(h)
+		}
 		return
 	case !w.rotate:
 		w.lines.FindAll(dst, w.size.Shape.K, hs)
@@ -218,13 +233,21 @@ func (w *Window) AddHash(h uint64) bool {
 	w.made()
 	k, slot := w.size.Shape.K, w.slot(w.current)
 	if !w.rotate {
-		fresh := w.lines.Find(k, h) == 0
-		w.count(slot, w.lines.Set(k, slot, h))
+		fresh := !w.find(h)
+		w.set(slot, h)
 		return fresh
 	}
 	fresh := !w.ContainsHash(h)
 	w.count(slot, kernel.Set(w.apart(slot), k, bloomery.Salted(h, w.salts[slot])))
 	return fresh
+}
+
+// set adds a hash to a slot of a window that does not rotate.
+func (w *Window) set(slot int, h uint64) {
+	if w.dropped != nil {
+		w.wipe(w.block(h))
+	}
+	w.count(slot, w.lines.Set(w.size.Shape.K, slot, h))
 }
 
 // count counts a hash that was added to a slot, if it was not there.
@@ -249,7 +272,7 @@ func (w *Window) AddHashes(dst []bool, hs []uint64) {
 		case w.rotate:
 			w.count(slot, kernel.Set(w.apart(slot), k, bloomery.Salted(h, w.salts[slot])))
 		default:
-			w.count(slot, w.lines.Set(k, slot, h))
+			w.set(slot, h)
 		}
 	}
 }
@@ -294,6 +317,7 @@ func (w *Window) Advance(n uint64) {
 	if n <= w.current {
 		return
 	}
+	w.finish()
 	if steps := n - w.current; steps >= uint64(w.ways()) {
 		w.Clear()
 	} else {
@@ -321,6 +345,7 @@ func (w *Window) Clear() {
 	w.made()
 	clear(w.words)
 	clear(w.counts)
+	w.dropped = nil
 }
 
 // Union adds all keys of o to w, each to the generation that it is in. Both must
@@ -331,7 +356,8 @@ func (w *Window) Union(o *Window) error {
 	if err := w.compatible(&o.window); err != nil {
 		return fmt.Errorf("compose: union: %w", err)
 	}
-	for i, word := range o.words {
+	w.finish()
+	for i, word := range o.whole() {
 		w.words[i] |= word
 	}
 	w.recount()
@@ -363,8 +389,9 @@ func (w *Window) Clone() *Window {
 	}
 	c := &Window{w.window}
 	words := memory.Words(len(w.words))
-	copy(words, w.words)
+	copy(words, w.whole())
 	c.attach(words)
+	c.dropped = nil
 	if w.counts == nil { // that of a view
 		c.recount()
 	} else {
@@ -375,8 +402,7 @@ func (w *Window) Clone() *Window {
 
 // recount estimates the keys of each slot from all of its bits.
 func (w *Window) recount() {
-	shape := w.size.Shape
-	blocks := shape.Bits / shape.Layout.Unit()
+	shape, blocks := w.size.Shape, w.blocks()
 	w.counts = make([]uint64, w.ways())
 	for slot := range w.counts {
 		set := uint64(0)
@@ -384,6 +410,9 @@ func (w *Window) recount() {
 			set += w.ones(slot, i)
 		}
 		w.counts[slot] = uint64(min(math.Round(shape.Count(float64(set)/float64(shape.Bits))), 1<<63))
+		if set > 0 {
+			w.counts[slot] = max(1, w.counts[slot]) // 0 is for a slot without bits
+		}
 	}
 }
 
@@ -407,7 +436,10 @@ func (w *window) made() {
 
 // ones returns how many bits are set in block i of a generation.
 func (w *window) ones(slot int, i uint64) (n uint64) {
-	if !w.rotate {
+	switch {
+	case w.kept(i)>>slot&1 == 0:
+		return 0
+	case !w.rotate:
 		return w.lines.Ones(slot, i)
 	}
 	for _, word := range w.apart(slot)[i] {

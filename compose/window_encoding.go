@@ -62,7 +62,7 @@ func (w *Window) AppendBinary(dst []byte) ([]byte, error) {
 	if len(w.words) == 0 {
 		return dst, fmt.Errorf("compose: marshal window: %w", errZero)
 	}
-	return envelope.Append(dst, w.header(), w.preface(), w.words), nil
+	return envelope.Append(dst, w.header(), w.preface(), w.whole()), nil
 }
 
 // MarshalBinary returns the encoding of the window. The error is nil but for a
@@ -74,7 +74,7 @@ func (w *Window) WriteTo(dst io.Writer) (int64, error) {
 	if len(w.words) == 0 {
 		return 0, fmt.Errorf("compose: write window: %w", errZero)
 	}
-	return envelope.WriteTo(dst, w.header(), w.preface(), w.words)
+	return envelope.WriteTo(dst, w.header(), w.preface(), w.whole())
 }
 
 // parseWindow returns the window that a header describes, without its array.

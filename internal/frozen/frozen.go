@@ -80,6 +80,13 @@ func (z *Pages) Before(hs []uint64) {
 	}
 }
 
+// BeforeWords has to be called before words of the array, from one up to another, are changed in any way.
+func (z *Pages) BeforeWords(from, to int) {
+	if !z.detached {
+		z.put(from, to)
+	}
+}
+
 // put puts the pages of words aside.
 func (z *Pages) put(from, to int) {
 	from, to = max(from, z.read), min(to, len(z.words))

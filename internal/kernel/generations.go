@@ -190,6 +190,15 @@ func (g *Generations) Clear(way int) {
 	}
 }
 
+// ClearBlock empties block i of filter way.
+func (g *Generations) ClearBlock(way int, i uint64) {
+	if at := i*g.ways + uint64(way); g.halves != nil {
+		g.halves[at] = SplitBlock{}
+	} else {
+		g.blocks[at] = Block{}
+	}
+}
+
 // Span returns the words, from one up to another, that the blocks of h lie in.
 func (g *Generations) Span(h uint64) (from, to int) {
 	first, words := BlockOf(g.each, h), len(Block{})

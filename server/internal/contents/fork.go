@@ -169,6 +169,7 @@ func (c *Filter) freezePieces(head []byte, aside bool) *frozenPieces {
 	if c.own == nil || c.own.bytes+c.aside.bytes() < piecesFrom {
 		return nil
 	}
+	c.sweep(c.own.bytes)
 	z := &frozenPieces{}
 	f := z.copy(c)
 	if f == nil {
@@ -286,14 +287,14 @@ func (a *arrays) before(hashes []uint64) {
 	}
 }
 
-// beforeBytes tells those who copy a filter of bits that bytes of its array, from one up to another, are about to
-// be changed.
-func (a *arrays) beforeBytes(from, to int) {
+// beforeWords tells those who copy a filter of one array that words of it, from one up to another, are about to be
+// changed.
+func (a *arrays) beforeWords(from, to int) {
 	if a == nil {
 		return
 	}
 	for _, v := range a.copies {
-		v.Copy.(*bloomfilter.Frozen).BeforeWords(from/8, (to+7)/8)
+		v.Copy.(interface{ BeforeWords(from, to int) }).BeforeWords(from, to)
 		v.count()
 	}
 }
@@ -316,6 +317,7 @@ const writePiece = 256 << 10
 // that is asked for, in pieces between which others can change it. It reports false, and writes
 // nothing, if the part is another one. The caller holds no lock.
 func (p *Part) WriteLarge(w io.Writer, aside bool) (ok bool, err error) {
+	p.Sweep()
 	p.Lock()
 	var z *frozenPieces
 	if c, is := p.contents.(*Filter); is && !p.Gone() {

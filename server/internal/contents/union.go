@@ -57,7 +57,7 @@ func (c *Filter) Union(offset int64, data []byte, res *Outcome) {
 		res.Err = fmt.Errorf("store: union: %w: %d bytes at %d of an array of %d", bloomery.ErrIncompatible, len(data), offset, len(array))
 		return
 	}
-	c.own.beforeBytes(int(offset), int(offset)+len(data))
+	c.own.beforeWords(int(offset)/8, (int(offset)+len(data)+7)/8)
 	res.Changed = orBytes(array[offset:], data)
 	res.Done = len(data)
 }

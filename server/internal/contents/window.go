@@ -36,19 +36,43 @@ func IsWindow(c Contents) bool {
 }
 
 // Advance makes a generation of a window, or of a shadow that is one, the present one. It reports false, and
-// changes nothing, if it is not a later one.
+// changes nothing, if it is not a later one. Of a large window Sweep clears what was dropped.
 func Advance(c Contents, generation uint64) bool {
-	w, own := windowOf(c)
-	if generation <= w.Generation() {
+	w, f := windowOf(c)
+	switch {
+	case generation <= w.Generation():
 		return false
+	case f.own == nil || f.own.bytes < piecesFrom:
+		w.Advance(generation)
+	default:
+		f.sweep(f.own.bytes)
+		w.AdvanceLater(generation)
 	}
-	own.detach()
-	w.Advance(generation)
 	return true
 }
 
-// windowOf returns the window that contents are, or a shadow is, nil if it is none, and its arrays.
-func windowOf(c Contents) (*composed.Window, *arrays) {
+// sweepPiece is how many bytes of a window are cleared at a time. Whoever copies it puts them aside first.
+const sweepPiece = 1 << 20
+
+// Sweep clears what a window has dropped, in pieces between which others have their turn. Who reads the window
+// finds nothing of that before. The caller holds no lock.
+func (p *Part) Sweep() {
+	for more := true; more; {
+		p.Lock()
+		_, f := windowOf(p.contents)
+		more = f != nil && !p.Gone() && f.sweep(sweepPiece)
+		p.Unlock()
+	}
+}
+
+// sweep clears so many bytes of what a window has dropped, and reports whether there is more.
+func (c *Filter) sweep(bytes uint64) (more bool) {
+	w, ok := c.f.(*composed.Window)
+	return ok && w.Sweep(int(bytes/8), c.own.beforeWords)
+}
+
+// windowOf returns the window that contents are, or a shadow is, nil if it is none, and the filter.
+func windowOf(c Contents) (*composed.Window, *Filter) {
 	f, _ := c.(*Filter)
 	if d, ok := c.(*Draft); ok {
 		f = d.inner
@@ -57,5 +81,5 @@ func windowOf(c Contents) (*composed.Window, *arrays) {
 		return nil, nil
 	}
 	w, _ := f.f.(*composed.Window)
-	return w, f.own
+	return w, f
 }

@@ -102,6 +102,7 @@ func (s *Saver) contents(src Source, w *partsWriter, m *Manifest, it *Item, v va
 		z.moved.L = &z.mu
 		s.frozen.Store(z)
 	}
+	v.part.Sweep()
 	src.Freeze(v.entry, v.index, v.part, begin)
 	for errors.Is(err, contents.ErrFrozen) { // a DUMP is copying it
 		time.Sleep(time.Millisecond)

@@ -195,7 +195,6 @@ func TestFreezeOfUntouched(t *testing.T) {
 		f    bloomery.Hashed
 		then store.Body
 	}{
-		"all generations pass":       {compose.NewWindow(1_000_000, 0.01, 4), &store.FilterAdvance{Generation: 9}},
 		"union of less than a word":  {bloom.New(1_000_000, 0.001), &store.FilterUnion{Offset: 9 * piece, Data: []byte{0xff, 0xff, 0xff, 0xff}}},
 		"union that ends in a piece": {bloom.New(1_000_000, 0.001), &store.FilterUnion{Offset: 9 * piece, Data: bytes.Repeat([]byte{0xff}, piece+4)}},
 	} {
@@ -242,6 +241,65 @@ func TestFreezeOfUntouched(t *testing.T) {
 				t.Errorf("%d bytes are counted of a copy that has ended: %v", s.Copied(), err)
 			}
 		})
+	}
+}
+
+// TestAdvanceOfLarge lets all generations of a large window pass while it is copied. The record itself changes and copies
+// nothing of the array, and nobody finds what was in it; later pieces clear it, and put aside what they clear.
+func TestAdvanceOfLarge(t *testing.T) {
+	outline, err := codec.AppendOutline(nil, compose.NewWindow(2_000_000, 0.01, 4))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := store.New()
+	e := apply(t, s, store.Record{Body: &store.Make{As: store.OpFilter, Name: []byte("w"), Header: contents.AppendCreation(nil, &contents.Plan{}, outline)}}).Entry
+	hs := hashes(10_000)
+	apply(t, s, store.Record{ID: e.ID, Body: &store.FilterAdd{Room: store.Unlimited, Hashes: hs}})
+	p := contents.PartOf(e)
+	want, _ := copied(t, s, p)
+	p.Lock()
+	z, err := p.Freeze()
+	p.Unlock()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []byte
+	next := func() bool {
+		piece, _ := z.Next(make([]byte, 64<<10))
+		got = append(got, piece...)
+		return len(piece) > 0
+	}
+	next()
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	apply(t, s, store.Record{ID: e.ID, Body: &store.FilterAdvance{Generation: 9}})
+	runtime.ReadMemStats(&after)
+	if n := after.TotalAlloc - before.TotalAlloc; n > uint64(len(want))/50 || z.Saved() != 0 {
+		t.Errorf("with the lock held %d bytes of %d are made, and %d put aside", n, len(want), z.Saved())
+	}
+	if items := p.Contents().Stats().Items; p.Filter().ContainsHash(hs[0]) || items != 0 {
+		t.Errorf("%d items are there of generations that were dropped", items)
+	}
+	p.Sweep()
+	if n := z.Saved(); n < len(want)/2 || s.Copied() != int64(n) {
+		t.Errorf("%d bytes of %d are put aside when all was cleared, and %d are counted", n, len(want), s.Copied())
+	}
+	for next() {
+	}
+	if !bytes.Equal(got, want) {
+		t.Error("the copy is not the window of before")
+	}
+	p.Lock()
+	err = z.Close()
+	p.Unlock()
+	if err != nil || s.Copied() != 0 {
+		t.Errorf("%d bytes are counted of a copy that has ended: %v", s.Copied(), err)
+	}
+	apply(t, s, store.Record{ID: e.ID, Body: &store.FilterAdd{Room: store.Unlimited, Hashes: hs}})
+	apply(t, s, store.Record{ID: e.ID, Body: &store.FilterAdvance{Generation: 18}})
+	_, empty := copied(t, s, p) // what is not cleared yet is in no copy
+	if empty.Contents().Stats().Items != 0 {
+		t.Error("a copy has what was dropped")
 	}
 }
 

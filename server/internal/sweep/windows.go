@@ -12,7 +12,7 @@ import (
 // used is looked at then too.
 const advanceEvery = 1000
 
-// advance lets time pass for windows that nobody uses.
+// advance lets time pass for windows that nobody uses, and clears what windows have dropped.
 func (s *Sweeper) advance(now int64) {
 	if last := s.advanced.Load(); now-last < advanceEvery && now >= last || !s.advanced.CompareAndSwap(last, now) {
 		return
@@ -27,10 +27,10 @@ func (s *Sweeper) advance(now int64) {
 				s.State.ForgetWindow(id)
 				break
 			}
-			if !due {
-				continue
+			if due {
+				s.do(&door.Op{Part: p, Record: store.Record{ID: id, Index: uint32(i), Body: &store.FilterAdvance{Generation: generation}}})
 			}
-			s.do(&door.Op{Part: p, Record: store.Record{ID: id, Index: uint32(i), Body: &store.FilterAdvance{Generation: generation}}})
+			p.Sweep()
 		}
 	}
 }

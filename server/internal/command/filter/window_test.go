@@ -5,8 +5,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bloomery/bloomery/compose"
 	"github.com/bloomery/bloomery/hashing"
 	"github.com/bloomery/bloomery/server/internal/command/commandtest"
+	"github.com/bloomery/bloomery/server/internal/contents"
 )
 
 // TestWindowsPass asks that items leave a window when their span is over, by use and
@@ -52,6 +54,29 @@ func TestWindowsPass(t *testing.T) {
 		if n := len(b.State.Windows()); n != 0 {
 			t.Errorf("%d windows are remembered that are gone", n)
 		}
+	}
+}
+
+// TestWindowsAreCleared asks that time passes for a large window at once, and that the timer clears what it has dropped.
+func TestWindowsAreCleared(t *testing.T) {
+	b := newBench(t, 1<<30)
+	b.Do("FILTER.CREATE", "w", "window", "CAPACITY", "1000000", "SPAN", "60s", "GENERATIONS", "6", "PARTS", "1")
+	b.Do("FILTER.ADD", "w", "old")
+	b.Now = b.Now.Add(75 * time.Second)
+	if got := b.Do("FILTER.HAS", "w", "old"); got != "false" && got != "[false]" {
+		t.Errorf("after a span: %s", got)
+	}
+	p := contents.PartOf(b.State.Names.Get([]byte("w")))
+	left := func() (some bool) {
+		p.Filter().(*compose.Window).Sweep(1, func(int, int) { some = true })
+		return some
+	}
+	if !left() {
+		t.Error("all was cleared when the window was asked")
+	}
+	b.Engine.Sweep(10)
+	if left() {
+		t.Error("the timer has not cleared what was dropped")
 	}
 }
 

@@ -70,6 +70,7 @@ func (d *Door) lend(id uint64, index uint32) (*lent, error) {
 		return nil, contents.ErrRetry
 	}
 	z := &lent{part: contents.PartAt(e, index), lane: d.laneAt(id, index, contents.Everywhere(e))}
+	z.part.Sweep()
 	var err error
 	z.lane.still(func(seq uint64) {
 		z.part.Lock()
