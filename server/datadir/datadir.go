@@ -80,7 +80,7 @@ func Drop(dir string, log *slog.Logger) ([]string, error) {
 // result.
 func Backup(dir string, w io.Writer) error {
 	t := tar.NewWriter(w)
-	now := time.Now()
+	now := time.Now().Truncate(time.Second) // tar rounds, perhaps into the future, of which unpacking warns
 	err := local.Backup(folder.Disk(dir), func(name string, size int64, r io.Reader) error {
 		if err := t.WriteHeader(&tar.Header{Name: name, Size: size, Mode: 0o640, ModTime: now, Typeflag: tar.TypeReg}); err != nil {
 			return err

@@ -1,8 +1,12 @@
 package datadir_test
 
 import (
+	"archive/tar"
+	"bytes"
 	"errors"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/server"
@@ -45,4 +49,30 @@ func TestReportOfAFolder(t *testing.T) {
 			t.Errorf("Repair of a report that was made: %v, want ErrParameter", err)
 		}
 	}
+}
+
+// TestBackupIsNotOfTheFuture asks that no file of a backup is newer than the backup: tar would warn of each.
+func TestBackupIsNotOfTheFuture(t *testing.T) {
+	dir := t.TempDir()
+	s, err := server.New(t.Context(), server.Config{Addr: []string{"127.0.0.1:0"}, Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(900 * time.Millisecond) // of a whole second, and of no real time
+		var b bytes.Buffer
+		if err := datadir.Backup(dir, &b); err != nil {
+			t.Fatal(err)
+		}
+		h, err := tar.NewReader(&b).Next()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if h.ModTime.After(time.Now()) {
+			t.Errorf("%s is of %v, now it is %v", h.Name, h.ModTime, time.Now())
+		}
+	})
 }
