@@ -28,7 +28,7 @@ func newClusterCopies() *cobra.Command {
 			}
 			return err
 		}
-		return s.said(fmt.Sprintf("%s nodes are to hold the contents of each filter. Contents move from half a minute after the last node has come or gone; cluster status shows how far they are", args[0]))
+		return s.said(fmt.Sprintf("%s nodes are to hold the contents of each filter. Contents begin to move in half a minute, or later if a node comes or goes; cluster status shows how far they are", args[0]))
 	})
 	cmd.Use, cmd.Short = "copies NUMBER [--force] [--addr HOST:PORT]", "Set how many nodes hold the contents of each filter"
 	cmd.Long = `copies sets how many nodes hold the contents of each filter: 2 to 5, and no more
@@ -37,9 +37,9 @@ one machine does: each node gets its share by its --max-memory. The names of
 filters, strings, and filters with REPLICAS ALL stay on all nodes.
 
 Contents move in the background, at --cluster-move-rate, and clients notice
-nothing of it. Moves begin when no node has come or gone for half a minute.
-Up to copies - 1 nodes can be lost at the same time without losing data. All
-nodes must support it: see cluster upgrade.
+nothing of it. Moves begin when nodes and copies have not changed for half a
+minute. Up to copies - 1 nodes can be lost at the same time without losing data.
+All nodes must support it: see cluster upgrade.
 
 The first time, open rebuilds (FILTER.REBUILD) would end. If there are any, the
 error names them and nothing is done, unless --force is given.
@@ -158,7 +158,7 @@ func parseMoves(reply *resp.Reply) ([]moveJSON, error) {
 
 func writeMoves(s *shell, moves []moveJSON, dry bool) error {
 	if len(moves) == 0 {
-		return s.said("nothing has to move: every node has its share, also those that are down")
+		return s.said("nothing has to move: every node, up or down, has its share")
 	}
 	w := tabwriter.NewWriter(s.out, 0, 0, 2, ' ', 0)
 	_, err := fmt.Fprint(w, "NODE\tLEARNS\tBYTES\tTIME\tLETS GO\n")

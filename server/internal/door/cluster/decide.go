@@ -72,7 +72,7 @@ func (d *Door) movesWait(r *roster.Roster) string {
 	case r.Vacant() != 0:
 		reason = fmt.Sprintf("node %[1]d, which has a folder of the restore, has not started: start it, or bloomery cluster leave %[1]d", r.Vacant())
 	case calm > 0:
-		reason = fmt.Sprintf("a node has come, gone or changed its memory: they begin %v after that, in %v", calmFor, calm.Round(time.Second))
+		reason = fmt.Sprintf("nodes, their memory or copies have changed: they begin %v after that, in %v", calmFor, calm.Round(time.Second))
 	}
 	if reason == "" || balance.Reached(r, balance.Target(r)) {
 		return ""

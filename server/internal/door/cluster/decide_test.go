@@ -134,7 +134,7 @@ func TestNodesComeAndGo(t *testing.T) {
 		nodes = append(nodes, openShards(t, log, Config{Peers: peers, Name: "n3"}, false))
 		time.Sleep(5 * time.Second)
 		for i, n := range nodes[:3] {
-			if got := n.Cluster().Shards.Waits; !strings.HasPrefix(got, "a node has come, gone or changed its memory: they begin 30s after that, in 2") {
+			if got := n.Cluster().Shards.Waits; !strings.HasPrefix(got, "nodes, their memory or copies have changed: they begin 30s after that, in 2") {
 				t.Errorf("a node has joined: at node %d moves wait for %q", i+1, got)
 			}
 		}
