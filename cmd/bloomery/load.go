@@ -42,8 +42,8 @@ its defaults, or with --reserve for N different lines at the false positive rate
 P.
 
 Lines that the server refuses are listed with file and number, and the exit code
-is 3 if the filter is full, else 2. Adding a line twice changes nothing, so an
-interrupted load can simply be run again.
+is 3 if the filter is full, else 2. Run an interrupted load again: adding a line
+twice changes nothing, except that kinds that count or delete hold it twice.
 
 Put the password in BLOOMERY_PASSWORD rather than after --password, where other
 users of the machine see it.`,

@@ -47,9 +47,9 @@ default. If that port is taken and --http is not given, HTTP gets another port,
 and the log says which.
 
 Every setting is a flag, an environment variable (--max-memory is
-BLOOMERY_MAX_MEMORY) or a line of a TOML file (max-memory = "2GiB"), in this
-order; --print-config shows the result in the form of such a file, and bloomery
-config check checks one.
+BLOOMERY_MAX_MEMORY) or a line of a TOML file (max-memory = "2GiB"); the first
+of these that is given counts. --print-config shows the result in the form of
+such a file, and bloomery config check checks one.
 
 Data is kept in the folder --dir: a log of all writes, and snapshots that are
 taken when the log outgrows the data, or on SAVE and BGSAVE. --dir "" keeps it
