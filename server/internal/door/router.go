@@ -60,8 +60,8 @@ type Question struct {
 	Body   []byte
 	Room   int // of the body of the answer
 	Writes bool
-	// Brief means that the caller has other machines to ask: it does not wait for long.
-	Brief bool
+	// Patience is how long the answer is waited for, 0 for as long as it may take: the caller may have others to ask.
+	Patience time.Duration
 	// Last means that whoever answers asks nobody. Questions that write and are not the last may
 	// wait for those that are, never the other way round.
 	Last bool
@@ -80,6 +80,9 @@ type Answer struct {
 	Body  []byte
 	Place uint64 // of the names there
 }
+
+// HedgeAfter is how long a read waits for a machine before the next one is asked as well: half of what a client may notice.
+const HedgeAfter = 25 * time.Millisecond
 
 // MaxQuestion is how long the body of a question, or of an answer, may be.
 const MaxQuestion = 1<<20 - 4<<10

@@ -3,12 +3,14 @@ package engine
 // Commands that every machine runs for a part of the shards.
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/catalog"
@@ -62,7 +64,7 @@ func (x Contents) Lost(entry *catalog.Entry) string {
 	case len(x.s.lost) == 0:
 		return ""
 	case entry == nil:
-		return x.s.lost[slices.Min(slices.Collect(maps.Keys(x.s.lost)))]
+		return x.s.whyLost()
 	case contents.Everywhere(entry):
 		return ""
 	}
@@ -134,22 +136,59 @@ func (e *Engine) assemble(s *Session, c *Call) {
 	}
 }
 
-// gatherParts has machines run a call, each for shards that it holds, and returns their answers, or what failed.
+// gathering is a call that machines run, each for shards that it holds.
+type gathering struct {
+	call     *Call
+	patience time.Duration // with a machine, 0 for as long as an answer may take
+	slow     bool          // one has not answered within that
+}
+
+// Others are asked if a read takes longer than it usually does. One about all there is may take long.
+const (
+	patienceAll   = 16 * door.HedgeAfter
+	patienceGrows = 16
+)
+
+// gather returns how a call is begun.
+func gather(c *Call) *gathering {
+	g := &gathering{call: c, patience: door.HedgeAfter}
+	switch {
+	case c.cmd.writes():
+		g.patience = 0
+	case len(c.cmd.Keys) == 0 && !c.cmd.Gathers:
+		g.patience = patienceAll
+	}
+	return g
+}
+
+// wait makes a call patient that nobody has answered in time. It reports false if nobody was slow.
+func (g *gathering) wait() bool {
+	was := g.slow && g.patience > 0
+	if g.slow = false; was {
+		if g.patience *= patienceGrows; g.patience > patienceAll {
+			g.patience = 0
+		}
+	}
+	return was
+}
+
+// gatherParts has machines run a call, each for shards that it holds, and returns their answers, or what failed. Machines
+// that do not answer a read soon are left out, as long as others hold the same.
 func (e *Engine) gatherParts(s *Session, c *Call) (parts []answer.Reply, failed answer.Reply) {
 	e.waits(s, "other machines")
-	defer func() { s.avoid = nil }()
+	g := gather(c)
 	for looks := 0; looks < mostLooks; looks++ {
-		sets, lanes, text := e.assign(s, c)
-		if text == textSilent && e.askAgain(s) {
+		sets, lanes := e.assign(s, c)
+		switch {
+		case s.silentShards() && (g.wait() || len(c.cmd.Keys) > 0 && e.askAgain(s)):
 			s.avoid = nil
 			looks--
 			continue
-		}
-		if text != "" {
-			return nil, answer.Fail(text)
+		case len(s.lost) > 0 && len(c.cmd.Keys) > 0:
+			return nil, answer.Fail(s.whyLost())
 		}
 		silent := len(s.avoid)
-		parts, err := e.askSets(s, c, sets, lanes)
+		parts, err := e.askSets(s, g, sets, lanes)
 		switch {
 		case err != nil:
 			return nil, e.unsettled(err)
@@ -165,22 +204,37 @@ func (e *Engine) gatherParts(s *Session, c *Call) (parts []answer.Reply, failed 
 	return nil, answer.Fail(textMoving)
 }
 
-// assign divides the shards that a call is about among the machines that hold them. One about all there is goes without
-// those that nobody can be asked for.
-func (e *Engine) assign(s *Session, c *Call) (sets map[uint32]*shardSet, lanes []int, text string) {
-	sets, s.lost = map[uint32]*shardSet{}, nil
+// silentShards reports whether all machines that hold some shard were asked in vain.
+func (s *Session) silentShards() bool {
+	for _, why := range s.lost {
+		if why == textSilent {
+			return true
+		}
+	}
+	return false
+}
+
+// whyLost returns why the first of the shards that nobody can be asked for is one.
+func (s *Session) whyLost() string { return s.lost[slices.Min(slices.Collect(maps.Keys(s.lost)))] }
+
+// assign divides the shards that a call is about among the machines that hold them. Those that nobody can be asked for
+// are lost.
+func (e *Engine) assign(s *Session, c *Call) (sets map[uint32]*shardSet, lanes []int) {
+	sets, s.lost = map[uint32]*shardSet{}, map[int]string{}
 	assign := func(shard int, here bool) {
 		node := e.router.Self()
 		if !here {
 			nodes := e.untried(s, shard)
-			if len(nodes) == 0 {
-				text = fmt.Sprintf(textNoHolder, shard)
-				if len(s.avoid) > 0 {
-					text = textSilent
-				}
+			switch {
+			case len(nodes) > 0:
+				node = nodes[0]
+			case len(e.router.Holders(shard)) > 0:
+				s.lost[shard] = textSilent
+				return
+			default:
+				s.lost[shard] = fmt.Sprintf(textNoHolder, shard)
 				return
 			}
-			node = nodes[0]
 		}
 		if sets[node] == nil {
 			sets[node] = &shardSet{}
@@ -199,21 +253,16 @@ func (e *Engine) assign(s *Session, c *Call) (sets map[uint32]*shardSet, lanes [
 				lanes = append(lanes, lane)
 			}
 		}
-		return sets, lanes, text
+		return sets, lanes
 	}
 	sets[e.router.Self()] = &shardSet{} // what all machines hold is answered for here
 	for shard := range placement.Shards {
-		if assign(shard, e.state.Holdings().Answers(shard)); text != "" && len(c.cmd.Keys) == 0 {
-			if s.lost == nil {
-				s.lost = map[int]string{}
-			}
-			s.lost[shard], text = text, ""
-		}
+		assign(shard, e.state.Holdings().Answers(shard))
 	}
 	for lane := 1; lane <= e.state.Roster().Lanes+1; lane++ { // the last one is of what every machine holds
 		lanes = append(lanes, lane)
 	}
-	return sets, lanes, text
+	return sets, lanes
 }
 
 // everyone returns the machines that hold a part, if all of them are asked that answer.
@@ -226,7 +275,8 @@ func (e *Engine) everyone(s *Session, c *Call, p *contents.Part) []uint32 {
 
 // askSets has machines run a call for their shards. It returns nil if they have to be found
 // again.
-func (e *Engine) askSets(s *Session, c *Call, sets map[uint32]*shardSet, lanes []int) ([]answer.Reply, error) {
+func (e *Engine) askSets(s *Session, g *gathering, sets map[uint32]*shardSet, lanes []int) ([]answer.Reply, error) {
+	c := g.call
 	nodes := slices.Sorted(maps.Keys(sets))
 	calls, errs := make([]Call, len(nodes)), make([]error, len(nodes))
 	places := make([]door.Answer, len(nodes))
@@ -242,7 +292,7 @@ func (e *Engine) askSets(s *Session, c *Call, sets map[uint32]*shardSet, lanes [
 		others.Go(func() {
 			body := appendCall(nil, [][]byte{[]byte(shardsMark), sets[node][:]})
 			q := question{calls: []*Call{&calls[i]}, of: []*passing{{}}}
-			q.Question = door.Question{Lanes: lanes, Body: appendCall(body, c.Args), Room: door.MaxQuestion, Writes: c.cmd.writes()}
+			q.Question = door.Question{Lanes: lanes, Body: appendCall(body, c.Args), Room: door.MaxQuestion, Writes: c.cmd.writes(), Patience: g.patience}
 			if len(q.Body) > door.MaxQuestion {
 				calls[i].Fail(fmt.Sprintf(textTooLong, len(q.Body), door.MaxQuestion, e.nodesNamed([]uint32{node})))
 				return
@@ -253,11 +303,12 @@ func (e *Engine) askSets(s *Session, c *Call, sets map[uint32]*shardSet, lanes [
 		})
 	}
 	if own >= 0 {
+		avoid := s.avoid // which settle forgets
 		s.only = sets[nodes[own]]
 		e.handle(s, calls[own:own+1])
 		e.settle(s)
 		e.finish(s, calls[own:own+1])
-		s.only = nil
+		s.only, s.avoid = nil, avoid
 		e.leave(s)
 	}
 	others.Wait()
@@ -270,6 +321,7 @@ func (e *Engine) askSets(s *Session, c *Call, sets map[uint32]*shardSet, lanes [
 			return nil, err
 		case err != nil:
 			s.avoid = append(s.avoid, nodes[i])
+			g.slow = g.slow || errors.Is(err, context.DeadlineExceeded)
 			again = true
 		case calls[i].answered:
 		case calls[i].Reply.Kind == answer.Int && i != own:

@@ -100,7 +100,9 @@ func (e *Engine) begin(q *question) {
 		return
 	}
 	// Once more is enough: then all that hold it are asked, and those who were slow are waited for.
-	q.Brief = !q.again && !q.only && !q.Writes
+	if !q.again && !q.only && !q.Writes {
+		q.Patience = door.HedgeAfter
+	}
 	q.begun = e.router.Begin(q.nodes, &q.Question)
 }
 

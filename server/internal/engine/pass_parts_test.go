@@ -257,6 +257,57 @@ func TestAssemble(t *testing.T) {
 	})
 }
 
+// TestAssembleSlow asks for whole filters while nodes are slow: others that hold the same are asked soon. If all are slow,
+// they are waited for.
+func TestAssembleSlow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		v := newSpread(t, memlog.Faults{})
+		b := v.nodes[0]
+		b.line("FILTER.CREATE f counting CAPACITY 100000 ERROR 0.000001 PARTS 16")
+		b.do(withItems("FILTER.ADD f", 0, 400)...)
+		for i := range 300 {
+			b.line(fmt.Sprint("BF.ADD g", i, " item3"))
+		}
+		time.Sleep(time.Second)
+		lines := []string{"FILTER.INFO f", "FILTER.CARD f", "FILTER.LIST SORT items COUNT 2", "FILTER.WHERE f item3"}
+		want := b.lines(lines...)
+		const hedge = 25 * time.Millisecond
+		ask := func(what string, delays [5]time.Duration, all, where time.Duration) {
+			t.Helper()
+			v.peers.SetFault(func(node uint32) (f memlog.Fault) {
+				if f.Delay = delays[node]; f.Delay < 0 {
+					f = memlog.Fault{Unsent: peers.ErrUnsent}
+				}
+				return f
+			})
+			for i, line := range lines {
+				began, most := time.Now(), all
+				if i == len(lines)-1 {
+					most = where
+				}
+				got := b.line(line)
+				if took := time.Since(began); took > most || i > 0 && got != want[i] || strings.HasPrefix(got, "-") {
+					t.Errorf("%s: %s = %.200s after %v, want %.200s within %v", what, line, got, took, want[i], most)
+				}
+				time.Sleep(time.Minute) // what is late has come
+			}
+		}
+		ask("nobody is slow", [5]time.Duration{}, 0, 0)
+		const paused = 20 * time.Second
+		for node := range 3 {
+			delays := [5]time.Duration{}
+			delays[2+node] = paused
+			ask("one is paused", delays, hedge, 16*hedge)
+			delays[2+(node+1)%3] = -1
+			ask("and another dead", delays, 2*hedge, 32*hedge)
+			delays = [5]time.Duration{2: 2 * hedge, 3: 2 * hedge, 4: 2 * hedge}
+			ask("all are slow", delays, 6*3*hedge, 2*hedge)
+			delays[2+node] = paused
+			ask("all are slow and one is paused", delays, 6*19*hedge, 18*hedge)
+		}
+	})
+}
+
 // TestRefusedForManyParts runs all of them on filters of several parts of which no node has all.
 func TestRefusedForManyParts(t *testing.T) {
 	page, err := os.ReadFile("../../../docs/cluster.md")

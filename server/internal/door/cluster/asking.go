@@ -65,13 +65,13 @@ func (d *Door) Begin(nodes []uint32, q *door.Question) door.Asking {
 // question returns what a node is asked. Commands do not go through the log: that is for what is rare.
 func (v *asking) question() peers.Question {
 	room := min(v.q.Room+placeBytes, peers.MaxBody)
-	return peers.Question{Body: v.body, Room: room, Waits: v.q.Writes && !v.q.Last, Soon: hedgeAfter, Patience: v.patience()}
+	return peers.Question{Body: v.body, Room: room, Waits: v.q.Writes && !v.q.Last, Soon: door.HedgeAfter, Patience: v.patience()}
 }
 
 // patience returns how long it is waited for an answer.
 func (v *asking) patience() time.Duration {
-	if v.q.Brief {
-		return min(v.d.config.Timeout, hedgeAfter)
+	if p := v.q.Patience; p > 0 {
+		return min(v.d.config.Timeout, p)
 	}
 	return v.d.config.Timeout
 }
@@ -120,7 +120,7 @@ func (v *asking) answer() (door.Answer, []uint64, error) {
 	}
 	ctx, stop := context.WithDeadline(context.Background(), v.began.Add(v.patience()))
 	defer stop()
-	if v.q.Writes || v.q.Brief || soon || len(v.nodes) < 2 {
+	if v.q.Writes || v.patience() <= door.HedgeAfter || soon || len(v.nodes) < 2 {
 		return v.inTurn(ctx, 0, len(v.nodes))
 	}
 	return v.two(ctx, stop)
@@ -134,7 +134,7 @@ func (v *asking) two(ctx context.Context, stop func()) (door.Answer, []uint64, e
 		err    error
 	}
 	second := make(chan result, 1)
-	timer := time.AfterFunc(time.Until(v.began.Add(hedgeAfter)), func() {
+	timer := time.AfterFunc(time.Until(v.began.Add(door.HedgeAfter)), func() {
 		a, places, err := v.inTurn(ctx, 1, len(v.nodes))
 		if second <- (result{a, places, err}); err == nil {
 			stop() // the first is not waited for any longer

@@ -25,9 +25,6 @@ import (
 const (
 	askRun = 32
 
-	// hedgeAfter is how long a read waits for a node before the next one is asked as well: half of
-	// what a client may notice.
-	hedgeAfter = 25 * time.Millisecond
 	// askAgain is how long it is waited before nodes are asked again.
 	askAgain = 100 * time.Millisecond
 	// placeBytes is what places take in a question or an answer, at most.
