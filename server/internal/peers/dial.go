@@ -16,6 +16,9 @@ const (
 	// doubles, and is drawn at random below that.
 	retryFirst = 100 * time.Millisecond
 	retryMost  = 10 * time.Second
+	// retryAsked is how often a node is dialed, at most, because somebody asks whether it starts, and how long such a
+	// dial counts as an answer that may come.
+	retryAsked = time.Second
 )
 
 // link is the connection to a node, whether there is one at present or not.
@@ -25,14 +28,16 @@ type link struct {
 	line atomic.Pointer[asker]
 	stop context.CancelFunc
 	met  chan struct{} // the node has connected to this one, so it can be dialed
-	// starts is whether it was starting when it was dialed last.
-	starts atomic.Bool
+	need chan struct{} // somebody asks whether it starts
+	// starts is whether it was starting when it was dialed last, dialed when that was, and dials whether it is not over.
+	starts, dials atomic.Bool
+	dialed        atomic.Int64
 }
 
 // newLink begins to connect to a node.
 func (n *Node) newLink(node uint32, addr string) *link {
 	ctx, stop := context.WithCancel(n.closed)
-	l := &link{node: node, addr: addr, stop: stop, met: make(chan struct{}, 1)}
+	l := &link{node: node, addr: addr, stop: stop, met: make(chan struct{}, 1), need: make(chan struct{}, 1)}
 	n.tasks.Go(func() { n.connect(ctx, l) })
 	return l
 }
@@ -43,15 +48,17 @@ func (n *Node) connect(ctx context.Context, l *link) {
 	said := ""
 	for pause := retryFirst; ; pause = min(2*pause, retryMost) {
 		began := time.Now()
+		l.dialed.Store(since(0))
+		l.dials.Store(true)
 		err := n.use(ctx, l, func() {
 			said = ""
-			l.starts.Store(false)
+			l.learned(false)
 			log.Debug("connected to another node")
 		})
 		if ctx.Err() != nil {
 			return
 		}
-		l.starts.Store(errors.Is(err, errStarting))
+		l.learned(errors.Is(err, errStarting))
 		if err.Error() != said {
 			said = err.Error()
 			log.Info("no connection to another node: questions take the way through the log", "error", err)
@@ -71,10 +78,30 @@ func (l *link) rest(ctx context.Context, pause time.Duration) bool {
 	select {
 	case <-l.met:
 		return true
+	case <-l.need:
 	case <-ctx.Done():
 	case <-time.After(pause):
 	}
 	return false
+}
+
+// learned notes what came of dialing a node.
+func (l *link) learned(starts bool) {
+	l.starts.Store(starts)
+	l.dials.Store(false)
+}
+
+// starting reports whether a node is starting, or may be: it is dialed now, which it is at once unless it was lately.
+func (l *link) starting() bool {
+	lately := since(-retryAsked) < l.dialed.Load()
+	if lately || l.dials.Load() {
+		return l.starts.Load() || lately && l.dials.Load()
+	}
+	select {
+	case l.need <- struct{}{}:
+	default:
+	}
+	return true
 }
 
 // meets has a node dialed soon, if there is no connection to it: it has connected to this one.

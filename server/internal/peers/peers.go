@@ -207,11 +207,11 @@ func (n *Node) Trip(node uint32) (time.Duration, bool) {
 	return 0, false
 }
 
-// Starts reports whether there is a node at the address of another one that has no number yet: it is starting. That is
-// from when it was dialed last, up to ten seconds ago.
+// Starts reports whether there is a node at the address of another one that has no number yet: it is starting. The other
+// one is dialed for that unless it was in the last second, and may be starting until that is over.
 func (n *Node) Starts(node uint32) bool {
 	l := (*n.links.Load())[node]
-	return l != nil && l.line.Load() == nil && l.starts.Load()
+	return l != nil && l.line.Load() == nil && l.starting()
 }
 
 // Know says where a node is, "" for nowhere: from now on this node is connected to it whenever

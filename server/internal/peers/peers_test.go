@@ -102,8 +102,39 @@ func TestStarts(t *testing.T) {
 		t.Fatal(err)
 	}
 	eventually(t, "the connection ends", func() bool { _, ok := a.Trip(2); return !ok })
-	if a.Starts(2) {
-		t.Error("one that is gone is starting")
+	eventually(t, "it is gone", func() bool { return !a.Starts(2) })
+}
+
+// TestNeededIsDialed asks for a node that is not dialed at present: it is at once, and may be starting until that is over.
+// Whoever asks soon after that is told what it was.
+func TestNeededIsDialed(t *testing.T) {
+	a := open(t, plain, 1, echo)
+	l := &link{node: 2, need: make(chan struct{}, 1)}
+	l.dialed.Store(since(-time.Hour))
+	a.links.Store(&map[uint32]*link{2: l})
+	defer a.links.Store(&map[uint32]*link{})
+	ctx, stop := context.WithTimeout(t.Context(), long)
+	defer stop()
+	for _, starts := range []bool{true, false} {
+		l.dialed.Store(since(-time.Hour))
+		if !a.Starts(2) || !a.Starts(2) {
+			t.Error("it is not starting, though nobody knows")
+		}
+		if l.rest(ctx, time.Hour); ctx.Err() != nil {
+			t.Fatal("it is not dialed")
+		}
+		l.dials.Store(true)
+		l.starts.Store(false)
+		if l.dialed.Store(since(time.Hour)); !a.Starts(2) {
+			t.Error("it is not starting, while it is dialed")
+		}
+		if l.dialed.Store(since(-time.Hour)); a.Starts(2) {
+			t.Error("it is starting, and was dialed an hour ago without an answer")
+		}
+		l.dialed.Store(since(time.Hour))
+		if l.learned(starts); a.Starts(2) != starts || len(l.need) > 0 {
+			t.Errorf("starting: %v, and it is dialed again", !starts)
+		}
 	}
 }
 

@@ -90,17 +90,33 @@ func (v *nearby) holders(shard int) (nodes []uint32) {
 	return nodes
 }
 
-// starting returns the nodes that hold a shard and start: whoever has no other to ask waits for them.
+// starting returns the nodes that hold a shard and start, or may: whoever has no other to ask waits for them.
 func (d *Door) starting(v *nearby, shard int) (nodes []uint32) {
-	if d.config.Direct == nil || !v.roster.Spread() {
+	if !v.roster.Spread() {
 		return nil
 	}
 	for _, c := range v.roster.Shards.Places[shard].Copies {
-		if c.Phase == roster.Holds && c.Node != v.own && d.config.Direct.Starts(c.Node) {
+		if c.Phase == roster.Holds && c.Node != v.own && (d.unheard(v, c.Node) || d.config.Direct != nil && d.config.Direct.Starts(c.Node)) {
 			nodes = append(nodes, c.Node)
 		}
 	}
 	return nodes
+}
+
+// startFor is how long a node usually takes to start, on a slow machine.
+const startFor = 30 * time.Second
+
+// unheard reports whether nothing was heard of a node since this one began to listen, which was a moment ago: where the
+// other one is, is in its first beat, so nobody can tell whether it is starting, too.
+func (d *Door) unheard(v *nearby, node uint32) bool {
+	since := time.Duration(d.beats.since.Load())
+	if m := v.roster.Member(node); d.config.Peers == nil || since == 0 || v.since-since > startFor || m == nil || m.Left || m.Behind {
+		return false
+	}
+	d.beats.mu.Lock()
+	defer d.beats.mu.Unlock()
+	_, heard := d.beats.heard[node]
+	return !heard
 }
 
 // meet returns when this node can ask a holder of every shard that it does not hold. Where others

@@ -3,6 +3,7 @@ package cluster
 // Which nodes are asked for a shard.
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -31,7 +32,7 @@ func TestStartMeetsHolders(t *testing.T) {
 		again.start()
 		alone := func() (n int) {
 			for shard := range placement.Shards {
-				if !again.state.Holdings().Answers(shard) && len(again.Holders(shard)) == 0 {
+				if !again.state.Holdings().Answers(shard) && len(again.lookAround().holders(shard)) == 0 {
 					n++
 				}
 			}
@@ -131,6 +132,30 @@ func TestStartingHolders(t *testing.T) {
 	if got := d.Holders(7); len(got) != 1 || got[0] != 3 {
 		t.Errorf("of one that lives and one that is starting: %v", got)
 	}
+}
+
+// TestUnheardHolders asks that a node which was just started waits for holders of which nothing was heard yet.
+func TestUnheardHolders(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		d := open(t, memlog.New(1, memlog.Faults{}), Config{Peers: &memlog.Peers{}})
+		places := make([]roster.Place, placement.Shards)
+		for i, m := range []roster.Member{{Number: 2}, {Number: 3, Left: true}, {Number: 4, Behind: true}, {Number: 5}} {
+			own := *d.state.Roster()
+			own.Members = append(slices.Clone(own.Members), m)
+			places[7].Copies = append(places[7].Copies, roster.Copy{Node: uint32(i + 2), Phase: roster.Holds})
+			own.Shards = &roster.Shards{Copies: 2, Places: places}
+			d.state.SetRoster(&own)
+		}
+		d.beats.heard = map[uint32]heard{5: {seen: -liveFor}} // and not lately
+		if got := d.Holders(7); len(got) != 1 || got[0] != 2 {
+			t.Errorf("right after the start: %v", got)
+		}
+		time.Sleep(startFor + 1)
+		d.nearby.Store(nil)
+		if got := d.Holders(7); len(got) > 0 {
+			t.Errorf("later: %v", got)
+		}
+	})
 }
 
 // TestAgain asks for how long nodes are asked again.
