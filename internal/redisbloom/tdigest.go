@@ -11,7 +11,7 @@ import (
 
 const (
 	nodeBytes    = 16
-	tdigestBytes = 120 // of memory, without the nodes; a test holds it
+	tdigestBytes = 128 // of memory, without the nodes; a test holds it
 )
 
 // TDigestParams describes a t-digest to make.
@@ -50,6 +50,7 @@ type TDigest struct {
 	waitingSum   int64
 	min, max     float64
 	compressions int64
+	rewritten    uint64 // see Rewritten
 	memory       *memory.Arena
 }
 
@@ -171,6 +172,7 @@ func (t *TDigest) room() int {
 // compression and weights that span many powers of ten, as only merges can
 // give, and digests that were decoded.
 func (t *TDigest) halve() {
+	t.rewritten++
 	n := 1
 	for i := 1; i < t.merged; i++ {
 		t.nodes[2*n], t.nodes[2*n+1] = t.nodes[2*i], t.nodes[2*i+1]
@@ -230,7 +232,17 @@ func (t *TDigest) Merge(other *TDigest) error {
 func (t *TDigest) Reset() {
 	t.merged, t.waiting, t.mergedSum, t.waitingSum, t.compressions = 0, 0, 0, 0, 0
 	t.min, t.max = math.MaxFloat64, -math.MaxFloat64
+	t.rewritten++
 }
+
+// Swap gives each of two digests what the other has.
+func (t *TDigest) Swap(other *TDigest) {
+	*t, *other = *other, *t
+	t.rewritten, other.rewritten = other.rewritten+1, t.rewritten+1
+}
+
+// Rewritten returns a number that stays as long as nodes are only added: those that are there do not change.
+func (t *TDigest) Rewritten() uint64 { return t.rewritten }
 
 func (t *TDigest) mean(i int) float64 { return math.Float64frombits(t.nodes[2*i]) }
 func (t *TDigest) weight(i int) int64 { return int64(t.nodes[2*i+1]) }
@@ -245,6 +257,7 @@ func (t *TDigest) Compress() {
 	if t.Compressed() {
 		return
 	}
+	t.rewritten++
 	n := t.merged + t.waiting
 	sortNodes(t.nodes[:2*n])
 	sum := t.Observations()

@@ -178,6 +178,7 @@ func (t *TDigest) Begin(header []byte) error {
 	} else {
 		n.array, n.nodes = t.array, t.nodes
 	}
+	n.rewritten = t.rewritten + 1
 	*t = *n
 	if !single {
 		return nil

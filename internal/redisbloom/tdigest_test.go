@@ -29,7 +29,7 @@ func TestTDigestParameters(t *testing.T) {
 		}
 	}
 	d := newTDigest(t, 100)
-	if n, err := (redisbloom.TDigestParams{Compression: 100}).Bytes(); n != d.Bytes() || n != 120+610*16 || err != nil {
+	if n, err := (redisbloom.TDigestParams{Compression: 100}).Bytes(); n != d.Bytes() || n != 128+610*16 || err != nil {
 		t.Errorf("Bytes() = %d, %v before and %d after", n, err, d.Bytes())
 	}
 	if d.Size() != 9840 || d.GrowBytes() != 0 {

@@ -10,24 +10,23 @@ import (
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
-const (
-	// copiedNodes is how many nodes are copied under a lock at a time.
-	copiedNodes = 1 << 14
-	// copyTries is how often a copy begins again because the digest has changed. The
-	// last one is made under one lock.
-	copyTries = 8
+// copiedNodes is how many nodes are copied under a lock at a time.
+const copiedNodes = 1 << 14
+
+var (
+	// errRewritten means that nodes of a digest have changed while it was copied.
+	errRewritten = errors.New("staging: the digest was rewritten")
+	// errStopped means that a copy was given up.
+	errStopped = errors.New("staging: the client is gone")
 )
 
-// errChanged means that a digest has changed while it was copied.
-var errChanged = errors.New("staging: the digest has changed")
-
 // compressed returns a compressed copy of a digest, and the version that it is of.
-// The caller releases it. The error is ErrRetry if the digest is gone, or that of its
+// The caller releases it. The error is ErrRetry if the digest is gone, errStopped, or that of its
 // memory.
 func (a Area) compressed(p *contents.Part) (store.ReadyDigest, error) {
-	for try := 1; ; try++ {
-		r, err := a.copyNodes(p, try == copyTries)
-		if errors.Is(err, errChanged) {
+	for {
+		r, err := a.copyNodes(p)
+		if errors.Is(err, errRewritten) { // a large one is not soon again: it was compressed, or is small now
 			continue
 		}
 		if err == nil {
@@ -37,8 +36,9 @@ func (a Area) compressed(p *contents.Part) (store.ReadyDigest, error) {
 	}
 }
 
-// copyNodes copies a digest, in pieces or at once.
-func (a Area) copyNodes(p *contents.Part, atOnce bool) (r store.ReadyDigest, err error) {
+// copyNodes copies a digest as it is now, in pieces. Values may be added meanwhile: they leave the nodes as they are that
+// are there.
+func (a Area) copyNodes(p *contents.Part) (r store.ReadyDigest, err error) {
 	p.RLock()
 	defer p.RUnlock()
 	if p.Gone() {
@@ -55,7 +55,7 @@ func (a Area) copyNodes(p *contents.Part, atOnce bool) (r store.ReadyDigest, err
 		return r, err
 	}
 	if err = r.Digest.Begin(header); err == nil && r.Digest.Observations() == 0 { // a single value is in the header
-		err = copyPieces(p, r, stats.MergedNodes, stats.MergedNodes+stats.UnmergedNodes, atOnce)
+		err = a.copyPieces(p, r.Digest, stats.MergedNodes, stats.MergedNodes+stats.UnmergedNodes)
 	}
 	if err != nil {
 		r.Digest.Release()
@@ -65,27 +65,31 @@ func (a Area) copyNodes(p *contents.Part, atOnce bool) (r store.ReadyDigest, err
 
 // copyPieces copies the nodes, of which so many are merged. The caller holds a read lock,
 // which is given up between two pieces.
-func copyPieces(p *contents.Part, r store.ReadyDigest, merged, all int, atOnce bool) error {
+func (a Area) copyPieces(p *contents.Part, to *redisbloom.TDigest, merged, all int) error {
 	var buf []byte
+	began := p.TDigest().Rewritten()
 	for at := 0; at < all; {
-		to := min(at+copiedNodes, all)
+		end := min(at+copiedNodes, all)
 		if at < merged {
-			to = min(to, merged)
+			end = min(end, merged)
 		}
-		buf = p.TDigest().AppendNodes(buf[:0], at, to)
-		if err := r.Digest.LoadNodes(buf, at >= merged); err != nil {
+		buf = p.TDigest().AppendNodes(buf[:0], at, end)
+		if err := to.LoadNodes(buf, at >= merged); err != nil {
 			return err
 		}
-		if at = to; atOnce || at == all {
+		if at = end; at == all {
 			continue
 		}
 		p.RUnlock()
+		stopped := a.run.Stopped()
 		p.RLock() // others have had their turn
 		switch {
+		case stopped:
+			return errStopped
 		case p.Gone():
 			return contents.ErrRetry
-		case p.Changes() != r.Version:
-			return errChanged
+		case p.TDigest().Rewritten() != began:
+			return errRewritten
 		}
 	}
 	return nil

@@ -52,8 +52,11 @@ func (a Area) copyDigest(entry *catalog.Entry) (ready store.ReadyDigest, size in
 		return ready, size, answer.Reply{}
 	}
 	a.run.Unhold(size)
-	if errors.Is(err, contents.ErrRetry) {
+	switch {
+	case errors.Is(err, contents.ErrRetry):
 		return ready, 0, answer.Fail(answer.TextNotFound)
+	case errors.Is(err, errStopped):
+		return ready, 0, answer.Fail(answer.TextStopped)
 	}
 	return ready, 0, answer.Fail(answer.TextOOM)
 }

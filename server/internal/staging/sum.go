@@ -148,10 +148,12 @@ func largestCompression(parts []*contents.Part) (most int64, err error) {
 // mergeDigest merges a copy of the digest of a part.
 func (a Area) mergeDigest(digest *redisbloom.TDigest, p *contents.Part) error {
 	copied, err := a.compressed(p)
-	if errors.Is(err, contents.ErrRetry) {
+	switch {
+	case errors.Is(err, contents.ErrRetry):
 		return store.ErrMissing
-	}
-	if err != nil {
+	case errors.Is(err, errStopped):
+		return store.ErrCondition // Merge asks again, and ends
+	case err != nil:
 		return err
 	}
 	defer copied.Digest.Release()

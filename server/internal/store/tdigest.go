@@ -121,7 +121,7 @@ func (o *TDigestCompress) change(_ *State, p *contents.Part, _ *Record, res *Res
 	}
 	before := t.Bytes()
 	if res.Changed = !t.Compressed(); o.Ready != nil {
-		*t, *o.Ready.Digest = *o.Ready.Digest, *t
+		t.Swap(o.Ready.Digest)
 	}
 	t.Compress()
 	return int64(t.Bytes()) - int64(before)
