@@ -3,6 +3,8 @@ package engine
 // Lookups that are asked of other machines as one.
 
 import (
+	"slices"
+
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/scratch"
 )
@@ -55,21 +57,42 @@ func (w *Workspace) await(calls, asked []Call) {
 	w.joints = append(w.joints, joint{calls: calls, one: &asked[0]})
 }
 
-// share answers calls as the one was that was asked in their place.
+// joined reports whether a call is asked in the place of others.
+func (w *Workspace) joined(c *Call) bool {
+	return slices.ContainsFunc(w.joints, func(v joint) bool { return v.one == c })
+}
+
+// share answers calls as the one was that was asked in their place. Where it has errors in the places of some items,
+// only the calls fail that have asked for those.
 func (v *joint) share() {
-	r := &v.one.Reply
-	found := r.Bools
+	r, at, all := &v.one.Reply, 0, len(v.one.Items)
 	for i := range v.calls {
 		c := &v.calls[i]
 		c.waiting = false
-		switch n := len(c.Items); {
+		from, to := at, at+len(c.Items)
+		at = to
+		switch {
 		case r.Failed():
 			c.Answer(*r)
-		case r.Kind == answer.Bools && len(found) >= n:
-			c.AnswerBools(found[:n:n])
-			found = found[n:]
+		case r.Kind == answer.Bools && len(r.Bools) == all:
+			c.AnswerBools(r.Bools[from:to:to])
+		case r.Kind == answer.Array && len(r.Elems) == all:
+			c.answerEach(r.Elems[from:to])
 		default:
 			c.Fail(textFewer)
 		}
 	}
+}
+
+// answerEach answers whether items were found, or why that is not known of one.
+func (c *Call) answerEach(items []answer.Reply) {
+	found := make([]bool, len(items))
+	for i := range items {
+		if items[i].Failed() {
+			c.Answer(items[i])
+			return
+		}
+		found[i] = items[i].N == 1
+	}
+	c.AnswerBools(found)
 }

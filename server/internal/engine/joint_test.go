@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery/server/internal/door/cluster/memlog"
+	"github.com/bloomery/bloomery/server/internal/peers"
 )
 
 // TestLookupsInARow asks for items one by one, and some at a time, of filters that other nodes hold, in one pipeline:
@@ -67,6 +68,44 @@ func TestLookupsInARow(t *testing.T) {
 			if !strings.HasPrefix(got, "-CLUSTERDOWN ") {
 				t.Errorf("nobody answers: %s", got)
 			}
+		}
+	})
+}
+
+// TestLookupsInARowFailAlone asks for items one by one in one pipeline while a node does not answer that alone holds some
+// of them: only lookups of those fail.
+func TestLookupsInARowFailAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		v := newSpread(t, memlog.Faults{})
+		v.place(t, func(shard, node int) bool { return node == 1+shard%3 })
+		b := v.nodes[0]
+		b.line("FILTER.CREATE f bloom CAPACITY 100000 ERROR 0.000001 PARTS 64")
+		b.do(withItems("FILTER.ADD f", 0, 64)...)
+		v.peers.SetFault(func(node uint32) (f memlog.Fault) {
+			if node == 2 {
+				f.Unsent = peers.ErrUnsent
+			}
+			return f
+		})
+		var lines []string
+		for i := range 64 {
+			lines = append(lines, strings.Join(withItems("FILTER.HAS f", i, i+1), " "), "FILTER.HAS f absent")
+		}
+		found, absent, failed := 0, 0, 0
+		for i, got := range b.lines(lines...) {
+			switch {
+			case strings.HasPrefix(got, "-CLUSTERDOWN "):
+				failed++
+			case got == "[true]" && i%2 == 0:
+				found++
+			case got == "[false]" && i%2 == 1:
+				absent++
+			default:
+				t.Errorf("%s = %s", lines[i], got)
+			}
+		}
+		if found < 16 || failed < 8 || absent != 0 && absent != 64 {
+			t.Errorf("%d items were found, %d absent, %d lookups failed", found, absent, failed)
 		}
 	})
 }

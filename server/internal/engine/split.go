@@ -296,7 +296,7 @@ func (v *division) reset() {
 func (w *Workspace) merge() {
 	for i, v := range slices.Backward(w.wholes) {
 		if !slices.ContainsFunc(v.parts, func(p *passing) bool { return !p.calls[0].answered }) {
-			v.merge()
+			v.merge(v.call.cmd.writes() || w.joined(v.call))
 			w.wholes = slices.Delete(w.wholes, i, i+1)
 		}
 	}
@@ -309,8 +309,8 @@ func (w *Workspace) merge() {
 }
 
 // merge answers a call in the order of its items. A read that was not answered for all of them
-// is answered by the error; a write has errors in the places of its items.
-func (v *whole) merge() {
+// is answered by the error; a write, or what is asked in the place of several calls, has errors in the places of its items.
+func (v *whole) merge(each bool) {
 	c := v.call
 	c.waiting = false
 	plain, failed := true, 0
@@ -318,7 +318,7 @@ func (v *whole) merge() {
 		r := &p.calls[0].Reply
 		if r.Failed() {
 			failed++
-			if failed == len(v.parts) || !c.cmd.writes() {
+			if failed == len(v.parts) || !each {
 				c.Answer(*r)
 				return
 			}
