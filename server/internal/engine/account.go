@@ -41,7 +41,11 @@ func (e *Engine) account(s *Session, calls []Call, took time.Duration) {
 			i++
 		}
 		if m != nil {
-			m.Note(s.Slot, cmd.bundling.Work, each, i-from, asked, no)
+			n, mean := i-from, each
+			if s.helps && asked > n { // other machines ask for many calls as one: an item counts as a call
+				n, mean = asked, each*time.Duration(n)/time.Duration(asked)
+			}
+			m.Note(s.Slot, cmd.bundling.Work, mean, n, asked, no)
 		}
 		if !s.helps {
 			e.notes.Counters.Of(&s.Client, cmd.index).Add(i-from, each, failed)
@@ -59,6 +63,18 @@ func (e *Engine) account(s *Session, calls []Call, took time.Duration) {
 	}
 	if cmd := calls[0].cmd; cmd != nil && e.notes.Late.Over(took) {
 		e.notes.Late.Add(eventOf(cmd), s.now, took)
+	}
+}
+
+// measure counts what a part of a lookup that is run here has found, as account does for other machines: the lookup itself
+// is not answered yet when it is accounted for.
+func (e *Engine) measure(s *Session, c *Call, took time.Duration) {
+	asked, no := c.Reply.Lookups()
+	if s.Watching || asked == 0 || c.cmd.bundling.Work != health.Has {
+		return
+	}
+	if m := e.meter(s, c.cmd); m != nil {
+		m.Note(s.Slot, health.Has, took/time.Duration(asked), asked, asked, no)
 	}
 }
 

@@ -117,7 +117,7 @@ func (e *Engine) holds(s *Session, calls []Call) bool {
 			return false
 		}
 		if !s.w.conflicts(c, passed) {
-			s.w.await(calls, joined)
+			e.await(s, calls, joined, passed)
 			e.putAside(s, passed)
 			return false
 		}
@@ -403,10 +403,15 @@ func (e *Engine) putAside(s *Session, passed []*passing) {
 	}
 	for _, p := range passed {
 		if len(p.nodes) == 0 {
+			began, _ := e.later(s.now)
 			e.again(s, p.calls)
 			if p.calls[0].stale() {
 				p.unfold()
 				e.again(s, p.calls)
+			}
+			if p.whole != nil {
+				_, took := e.later(began)
+				e.measure(s, &p.calls[0], took)
 			}
 		}
 	}

@@ -46,15 +46,17 @@ func (e *Engine) join(s *Session, calls []Call) []Call {
 	return []Call{{Args: args, Items: args[2:], cmd: e.table.Lookup(name)}}
 }
 
-// await has calls wait for the one that is asked in their place, if it is not one of them.
-func (w *Workspace) await(calls, asked []Call) {
+// await has calls wait for the one that is asked in their place, if it is not one of them. Whoever runs something of it
+// counts one read of the key: the others are counted here.
+func (e *Engine) await(s *Session, calls, asked []Call, passed []*passing) {
 	if &calls[0] == &asked[0] {
 		return
 	}
 	for i := range calls {
 		calls[i].waiting = true
 	}
-	w.joints = append(w.joints, joint{calls: calls, one: &asked[0]})
+	s.w.joints = append(s.w.joints, joint{calls: calls, one: &asked[0]})
+	e.notes.Counters.Looked(&s.Client, true, max(0, len(calls)-len(passed)))
 }
 
 // joined reports whether a call is asked in the place of others.
