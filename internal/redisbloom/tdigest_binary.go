@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"iter"
 	"math"
+	"slices"
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/internal/memory"
@@ -232,7 +233,9 @@ func (t *TDigest) Nodes() (merged, waiting []byte) {
 // AppendNodes appends the nodes from one to another to dst, as LoadNodes takes them; the
 // merged ones come first.
 func (t *TDigest) AppendNodes(dst []byte, from, to int) []byte {
-	for _, v := range t.nodes[2*from : 2*min(to, t.merged+t.waiting)] {
+	nodes := t.nodes[2*from : 2*min(to, t.merged+t.waiting)]
+	dst = slices.Grow(dst, 8*len(nodes))
+	for _, v := range nodes {
 		dst = binary.LittleEndian.AppendUint64(dst, v)
 	}
 	return dst
