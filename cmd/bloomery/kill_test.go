@@ -47,6 +47,11 @@ func TestMain(m *testing.M) {
 	_ = os.Setenv("BLOOMERY_HTTP", "") // several servers run at once: they must not want one port
 	if os.Getenv(childEnv) == "" {
 		_ = os.Setenv("GORACE", noSleep)
+		if signal.Ignored(os.Interrupt) {
+			// So it is in the background of a script. Commands that are started here would ignore it, too, until
+			// they ask for signals, and one that came earlier would be lost.
+			signal.Notify(make(chan os.Signal, 1), os.Interrupt)
+		}
 		testscript.Main(unlimited{m}, map[string]func(){"bloomery": main})
 		return
 	}
