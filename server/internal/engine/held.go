@@ -404,6 +404,7 @@ func (e *Engine) putAside(s *Session, passed []*passing) {
 	for _, p := range passed {
 		if len(p.nodes) == 0 {
 			began, _ := e.later(s.now)
+			metered := s.filter // what was looked up here before, which is counted with all of it
 			e.again(s, p.calls)
 			if p.calls[0].stale() {
 				p.unfold()
@@ -412,6 +413,7 @@ func (e *Engine) putAside(s *Session, passed []*passing) {
 			if p.whole != nil {
 				_, took := e.later(began)
 				e.measure(s, &p.calls[0], took)
+				s.filter = metered
 			}
 		}
 	}

@@ -4,6 +4,7 @@ package engine
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/scratch"
@@ -49,7 +50,7 @@ func (e *Engine) join(s *Session, calls []Call) []Call {
 // await has calls wait for the one that is asked in their place, if it is not one of them. Whoever runs something of it
 // counts one read of the key: the others are counted here.
 func (e *Engine) await(s *Session, calls, asked []Call, passed []*passing) {
-	if &calls[0] == &asked[0] {
+	if &calls[0] == &asked[0] || len(passed) == 0 { // where its items lie may not be known any more
 		return
 	}
 	for i := range calls {
@@ -75,11 +76,11 @@ func (v *joint) share() {
 		at = to
 		switch {
 		case r.Failed():
-			c.Answer(*r)
+			v.fail(c, r)
 		case r.Kind == answer.Bools && len(r.Bools) == all:
 			c.AnswerBools(r.Bools[from:to:to])
 		case r.Kind == answer.Array && len(r.Elems) == all:
-			c.answerEach(r.Elems[from:to])
+			v.answerEach(c, r.Elems[from:to])
 		default:
 			c.Fail(textFewer)
 		}
@@ -87,14 +88,19 @@ func (v *joint) share() {
 }
 
 // answerEach answers whether items were found, or why that is not known of one.
-func (c *Call) answerEach(items []answer.Reply) {
+func (v *joint) answerEach(c *Call, items []answer.Reply) {
 	found := make([]bool, len(items))
 	for i := range items {
 		if items[i].Failed() {
-			c.Answer(items[i])
+			v.fail(c, &items[i])
 			return
 		}
 		found[i] = items[i].N == 1
 	}
 	c.AnswerBools(found)
+}
+
+// fail answers an error, which names the command that was sent.
+func (v *joint) fail(c *Call, r *answer.Reply) {
+	c.Fail(strings.Replace(r.Text, " "+strings.ToUpper(v.one.cmd.Name)+" ", " "+strings.ToUpper(c.cmd.Name)+" ", 1))
 }

@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -63,9 +64,9 @@ func TestLookupsInARow(t *testing.T) {
 		if got := fmt.Sprint(c.lines("BF.EXISTS "+bf+" a", "BF.EXISTS "+bf+" z", "BF.MEXISTS "+bf+" a")); !strings.HasPrefix(got, "[:1 :0 -NOPERM ") {
 			t.Errorf("a user of few rights: %s", got)
 		}
-		v.peers.SetDeaf(true)
+		v.peers.SetFault(func(uint32) memlog.Fault { return memlog.Fault{Lost: errors.New("lost")} })
 		for _, got := range b.lines("BF.EXISTS "+bf+" a", "BF.EXISTS "+bf+" z") {
-			if !strings.HasPrefix(got, "-CLUSTERDOWN ") {
+			if !strings.HasPrefix(got, "-CLUSTERDOWN BF.EXISTS has to be answered") {
 				t.Errorf("nobody answers: %s", got)
 			}
 		}
