@@ -180,7 +180,7 @@ func (e *Engine) gatherParts(s *Session, c *Call) (parts []answer.Reply, failed 
 	for looks := 0; looks < mostLooks; looks++ {
 		sets, lanes := e.assign(s, c)
 		switch {
-		case s.silentShards() && (g.wait() || len(c.cmd.Keys) > 0 && e.askAgain(s)):
+		case s.silentShards() && (g.wait() || e.askAgain(s)):
 			s.avoid = nil
 			looks--
 			continue

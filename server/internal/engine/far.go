@@ -57,26 +57,30 @@ func (e *Engine) apart(s *Session, calls []Call) bool {
 
 // askHolder reads at the machines that hold a part, one by one until one answers, and returns which has. The error is
 // contents.ErrRetry if the part is gone, or wraps those of Router.Ask.
-func (e *Engine) askHolder(id uint64, index uint32, args ...[]byte) (r answer.Reply, node uint32, err error) {
-	for range mostLooks {
+func (e *Engine) askHolder(s *Session, id uint64, index uint32, args ...[]byte) (r answer.Reply, node uint32, err error) {
+	for looks := 0; looks < mostLooks; looks++ {
 		entry := e.state.Names.ByID(id)
 		if entry == nil || contents.PartAt(entry, index) == nil {
 			return r, 0, contents.ErrRetry
 		}
 		shard := contents.PartAt(entry, index).Shard()
 		err = fmt.Errorf("%w: shard %d has no live holder", door.ErrDown, shard)
+		silent := false
 		for _, node = range e.router.Holders(shard) {
 			var a door.Answer
 			q := door.Question{Lanes: []int{e.shared.LaneOf(id, index)}, Body: appendCall(nil, args), Room: door.MaxQuestion}
 			if r, a, err = e.askOneOf(node, &q, args); err == nil && r.Kind != answer.None {
 				return r, node, nil
 			}
-			if err == nil {
+			if silent = err != nil; !silent {
 				err = e.router.Follow(a) // who holds it is known then
 				break
 			}
 		}
-		if err != nil {
+		switch {
+		case silent && e.askAgain(s):
+			looks--
+		case err != nil:
 			return r, 0, err
 		}
 	}
@@ -187,7 +191,7 @@ func (x Contents) Fetch(entry *catalog.Entry, index uint32) (data []byte, failed
 func (x Contents) fetchFar(entry *catalog.Entry, index uint32) (data []byte, again bool, failed answer.Reply) {
 	e := x.e
 	e.waits(x.s, "another machine")
-	loan, node, err := e.askHolder(entry.ID, index, []byte(lendMark), strconv.AppendUint(nil, entry.ID, 10), fmt.Append(nil, index))
+	loan, node, err := e.askHolder(x.s, entry.ID, index, []byte(lendMark), strconv.AppendUint(nil, entry.ID, 10), fmt.Append(nil, index))
 	switch {
 	case errors.Is(err, contents.ErrRetry):
 		return nil, false, answer.Fail(answer.TextNotFound)

@@ -109,7 +109,7 @@ func (e *Engine) doAnywhere(s *Session, ops []*door.Op, seen bool) {
 		here(ops)
 		return
 	}
-	v := &faraway{e: e, last: s.helps}
+	v := &faraway{e: e, s: s, last: s.helps}
 	for looks := 0; len(ops) > 0; looks++ {
 		near, far := v.sort(ops, looks)
 		e.leave(s)
@@ -130,16 +130,19 @@ func (e *Engine) doAnywhere(s *Session, ops []*door.Op, seen bool) {
 
 // faraway is how machines are found that hold parts.
 type faraway struct {
-	e     *Engine
-	last  bool       // another machine waits for this one
-	mu    sync.Mutex // guards what follows
-	avoid []uint32   // that have not answered
+	e      *Engine
+	s      *Session
+	last   bool       // another machine waits for this one
+	silent bool       // all that hold some part have not answered
+	waits  int        // how often it has waited for them
+	mu     sync.Mutex // guards what follows
+	avoid  []uint32   // that have not answered
 }
 
 // node returns a machine that holds a part: 0 for this one. It returns an error if there is none.
 func (v *faraway) node(p *contents.Part, looks int) (uint32, error) {
 	switch {
-	case looks > mostLooks:
+	case looks > mostLooks*(1+v.waits):
 		return 0, fmt.Errorf("%w: contents are being moved between nodes: send it again", door.ErrDown)
 	case v.e.state.Answers(p):
 		return 0, nil
@@ -147,18 +150,30 @@ func (v *faraway) node(p *contents.Part, looks int) (uint32, error) {
 	nodes := v.e.router.Holders(p.Shard())
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if left := slices.DeleteFunc(slices.Clone(nodes), func(n uint32) bool { return slices.Contains(v.avoid, n) }); len(left) > 0 {
-		nodes = left
+	for _, n := range nodes {
+		if !slices.Contains(v.avoid, n) {
+			return n, nil
+		}
 	}
-	if len(nodes) == 0 {
-		return 0, fmt.Errorf("%w: shard %d has no live holder", door.ErrDown, p.Shard())
-	}
-	return nodes[0], nil
+	v.silent = v.silent || len(nodes) > 0
+	return 0, fmt.Errorf("%w: shard %d has no live holder", door.ErrDown, p.Shard())
 }
 
 // sort finds who holds the parts of ops. Those of parts that nobody holds are settled; records of the
-// catalogue are for every machine.
+// catalogue are for every machine. It waits if all that hold a part have not answered: one of them may be starting.
 func (v *faraway) sort(ops []*door.Op, looks int) (near []*door.Op, far map[uint32][]*door.Op) {
+	for {
+		v.silent = false
+		near, far = v.divide(ops, looks)
+		if !v.silent || !v.e.askAgain(v.s) {
+			return near, far
+		}
+		v.avoid = nil
+		v.waits++
+	}
+}
+
+func (v *faraway) divide(ops []*door.Op, looks int) (near []*door.Op, far map[uint32][]*door.Op) {
 	far = map[uint32][]*door.Op{}
 	for _, op := range ops {
 		op.Err, op.Result.Err, op.Settled = nil, nil, false
@@ -389,7 +404,7 @@ func (e *Engine) knows(op *door.Op) {
 func (x Contents) Progress(id uint64) (sum contents.Progress, ok bool, failed answer.Reply) {
 	e := x.e
 	e.leave(x.s)
-	v := &faraway{e: e}
+	v := &faraway{e: e, s: x.s}
 	var rest []*door.Op // which only name parts
 	entry := e.state.Names.ByID(id)
 	if entry == nil {

@@ -393,7 +393,7 @@ func (e *Engine) answered(s *Session, passed []*passing) {
 // askAgain waits for a moment, and reports whether machines that were asked in vain are to be asked again. All that a client
 // sends together waits once, as long as an answer may take: a pipeline is not held up by each of its calls. What it sends
 // next does not wait again until it has sent something of which nothing was asked in vain. Nobody waits for a client that has
-// left, nor when the server ends.
+// left, nor when the server ends, nor while another machine waits for this one.
 func (e *Engine) askAgain(s *Session) bool {
 	e.leave(s)
 	e.waits(s, "other machines")
@@ -401,7 +401,7 @@ func (e *Engine) askAgain(s *Session) bool {
 		s.silent = time.Now()
 	}
 	s.waited = true
-	return !e.ends.Load() && !s.left() && e.router.Again(s.silent)
+	return !s.helps && !e.ends.Load() && !s.left() && e.router.Again(s.silent)
 }
 
 // Ends has no call wait for machines that are starting: the server ends.
