@@ -13,9 +13,9 @@ import (
 	"github.com/bloomery/bloomery/server/datadir"
 )
 
-// TestReportOfAFolder asks that a report has what was found, and that Repair takes
-// no other report.
-func TestReportOfAFolder(t *testing.T) {
+// served returns a folder that a server has used.
+func served(t *testing.T) string {
+	t.Helper()
 	dir := t.TempDir()
 	s, err := server.New(t.Context(), server.Config{Addr: []string{"127.0.0.1:0"}, Dir: dir})
 	if err != nil {
@@ -24,6 +24,13 @@ func TestReportOfAFolder(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
+	return dir
+}
+
+// TestReportOfAFolder asks that a report has what was found, and that Repair takes
+// no other report.
+func TestReportOfAFolder(t *testing.T) {
+	dir := served(t)
 	r, err := datadir.Inspect(dir)
 	if err != nil {
 		t.Fatal(err)
@@ -53,14 +60,7 @@ func TestReportOfAFolder(t *testing.T) {
 
 // TestBackupIsNotOfTheFuture asks that no file of a backup is newer than the backup: tar would warn of each.
 func TestBackupIsNotOfTheFuture(t *testing.T) {
-	dir := t.TempDir()
-	s, err := server.New(t.Context(), server.Config{Addr: []string{"127.0.0.1:0"}, Dir: dir})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	dir := served(t)
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(900 * time.Millisecond) // of a whole second, and of no real time
 		var b bytes.Buffer
