@@ -51,6 +51,7 @@ type Frozen struct {
 	part   int           // of the stream: 0 prefix, then the arrays, then the checksum
 	off    int           // in that part
 	crc    uint32
+	end    func() // what Close calls, nil for nothing
 }
 
 var _ io.ReadCloser = (*Frozen)(nil)
@@ -327,6 +328,10 @@ func (f *Frozen) offset(array, i int) int64 { return f.starts[array] + int64(i) 
 func (f *Frozen) Close() error {
 	if *f.owner == f {
 		*f.owner = nil
+	}
+	if f.end != nil {
+		f.end()
+		f.end = nil
 	}
 	for _, a := range f.left {
 		f.memory.Release(a)

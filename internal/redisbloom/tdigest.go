@@ -41,7 +41,7 @@ type TDigestParams struct {
 //
 // Safe for concurrent readers of a compressed digest; a writer needs exclusion.
 type TDigest struct {
-	array        []byte
+	array        []byte   // nil for a fork
 	nodes        []uint64 // the array: mean and weight of the merged, then of the waiting
 	compression  int64
 	merged       int // nodes
@@ -50,7 +50,7 @@ type TDigest struct {
 	waitingSum   int64
 	min, max     float64
 	compressions int64
-	rewritten    uint64 // see Rewritten
+	shared       *sharedNodes // if there are forks, or were; see Fork
 	memory       *memory.Arena
 }
 
@@ -93,13 +93,10 @@ func (t *TDigest) capacity() int { return int(6*t.compression + 10) }
 // reserve makes room for n nodes.
 func (t *TDigest) reserve(n int) error {
 	array, nodes, err := t.memory.Words(2 * n)
-	if err != nil {
-		return err
+	if err == nil {
+		t.move(array, nodes)
 	}
-	copy(nodes, t.nodes[:2*(t.merged+t.waiting)])
-	t.memory.Release(t.array)
-	t.array, t.nodes = array, nodes
-	return nil
+	return err
 }
 
 // Add adds values. They must be finite numbers, or the error wraps
@@ -172,7 +169,7 @@ func (t *TDigest) room() int {
 // compression and weights that span many powers of ten, as only merges can
 // give, and digests that were decoded.
 func (t *TDigest) halve() {
-	t.rewritten++
+	t.own()
 	n := 1
 	for i := 1; i < t.merged; i++ {
 		t.nodes[2*n], t.nodes[2*n+1] = t.nodes[2*i], t.nodes[2*i+1]
@@ -232,17 +229,11 @@ func (t *TDigest) Merge(other *TDigest) error {
 func (t *TDigest) Reset() {
 	t.merged, t.waiting, t.mergedSum, t.waitingSum, t.compressions = 0, 0, 0, 0, 0
 	t.min, t.max = math.MaxFloat64, -math.MaxFloat64
-	t.rewritten++
+	t.own()
 }
 
 // Swap gives each of two digests what the other has.
-func (t *TDigest) Swap(other *TDigest) {
-	*t, *other = *other, *t
-	t.rewritten, other.rewritten = other.rewritten+1, t.rewritten+1
-}
-
-// Rewritten returns a number that stays as long as nodes are only added: those that are there do not change.
-func (t *TDigest) Rewritten() uint64 { return t.rewritten }
+func (t *TDigest) Swap(other *TDigest) { *t, *other = *other, *t }
 
 func (t *TDigest) mean(i int) float64 { return math.Float64frombits(t.nodes[2*i]) }
 func (t *TDigest) weight(i int) int64 { return int64(t.nodes[2*i+1]) }
@@ -257,7 +248,7 @@ func (t *TDigest) Compress() {
 	if t.Compressed() {
 		return
 	}
-	t.rewritten++
+	t.own()
 	n := t.merged + t.waiting
 	sortNodes(t.nodes[:2*n])
 	sum := t.Observations()
@@ -331,9 +322,9 @@ func (t *TDigest) Arrays() iter.Seq[[]byte] {
 	}
 }
 
-// Release gives the array to the Arena and leaves a zero TDigest. Digests on
+// Release gives the array to the Arena, or leaves it to forks, and leaves a zero TDigest. Digests on
 // the Go heap need no Release.
 func (t *TDigest) Release() {
-	t.memory.Release(t.array)
+	t.leave()
 	*t = TDigest{}
 }

@@ -175,11 +175,11 @@ func (t *TDigest) Begin(header []byte) error {
 		if err := n.reserve(n.capacity()); err != nil {
 			return fmt.Errorf("redisbloom: load: %w", err)
 		}
-		t.memory.Release(t.array)
+		t.leave()
 	} else {
-		n.array, n.nodes = t.array, t.nodes
+		t.Reset()
+		n.array, n.nodes, n.shared, n.memory = t.array, t.nodes, t.shared, t.memory
 	}
-	n.rewritten = t.rewritten + 1
 	*t = *n
 	if !single {
 		return nil
@@ -314,15 +314,28 @@ func NewTDigestLoader(first []byte, size int64, m *memory.Arena) (*Loader[*TDige
 	return l, nil
 }
 
-// Freeze begins a snapshot. It copies the nodes, so that later changes cost
-// nothing and several snapshots can be open. The error wraps
-// bloomery.ErrParameter for a zero TDigest.
+// Freeze begins a snapshot. It is that of a fork: several can be open, and what is read of it, and Close, need no
+// exclusion. The error wraps bloomery.ErrParameter for a zero TDigest.
 func (t *TDigest) Freeze() (*Frozen, error) {
 	if t.compression == 0 {
 		return nil, errZero("freeze", "TDigest")
 	}
 	var none *Frozen
-	return freeze(&none, nil, t.prefix(), [][]byte{t.appendNodes(nil)})
+	fork := t.Fork()
+	z, err := freeze(&none, nil, t.prefix(), [][]byte{fork.nodesAsBytes()})
+	z.end = fork.Release
+	return z, err
+}
+
+// littleEndian reports whether nodes lie in memory as in the binary form.
+var littleEndian = binary.NativeEndian.Uint16([]byte{1, 0}) == 1
+
+// nodesAsBytes returns the nodes of a fork in binary form.
+func (t *TDigest) nodesAsBytes() []byte {
+	if !littleEndian {
+		return t.appendNodes(nil)
+	}
+	return t.shared.array[:nodeBytes*(t.merged+t.waiting)]
 }
 
 // one returns an iterator over one array.

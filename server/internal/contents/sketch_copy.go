@@ -3,7 +3,6 @@ package contents
 // Copies of sketches that are merged.
 
 import (
-	"github.com/bloomery/bloomery/internal/memory"
 	"github.com/bloomery/bloomery/internal/redisbloom"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 )
@@ -11,26 +10,23 @@ import (
 // CopySketch returns a copy of a sketch that can be merged, and its version. It is nil if the sketch
 // is gone.
 func (s *Supply) CopySketch(p *Part) (c Contents, version uint64, err error) {
+	if t, version := p.ForkDigest(); t != nil {
+		return tdigest{t}, version, nil
+	}
 	p.RLock()
 	defer p.RUnlock()
-	if p.Gone() {
+	v, ok := p.contents.(countMin)
+	switch {
+	case p.Gone():
 		return nil, 0, nil
+	case !ok:
+		return nil, 0, ErrType
 	}
-	switch v := p.contents.(type) {
-	case countMin:
-		sketch, err := v.Dump().New(s.arena)
-		if err != nil {
-			return nil, 0, err
-		}
-		return countMin{sketch, v.Depth()}, p.version, nil
-	case tdigest:
-		sketch, err := copyDigest(v, s.arena)
-		if err != nil {
-			return nil, 0, err
-		}
-		return tdigest{sketch}, p.version, nil
+	sketch, err := v.Dump().New(s.arena)
+	if err != nil {
+		return nil, 0, err
 	}
-	return nil, 0, ErrType
+	return countMin{sketch, v.Depth()}, p.version, nil
 }
 
 // Merges reports whether contents of a kind can be merged with others.
@@ -38,18 +34,31 @@ func Merges(k catalog.Kind) bool { return k == catalog.CountMin || k == catalog.
 
 // Sketch returns the encoding of a sketch that can be merged. The error is ErrRetry if it is gone.
 func (p *Part) Sketch() ([]byte, error) {
+	if t, _ := p.ForkDigest(); t != nil {
+		defer t.Release()
+		return t.MarshalBinary()
+	}
 	p.RLock()
 	defer p.RUnlock()
-	if p.Gone() {
+	v, ok := p.contents.(countMin)
+	switch {
+	case p.Gone():
 		return nil, ErrRetry
+	case !ok:
+		return nil, ErrType
 	}
-	switch v := p.contents.(type) {
-	case countMin:
-		return v.MarshalBinary()
-	case tdigest:
-		return v.MarshalBinary()
+	return v.MarshalBinary()
+}
+
+// ForkDigest returns a fork of the digest of a part, which the caller releases, and its version. It is nil if the part is of
+// another kind, or gone.
+func (p *Part) ForkDigest() (t *redisbloom.TDigest, version uint64) {
+	p.Lock()
+	defer p.Unlock()
+	if t = p.TDigest(); t == nil || p.Gone() {
+		return nil, 0
 	}
-	return nil, ErrType
+	return t.Fork(), p.version
 }
 
 // openSketch returns what Sketch has encoded.
@@ -70,26 +79,4 @@ func (s *Supply) openSketch(k catalog.Kind, data []byte) (Contents, error) {
 	default:
 		return nil, ErrType
 	}
-}
-
-// copyDigest returns a copy of a digest with all of its nodes, compressed or not.
-func copyDigest(t tdigest, m *memory.Arena) (*redisbloom.TDigest, error) {
-	header := t.TDigest.AppendHeader(nil)
-	params, err := redisbloom.ParseTDigestHeader(header)
-	if err != nil {
-		return nil, err
-	}
-	params.Memory = m
-	sketch, err := redisbloom.NewTDigest(params)
-	if err != nil {
-		return nil, err
-	}
-	merged, waiting := t.Nodes()
-	for _, err := range []error{sketch.Begin(header), sketch.LoadNodes(merged, false), sketch.LoadNodes(waiting, true)} {
-		if err != nil {
-			sketch.Release()
-			return nil, err
-		}
-	}
-	return sketch, nil
 }

@@ -33,7 +33,15 @@ func (tdigest) Kind() catalog.Kind { return catalog.TDigest }
 // Growth returns 0: there is room for all nodes from the beginning.
 func (tdigest) Growth(int) (most uint64, sure bool) { return 0, true }
 
-func (t tdigest) Freeze() (Frozen, error) { return t.TDigest.Freeze() }
+func (t tdigest) Freeze() (Frozen, error) {
+	z, err := t.TDigest.Freeze()
+	return frozenDigest{z}, err
+}
+
+// frozenDigest is the copy of a digest: that of a fork, which nobody changes.
+type frozenDigest struct{ *redisbloom.Frozen }
+
+func (frozenDigest) apart() {}
 
 func (t tdigest) Stats() bloomery.Stats {
 	s := t.TDigest.Stats()
@@ -60,6 +68,20 @@ func (t tdigest) Details() []Detail {
 func (t tdigest) AppendHeader(b []byte) []byte {
 	b, _ = t.AppendBinary(b) // there is no error but for a digest that was never made
 	return b
+}
+
+// Header returns what makes AppendHeader of the contents as they are now, without a lock, and is called once: that of a
+// digest is all of it. The caller holds the lock of p.
+func (p *Part) Header() func() []byte {
+	if t := p.TDigest(); t != nil {
+		fork := t.Fork()
+		return func() []byte {
+			defer fork.Release()
+			return tdigest{fork}.AppendHeader(nil)
+		}
+	}
+	header := p.contents.AppendHeader(nil)
+	return func() []byte { return header }
 }
 
 func (tdigest) ScanDump(int64) (next int64, chunk []byte) { return 0, nil }

@@ -15,6 +15,7 @@ import (
 	"github.com/bloomery/bloomery/compose"
 	"github.com/bloomery/bloomery/counting"
 	"github.com/bloomery/bloomery/cuckoo"
+	"github.com/bloomery/bloomery/internal/redisbloom"
 	"github.com/bloomery/bloomery/quotient"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/contents"
@@ -78,6 +79,57 @@ func TestFreezeOfGrowing(t *testing.T) {
 	f := p.Fork()
 	if f == nil || f.Stats().Items != uint64(len(hs)) {
 		t.Errorf("Fork() = %v", f)
+	}
+}
+
+// TestFreezeOfDigest freezes a digest, and has the header of its dump made later: nothing of it is copied with its lock
+// held, and the copy is read without that, while the digest is reset. Its array is counted as long as the copy has it.
+func TestFreezeOfDigest(t *testing.T) {
+	s := store.New()
+	e := apply(t, s, store.Record{Body: store.FromDump(catalog.TDigest, []byte("d"), redisbloom.AppendTDigestHeader(nil, redisbloom.TDigestParams{Compression: 20_000}))}).Entry
+	var values []byte
+	for i := range 100_000 {
+		values = store.AppendValue(values, float64(i))
+	}
+	apply(t, s, store.Record{ID: e.ID, Body: &store.TDigestAdd{Values: values}})
+	p := contents.PartOf(e)
+	want := p.Contents().AppendHeader(nil)
+	p.Lock()
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	z, err := p.Freeze()
+	header := p.Header()
+	runtime.ReadMemStats(&after)
+	p.Unlock()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := after.TotalAlloc - before.TotalAlloc; n > uint64(len(want))/50 {
+		t.Errorf("with the lock held %d bytes of %d are copied", n, len(want))
+	}
+	if _, ok := z.(contents.Apart); !ok {
+		t.Error("the copy needs the lock to be read")
+	}
+	bytesBefore := s.Bytes()
+	apply(t, s, store.Record{ID: e.ID, Body: &store.TDigestBegin{}})
+	apply(t, s, store.Record{ID: e.ID, Body: &store.TDigestAdd{Values: values[:800]}})
+	if s.Bytes() != bytesBefore || s.Copied() != int64(16*(6*20_000+10)) {
+		t.Errorf("the digest takes %d bytes, before %d; %d are counted for copies", s.Bytes(), bytesBefore, s.Copied())
+	}
+	var got []byte
+	for more := true; more; {
+		piece, _ := z.Next(make([]byte, 64<<10))
+		got = append(got, piece...)
+		more = len(piece) > 0
+	}
+	if !bytes.Equal(got, want[:len(want)-4]) || !bytes.Equal(header(), want) {
+		t.Error("the copy, or the header, is not the digest of before")
+	}
+	p.Lock()
+	err = z.Close()
+	p.Unlock()
+	if err != nil || s.Copied() != 0 {
+		t.Errorf("%d bytes are counted of a copy that has ended: %v", s.Copied(), err)
 	}
 }
 

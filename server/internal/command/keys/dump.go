@@ -132,7 +132,7 @@ func freeze(x *engine.Context, c *engine.Call) bool {
 		return true
 	}
 	d := &filterDump{
-		part: p, frozen: frozen, id: moduleID(family), size: size, family: family, header: p.Contents().AppendHeader(nil),
+		part: p, frozen: frozen, id: moduleID(family), size: size, family: family, header: p.Header(),
 	}
 	if frozen == nil { // inside a transaction nobody can wait: copy it at once
 		d.copy()
@@ -206,14 +206,14 @@ type filterDump struct {
 	id     uint64
 	size   int
 	family *engine.Family
-	header []byte
+	header func() []byte
 	writer *rdb.Writer
 }
 
 // begin writes everything but the layers.
 func (d *filterDump) begin() {
 	d.writer = rdb.NewWriter(d.id, d.size)
-	d.family.WriteValue(d.writer, d.header)
+	d.family.WriteValue(d.writer, d.header())
 }
 
 // copy copies the layers at once. The caller holds the lock of the part.
