@@ -3,6 +3,7 @@ package compose
 import (
 	"encoding/binary"
 	"io"
+	"slices"
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/internal/envelope"
@@ -16,7 +17,11 @@ func (w *Window) Freeze() *frozen.Pages {
 	if len(w.words) == 0 {
 		return nil
 	}
-	return frozen.NewPages(w.header(), w.preface(), w.whole(), w.touches)
+	z := frozen.NewPages(w.header(), w.preface(), w.words, w.touches)
+	if all := slices.Clone(w.dropped); all != nil { // what is cleared later was told to the copy before
+		z.Scrub = func(words []uint64, from int) { w.scrub(words, from, all) }
+	}
+	return z
 }
 
 // touches names the block of a key, or those of all generations where they lie side by side.

@@ -71,7 +71,7 @@ type window struct {
 	lines   kernel.Generations // over words, unless rotate
 	salts   []uint64           // of each slot, if rotate
 	counts  []uint64           // keys that were new to each slot; nil if that is not known
-	dropped *dropped           // what is to be cleared, nil for nothing
+	dropped []dropped          // what is to be cleared, nil for nothing
 }
 
 // NewWindow returns a Window for n keys per span with false positive rate p and

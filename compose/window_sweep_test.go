@@ -6,10 +6,12 @@ import (
 	"testing"
 
 	"github.com/bloomery/bloomery/hashing"
+	"github.com/bloomery/bloomery/internal/frozen"
 )
 
 // TestAdvanceLater has two windows go through the same: one drops generations at once, the other in pieces, with keys added
-// and looked up in between. Nobody can tell them apart, and each piece is short, and is told before it is changed.
+// and looked up in between. Nobody can tell them apart, also in copies that are read meanwhile; each piece is short, and
+// is told before it is changed; generations that are dropped before all pieces are clear change none.
 func TestAdvanceLater(t *testing.T) {
 	for name, config := range map[string]WindowConfig{
 		"half lines":  {Capacity: 20_000, ErrorRate: 0.01, Generations: 6},
@@ -35,9 +37,13 @@ func TestAdvanceLater(t *testing.T) {
 					t.Fatalf("%s: %v, want %v", what, got, want)
 				}
 			}
+			copies := map[*frozen.Pages][]byte{}
 			var keys []uint64
 			now, more := uint64(0), false
-			for range 60 {
+			for turn := range 60 {
+				if want, _ := once.MarshalBinary(); turn%7 == 3 && !config.Rotate {
+					copies[later.Freeze()] = want
+				}
 				add := make([]uint64, 300)
 				for i := range add {
 					add[i] = rng.Uint64()
@@ -47,6 +53,9 @@ func TestAdvanceLater(t *testing.T) {
 				}
 				keys = append(keys, add...)
 				got, want := make([]bool, len(keys)), make([]bool, len(keys))
+				for z := range copies {
+					z.Before(add)
+				}
 				once.AddHashes(want[:200], add[:200])
 				later.AddHashes(got[:200], add[:200])
 				once.AddHashes(nil, add[200:])
@@ -69,7 +78,12 @@ func TestAdvanceLater(t *testing.T) {
 					const most = 2000
 					before := bytes.Clone(wordsOf(later))
 					from, to := 0, 0
-					more = later.Sweep(most, func(f, t int) { from, to = f, t })
+					more = later.Sweep(most, func(f, t int) {
+						from, to = f, t
+						for z := range copies {
+							z.BeforeWords(f, t)
+						}
+					})
 					after := wordsOf(later)
 					if to <= from || to-from > most || !bytes.Equal(before[:8*from], after[:8*from]) || !bytes.Equal(before[8*to:], after[8*to:]) {
 						t.Fatalf("a piece of %d words is said to change those from %d to %d", most, from, to)
@@ -77,10 +91,34 @@ func TestAdvanceLater(t *testing.T) {
 				default: // also while there is more
 					now += []uint64{1, 1, 2, 90}[rng.IntN(4)]
 					once.Advance(now)
+					before := bytes.Clone(wordsOf(later))
 					later.AdvanceLater(now)
+					if !config.Rotate && !bytes.Equal(before, wordsOf(later)) {
+						t.Fatalf("generation %d: dropping generations clears them at once", now)
+					}
+					if n, most := later.Sweeping(), later.ways()*(int(later.blocks())/8+8); n > most {
+						t.Fatalf("%d bytes to know what is to be cleared, want %d at most", n, most)
+					}
 					more = later.dropped != nil
 				}
 				same("a piece was cleared")
+				for z, want := range copies {
+					if turn%5 != 0 {
+						break // some are read later
+					}
+					var got bytes.Buffer
+					if _, err := z.WriteTo(&got); err != nil || !bytes.Equal(got.Bytes(), want) {
+						t.Fatalf("turn %d: a copy is not the window of its time, %v", turn, err)
+					}
+					delete(copies, z)
+				}
+			}
+			for z, want := range copies {
+				var got bytes.Buffer
+				z.Detach()
+				if _, err := z.WriteTo(&got); err != nil || !bytes.Equal(got.Bytes(), want) {
+					t.Errorf("a copy that was detached is not the window of its time, %v", err)
+				}
 			}
 			later.finish()
 			if later.dropped != nil {

@@ -50,6 +50,10 @@ type Touches func(h uint64, save func(from, to int))
 //	 page page page page page page page page
 //	                          └ put aside by Before
 type Pages struct {
+	// Scrub, if it is not nil, is called with words that were copied from the array, and where they begin there: it
+	// makes of them what the encoding has.
+	Scrub func(words []uint64, from int)
+
 	header   envelope.Header
 	preface  []uint64 // of the payload, before the array
 	words    []uint64
@@ -93,7 +97,14 @@ func (z *Pages) put(from, to int) {
 	for page := from / pageWords; page*pageWords < to; page++ {
 		if _, ok := z.aside[page]; !ok {
 			z.aside[page] = slices.Clone(z.words[page*pageWords : min((page+1)*pageWords, len(z.words))])
+			z.scrub(z.aside[page], page*pageWords)
 		}
+	}
+}
+
+func (z *Pages) scrub(words []uint64, from int) {
+	if z.Scrub != nil && !z.detached {
+		z.Scrub(words, from)
 	}
 }
 
@@ -102,9 +113,10 @@ func (z *Pages) Detach() {
 	if z.detached || z.read == len(z.words) {
 		return
 	}
-	z.detached = true
 	rest := make([]uint64, len(z.words)) // what was written is not touched, and takes no memory
 	copy(rest[z.read:], z.words[z.read:])
+	z.scrub(rest[z.read:], z.read)
+	z.detached = true
 	for page, old := range z.aside {
 		copy(rest[page*pageWords:], old)
 	}
@@ -136,6 +148,7 @@ func (z *Pages) WriteTo(w io.Writer) (int64, error) {
 // next returns the next words as they were.
 func (z *Pages) next(buf []uint64) []uint64 {
 	buf = buf[:copy(buf, z.words[z.read:])]
+	z.scrub(buf, z.read)
 	for at := 0; at < len(buf); at += pageWords {
 		page := (z.read + at) / pageWords
 		if old, ok := z.aside[page]; ok {

@@ -39,6 +39,8 @@ type arrays struct {
 	list   [][]byte
 	bytes  uint64
 
+	sweeping int // bytes: see sweeps
+
 	copies []*pieces // that others read at present
 	left   uint64    // bytes, if the filter does not need them any more: the last of copies releases them
 }
@@ -54,6 +56,7 @@ func (a *arrays) alloc(n int) ([]byte, error) {
 }
 
 func (a *arrays) release() {
+	a.sweeps(0)
 	if len(a.copies) > 0 {
 		a.memory.Keep(int(a.bytes))
 		a.left, a.bytes = a.left+a.bytes, 0

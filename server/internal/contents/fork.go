@@ -169,7 +169,6 @@ func (c *Filter) freezePieces(head []byte, aside bool) *frozenPieces {
 	if c.own == nil || c.own.bytes+c.aside.bytes() < piecesFrom {
 		return nil
 	}
-	c.sweep(c.own.bytes)
 	z := &frozenPieces{}
 	f := z.copy(c)
 	if f == nil {

@@ -45,8 +45,8 @@ func Advance(c Contents, generation uint64) bool {
 	case f.own == nil || f.own.bytes < piecesFrom:
 		w.Advance(generation)
 	default:
-		f.sweep(f.own.bytes)
 		w.AdvanceLater(generation)
+		f.own.sweeps(w.Sweeping())
 	}
 	return true
 }
@@ -68,7 +68,18 @@ func (p *Part) Sweep() {
 // sweep clears so many bytes of what a window has dropped, and reports whether there is more.
 func (c *Filter) sweep(bytes uint64) (more bool) {
 	w, ok := c.f.(*composed.Window)
-	return ok && w.Sweep(int(bytes/8), c.own.beforeWords)
+	if !ok || c.own == nil {
+		return false
+	}
+	more = w.Sweep(int(bytes/8), c.own.beforeWords)
+	c.own.sweeps(w.Sweeping())
+	return more
+}
+
+// sweeps notes how many bytes are needed to know what is to be cleared.
+func (a *arrays) sweeps(bytes int) {
+	a.memory.Keep(bytes - a.sweeping)
+	a.sweeping = bytes
 }
 
 // windowOf returns the window that contents are, or a shadow is, nil if it is none, and the filter.

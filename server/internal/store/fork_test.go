@@ -324,10 +324,16 @@ func TestAdvanceOfLarge(t *testing.T) {
 	next()
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	apply(t, s, store.Record{ID: e.ID, Body: &store.FilterAdvance{Generation: 9}})
+	apply(t, s, store.Record{ID: e.ID, Body: &store.FilterAdvance{Generation: 4}})
+	apply(t, s, store.Record{ID: e.ID, Body: &store.FilterAdd{Room: store.Unlimited, Hashes: hs[:1]}})
+	aside := z.Saved()
+	apply(t, s, store.Record{ID: e.ID, Body: &store.FilterAdvance{Generation: 9}}) // before the first was cleared
 	runtime.ReadMemStats(&after)
-	if n := after.TotalAlloc - before.TotalAlloc; n > uint64(len(want))/50 || z.Saved() != 0 {
-		t.Errorf("with the lock held %d bytes of %d are made, and %d put aside", n, len(want), z.Saved())
+	if n := after.TotalAlloc - before.TotalAlloc; n > uint64(len(want))/50 || z.Saved() != aside || aside > 8<<10 {
+		t.Errorf("with the lock held %d bytes of %d are made, %d and %d put aside", n, len(want), aside, z.Saved())
+	}
+	if n := p.Filter().(*compose.Window).Sweeping(); n == 0 || s.Copied() != int64(n+aside) {
+		t.Errorf("%d bytes say what is to be cleared, and %d are put aside: %d are counted", n, aside, s.Copied())
 	}
 	if items := p.Contents().Stats().Items; p.Filter().ContainsHash(hs[0]) || items != 0 {
 		t.Errorf("%d items are there of generations that were dropped", items)
@@ -352,6 +358,15 @@ func TestAdvanceOfLarge(t *testing.T) {
 	_, empty := copied(t, s, p) // what is not cleared yet is in no copy
 	if empty.Contents().Stats().Items != 0 {
 		t.Error("a copy has what was dropped")
+	}
+	if p.Filter().(*compose.Window).Sweeping() == 0 {
+		t.Error("the copy has all cleared first, with the lock held")
+	}
+	p.Lock()
+	p.Discard()
+	p.Unlock()
+	if s.Copied() != 0 {
+		t.Errorf("%d bytes are counted of a window that is gone", s.Copied())
 	}
 }
 
