@@ -49,6 +49,7 @@ func (a *aside) release() {
 		if v.filter != nil {
 			v.filter.Release()
 		}
+		v.next.release()
 	}
 }
 
@@ -63,19 +64,19 @@ const (
 // encode appends what is kept, nothing if there is nothing.
 func (a *aside) encode(b []byte) []byte {
 	w := bytes.NewBuffer(b)
-	for _, v := range a.pieces(func(c *Filter) frozen.Copy { return copyOf(c.f) }) {
+	for _, v := range a.pieces(func(_ *arrays, z frozen.Copy) frozen.Copy { return z }) {
 		_, _ = v.WriteTo(w) // a Buffer has no errors
 	}
 	return w.Bytes()
 }
 
-// pieces returns what is kept as pieces to be written one after the other. The filters among them come
-// from copy.
-func (a *aside) pieces(copy func(*Filter) frozen.Copy) []section {
+// pieces returns what is kept as pieces to be written one after the other. keep gets the copies
+// of arrays among them, and returns them.
+func (a *aside) pieces(keep func(*arrays, frozen.Copy) frozen.Copy) []section {
 	if a == nil {
 		return nil
 	}
-	list := a.appendSources(nil, binary.AppendUvarint([]byte{asideVersion}, a.gone), copy)
+	list := a.appendSources(nil, binary.AppendUvarint([]byte{asideVersion}, a.gone), keep)
 	size := int64(0)
 	for _, v := range list {
 		size += v.Size()

@@ -359,7 +359,7 @@ func (l *loading) freeze(made uint32) (Frozen, error) {
 	b = binary.AppendUvarint(b, uint64(len(l.buf)))
 	z := &frozenPieces{}
 	if l.own != nil {
-		z.keep(&still{}, l.own)
+		z.keep(l.own, &still{})
 	}
 	z.frozenStream = newFrozenStream(b, plain(l.buf[:l.got])) // nobody changes what has come
 	return z, nil

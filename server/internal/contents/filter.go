@@ -242,7 +242,7 @@ func (c *Filter) Add(hashes []uint64, room uint64, res *Outcome) (grown int64) {
 		// A window writes what it has to the present generation again.
 		_, res.All = c.f.(*composed.Window)
 		res.Changed = res.New > 0 || res.All && res.Done > 0
-		if c.sourced() && c.addToSourced(hashes) { // some may be in sources already
+		if c.addBeside(hashes) { // some may be in sources already
 			res.All, res.Changed = true, true
 		}
 	case bloomery.Inserter:

@@ -170,32 +170,24 @@ func (c *Filter) freezePieces(head []byte, aside bool) *frozenPieces {
 		return nil
 	}
 	z := &frozenPieces{}
-	f := z.copy(c)
+	f := copyOf(c.f)
 	if f == nil {
 		return nil
 	}
-	parts := []section{f}
+	parts := []section{z.keep(c.own, f)}
 	if aside {
-		parts = append(parts, c.aside.pieces(z.copy)...)
+		parts = append(parts, c.aside.pieces(z.keep)...)
 	}
 	z.frozenStream = newFrozenStream(head, parts...)
 	return z
 }
 
-// copy returns the copy of a filter, which z ends. It is nil if there is none.
-func (z *frozenPieces) copy(c *Filter) frozen.Copy {
-	f := copyOf(c.f)
-	if f != nil {
-		z.keep(f, c.own)
-	}
-	return f
-}
-
-// keep has arrays stay until z ends, which f is a copy of.
-func (z *frozenPieces) keep(f frozen.Copy, a *arrays) {
+// keep has arrays stay until z ends, which f is a copy of, and returns f.
+func (z *frozenPieces) keep(a *arrays, f frozen.Copy) frozen.Copy {
 	v := &pieces{Copy: f, of: a}
 	z.of = append(z.of, v)
 	a.copies = append(a.copies, v)
+	return f
 }
 
 // copyOf returns a filter as it is now, nil if it cannot be copied in pieces.
@@ -229,14 +221,18 @@ func changes(f bloomery.Hashed) bool {
 // still is the copy of a filter that nobody changes.
 type still struct{ io.WriterTo }
 
-// Size asks for the header of the encoding only.
 func (z *still) Size() int64 {
-	var h envelope.Header
-	_, _ = z.WriteTo(yielder(func(first []byte) bool {
-		h, _ = envelope.ParseHeader(first)
+	h, _ := envelope.ParseHeader(headerOf(z.WriterTo))
+	return int64(h.EncodedSize())
+}
+
+// headerOf returns the header of an encoding.
+func headerOf(f io.WriterTo) (header []byte) {
+	_, _ = f.WriteTo(yielder(func(first []byte) bool {
+		header = slices.Clone(first[:min(len(first), envelope.HeaderSize)])
 		return false
 	}))
-	return int64(h.EncodedSize())
+	return header
 }
 
 func (*still) Saved() int      { return 0 }

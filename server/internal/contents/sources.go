@@ -22,8 +22,7 @@ const (
 	MaxSources = 256
 	// MaxSourceName is how many bytes the name of a source may have.
 	MaxSourceName = 128
-	// maxSourceBytes is what all sources of a part may take: all of them are read, in some 50 ms, when
-	// one is replaced.
+	// maxSourceBytes is what all sources of a part may take: all of them are read when one is replaced.
 	maxSourceBytes = 256 << 20
 	// besideSource is what a source takes besides its bits.
 	besideSource = 160
@@ -44,14 +43,6 @@ type summary struct {
 	at      int64  // when it came, in milliseconds since 1970
 	filter  *Filter
 	next    *incoming
-}
-
-// incoming is a version of which not all pieces have come.
-type incoming struct {
-	version uint64
-	at      int64
-	of      uint64 // its length
-	buf     []byte // what has come
 }
 
 // Source is a source of a part, as others see it.
@@ -133,12 +124,7 @@ func (s *Supply) putSource(c *Filter, o *SourcePiece, res *Outcome) {
 		return
 	}
 	_, v := c.aside.at(string(o.Source))
-	n := uint64(len(o.Data))
 	switch {
-	case n == o.Of:
-		res.Err = s.replaceSource(c, o, o.Data)
-		res.Changed = res.Err == nil
-		return
 	case o.Offset == 0:
 		c.abandon()
 		if c.aside == nil {
@@ -146,16 +132,12 @@ func (s *Supply) putSource(c *Filter, o *SourcePiece, res *Outcome) {
 		}
 		v = c.aside.source(o.Source)
 		v.next = &incoming{version: o.Version, at: o.At, of: o.Of}
-	case v == nil || v.next == nil || v.next.version != o.Version || int64(len(v.next.buf)) != o.Offset || v.next.of != o.Of:
+	case v == nil || v.next == nil || v.next.version != o.Version || int64(v.next.got()) != o.Offset || v.next.of != o.Of:
 		res.Err = ErrOtherLoad
 		return
 	}
 	res.Changed = true
-	v.next.buf = append(v.next.buf, o.Data...)
-	if uint64(len(v.next.buf)) < o.Of {
-		return
-	}
-	if res.Err = s.replaceSource(c, o, v.next.buf); res.Err != nil {
+	if res.Err = s.receive(c, v, o.Data); res.Err != nil {
 		c.abandon()
 	}
 }
@@ -167,8 +149,11 @@ func (c *Filter) abandon() (some bool) {
 		return false
 	}
 	a.sources = slices.DeleteFunc(a.sources, func(v *summary) bool {
-		some = some || v.next != nil
-		v.next = nil
+		if v.next != nil {
+			some = true
+			v.next.release()
+			v.next = nil
+		}
 		return v.version == 0
 	})
 	if a.gone == 0 && a.added == nil && len(a.sources) == 0 {
@@ -187,9 +172,7 @@ func (a *aside) whole() (sources int, bytes uint64) {
 		if v.version > 0 {
 			sources++
 		}
-		if v.next != nil {
-			bytes -= uint64(len(v.next.buf))
-		}
+		bytes -= v.next.bytes()
 	}
 	return sources, bytes
 }
@@ -250,15 +233,31 @@ func shapeOf(f bloomery.Hashed) (shape sizing.Shape, ok bool) {
 
 // openSource returns a filter that data encodes, if it is one like c.
 func (s *Supply) openSource(c *Filter, data []byte) (*Filter, error) {
+	return s.like(c, data, func(config codec.Config) (bloomery.Hashed, error) { return config.Open(data) })
+}
+
+// blank returns an empty filter with a header, if it is one like c.
+func (s *Supply) blank(c *Filter, header []byte) (*Filter, error) {
+	return s.like(c, header, func(config codec.Config) (bloomery.Hashed, error) {
+		o, err := codec.ParseOutline(append(slices.Clip(header), 0)) // no words besides the header
+		if err != nil {
+			return nil, err
+		}
+		return config.Make(&o)
+	})
+}
+
+// like returns a filter that open makes, which has a header, if it is one like c.
+func (s *Supply) like(c *Filter, header []byte, open func(codec.Config) (bloomery.Hashed, error)) (*Filter, error) {
 	plan := c.plan.Load()
-	header, err := codec.Peek(data)
+	h, err := codec.Peek(header)
 	if err != nil {
 		return nil, err
 	}
-	if header.Kind.Number != plan.Kind.Number || header.Hash != plan.Hasher.Kind() || header.Check != plan.Hasher.Check() {
-		return nil, fmt.Errorf("store: source: %w: it is of kind %s with another hash or seed, or of another kind than the filter", bloomery.ErrIncompatible, header.Kind.Name)
+	if h.Kind.Number != plan.Kind.Number || h.Hash != plan.Hasher.Kind() || h.Check != plan.Hasher.Check() {
+		return nil, fmt.Errorf("store: source: %w: it is of kind %s with another hash or seed, or of another kind than the filter", bloomery.ErrIncompatible, h.Kind.Name)
 	}
-	f, err := s.keptContents(plan, func(config codec.Config) (bloomery.Hashed, error) { return config.Open(data) })
+	f, err := s.keptContents(plan, open)
 	if err != nil {
 		return nil, err
 	}
@@ -268,58 +267,6 @@ func (s *Supply) openSource(c *Filter, data []byte) (*Filter, error) {
 		return nil, fmt.Errorf("store: source: %w: it has %d bits with %d hashes, the filter %d with %d", bloomery.ErrIncompatible, its.Bits, its.K, mine.Bits, mine.K)
 	}
 	return f, nil
-}
-
-// replaceSource puts a version of a source, which is whole, in the place of the one before.
-func (s *Supply) replaceSource(c *Filter, o *SourcePiece, data []byte) error {
-	fresh, err := s.openSource(c, data)
-	if err != nil {
-		return err
-	}
-	if !c.sourced() {
-		if err := s.begin(c); err != nil {
-			fresh.Release()
-			return err
-		}
-	}
-	c.abandon()
-	c.own.detach()
-	v := c.aside.source(o.Source)
-	old := v.filter
-	v.filter, v.version, v.at = fresh, o.Version, o.At
-	orBytes(c.array(), fresh.array())
-	if old != nil {
-		old.Release()
-		c.reunite()
-	}
-	c.aside.gone = 0 // they are in no later version
-	c.news.estimate(c.f, littleBytes)
-	return nil
-}
-
-// begin has a filter keep what it has, and what is added to it, apart from its sources.
-func (s *Supply) begin(c *Filter) error {
-	data, err := encoded(c.f)
-	if err != nil {
-		return err
-	}
-	added, err := s.openSource(c, data)
-	if err != nil {
-		return err
-	}
-	if c.array() == nil { // a small one, whose array nobody has remembered
-		again, err := s.openSource(c, data)
-		if err != nil {
-			added.Release()
-			return err
-		}
-		c.f, c.own = again.f, again.own
-	}
-	if c.aside == nil {
-		c.aside = &aside{}
-	}
-	c.aside.added = added
-	return nil
 }
 
 // reunite makes the filter the union of its sources and of what was added to it.
@@ -333,13 +280,39 @@ func (c *Filter) reunite() {
 	}
 }
 
-// addToSourced keeps hashes that were added apart from the sources, and reports whether that changed
-// anything.
-func (c *Filter) addToSourced(hashes []uint64) (some bool) {
+// remember has a small filter remember its array, which others need not.
+func (s *Supply) remember(c *Filter) error {
+	if c.array() != nil {
+		return nil
+	}
+	data, err := encoded(c.f)
+	if err != nil {
+		return err
+	}
+	again, err := s.openSource(c, data)
+	if err == nil {
+		c.f, c.own = again.f, again.own
+	}
+	return err
+}
+
+// addBeside adds hashes, which were added to the filter, to what is kept apart from its sources and to what will
+// take its place, and reports whether the former had lacked any.
+func (c *Filter) addBeside(hashes []uint64) (some bool) {
+	coming := c.aside.coming()
+	if !c.sourced() && len(coming) == 0 {
+		return false
+	}
 	news := make([]bool, len(hashes))
-	c.aside.added.own.before(hashes)
-	c.aside.added.f.(bloomery.Adder).AddHashes(news, hashes)
-	return slices.Contains(news, true)
+	if c.sourced() {
+		c.aside.added.own.before(hashes)
+		c.aside.added.f.(bloomery.Adder).AddHashes(news, hashes)
+		some = slices.Contains(news, true)
+	}
+	for _, f := range coming {
+		f.f.(bloomery.Adder).AddHashes(news, hashes)
+	}
+	return some
 }
 
 func (v *summary) bytes() (n uint64) {
@@ -347,21 +320,18 @@ func (v *summary) bytes() (n uint64) {
 	if v.filter != nil {
 		n += v.filter.Bytes()
 	}
-	if v.next != nil {
-		n += uint64(len(v.next.buf))
-	}
-	return n
+	return n + v.next.bytes()
 }
 
 // appendSources appends to list what no source has, and the sources; b comes before them.
-func (a *aside) appendSources(list []section, b []byte, copy func(*Filter) frozen.Copy) []section {
+func (a *aside) appendSources(list []section, b []byte, keep func(*arrays, frozen.Copy) frozen.Copy) []section {
 	b = binary.AppendUvarint(b, uint64(len(a.sources)))
 	put := func(c *Filter) {
 		if c == nil {
 			b = append(b, 0)
 			return
 		}
-		z := copy(c)
+		z := keep(c.own, copyOf(c.f))
 		list = append(list, plain(binary.AppendUvarint(b, uint64(z.Size()))), z)
 		b = nil
 	}
@@ -377,8 +347,12 @@ func (a *aside) appendSources(list []section, b []byte, copy func(*Filter) froze
 			next = &incoming{}
 		}
 		b = binary.AppendVarint(binary.AppendUvarint(b, next.version), next.at)
-		b = binary.AppendUvarint(binary.AppendUvarint(b, next.of), uint64(len(next.buf)))
-		list = append(list, plain(b), plain(next.buf)) // more of it is appended, and what is there stays
+		b = binary.AppendUvarint(binary.AppendUvarint(b, next.of), next.got())
+		list = append(list, plain(append(b, next.head...)))
+		if next.filled > 0 {
+			list = append(list, keep(next.filter.own, front{plain(next.filter.array()[:next.filled])}))
+		}
+		list = append(list, plain(next.table[:len(next.table):len(next.table)]))
 		b = nil
 	}
 	return append(list, plain(b))
@@ -405,8 +379,9 @@ func (s *Supply) readSources(c *Filter, d *wire.Reader) error {
 	if a.added, err = read(); err != nil {
 		return err
 	}
-	whole, pending, usable := false, 0, true
-	shape, shaped := shapeOf(c.f)
+	whole, pending := false, 0
+	var of *summary // whose next version has come in part
+	var pieces []byte
 	for ; n > 0; n-- {
 		v := &summary{name: string(d.Bytes()), version: d.Uvarint(), at: d.Varint()}
 		i, twice := a.at(v.name)
@@ -417,36 +392,35 @@ func (s *Supply) readSources(c *Filter, d *wire.Reader) error {
 		if v.filter, err = read(); err != nil {
 			return err
 		}
-		next := incoming{version: d.Uvarint(), at: d.Varint(), of: d.Uvarint(), buf: slices.Clone(d.Bytes())}
+		next := incoming{version: d.Uvarint(), at: d.Varint(), of: d.Uvarint()}
+		got := d.Bytes()
 		whole = whole || v.filter != nil
-		if d.Bad || (v.filter == nil) != (v.version == 0) || (next.of == 0) != (next.version == 0) || uint64(len(next.buf)) > next.of {
+		if d.Bad || (v.filter == nil) != (v.version == 0) || (next.of == 0) != (next.version == 0) || uint64(len(got)) > next.of {
 			return corrupt("sources of a filter")
 		}
 		if next.of > 0 {
-			v.next = &next
+			v.next, of, pieces = &next, v, got
 			pending++
-			usable = usable && shaped && next.of <= longest(shape)
 		}
-	}
-	if pending != 1 || !usable {
-		c.abandon()
 	}
 	switch {
 	case whole != (a.added != nil):
 		return corrupt("sources of a filter")
-	case !whole:
-		return nil
-	case c.array() == nil:
-		data, err := encoded(c.f)
-		if err != nil {
+	case whole:
+		if err := s.remember(c); err != nil {
 			return err
 		}
-		again, err := s.openSource(c, data)
-		if err != nil {
-			return err
-		}
-		c.f, c.own = again.f, again.own
+		c.reunite()
 	}
-	c.reunite()
+	if shape, ok := shapeOf(c.f); pending != 1 || !ok || of.next.of > longest(shape) {
+		c.abandon()
+		return nil
+	}
+	if err := s.receive(c, of, pieces); err != nil {
+		c.abandon()
+		if errors.Is(err, ErrMemory) {
+			return err
+		}
+	}
 	return nil
 }

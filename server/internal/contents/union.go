@@ -50,6 +50,9 @@ func (c *Filter) Union(offset int64, data []byte, res *Outcome) {
 	if offset == WholeUnion {
 		c.own.detach()
 		c.uniteWhole(data, res)
+		for _, f := range c.aside.coming() {
+			f.uniteWhole(data, &Outcome{})
+		}
 		return
 	}
 	array := c.array()
@@ -59,6 +62,9 @@ func (c *Filter) Union(offset int64, data []byte, res *Outcome) {
 	}
 	c.own.beforeWords(int(offset)/8, (int(offset)+len(data)+7)/8)
 	res.Changed = orBytes(array[offset:], data)
+	for _, f := range c.aside.coming() {
+		orBytes(f.array()[offset:], data)
+	}
 	res.Done = len(data)
 }
 

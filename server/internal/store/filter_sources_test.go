@@ -125,7 +125,8 @@ func TestSourceRefused(t *testing.T) {
 		effects, _ = f.Take()
 		return effects, res.Err
 	}
-	for _, base := range []string{"", "kept"} { // without a source, and with one
+	for i, base := range []string{"", "kept"} { // without a source, and with one
+		arrays := int64(3 - i) // the version, what the filter will be, and what it has without sources
 		if base != "" {
 			if _, err := put(base, 7, 0, file); err != nil {
 				t.Fatal(err)
@@ -138,8 +139,8 @@ func TestSourceRefused(t *testing.T) {
 			if _, err := put(source, 1, 0, file[:half]); err != nil {
 				t.Fatal(err)
 			}
-			if grown := s.Bytes() - bytesBefore; grown < int64(half) || grown > int64(half)+1<<10 {
-				t.Fatalf("half of a load takes %d bytes, want %d", grown, half)
+			if grown, want := s.Bytes()-bytesBefore, arrays*int64(len(file)); grown < want || grown > want+1<<10 {
+				t.Fatalf("half of a load takes %d bytes, want %d", grown, want)
 			}
 		}
 		if _, err := put("source0", 1, half, file[half:]); !errors.Is(err, contents.ErrOtherLoad) {
@@ -349,6 +350,147 @@ func TestUnionWithSources(t *testing.T) {
 	for _, o := range []store.FilterUnion{{Offset: 64, Data: []byte{0xff}}, {Offset: contents.WholeUnion, Data: data}} {
 		if res := apply(t, s, store.Record{ID: e.ID, Body: &o}); !errors.Is(res.Err, contents.ErrSourced) || res.Changed {
 			t.Errorf("union at %d: changed %v, %v", o.Offset, res.Changed, res.Err)
+		}
+	}
+}
+
+// TestSourcesAreUnited loads versions of sources in pieces of any length, between which hashes are added, filters
+// united, and copies made: after each step the bits are those of all sources and of all that was added, and a
+// copy of half of a version goes on like the part that it was made of.
+func TestSourcesAreUnited(t *testing.T) {
+	rng := rand.New(rand.NewPCG(66, 2))
+	whole := 0
+	for round := range 24 {
+		capacity := []int{100, 5000, 300_000}[round%3]
+		m := newSourceModel(t, capacity)
+		for step := range 60 {
+			switch rng.IntN(6) {
+			case 0:
+				m.add(rng.Uint64(), rng.Uint64())
+			case 1:
+				m.unite(sourceFile(t, capacity, rng.Uint64()))
+			case 2:
+				m.other()
+			case 3:
+				m.begin(fmt.Sprint(rng.IntN(3)), uint64(step+1), sourceFile(t, capacity, rng.Uint64(), rng.Uint64()))
+			default:
+				m.more(1 + rng.IntN(1+len(m.file)*rng.IntN(4)/3))
+			}
+			m.check(round, step)
+		}
+		whole += m.whole
+	}
+	if whole < 48 {
+		t.Errorf("%d versions were whole: the test tests nothing", whole)
+	}
+}
+
+// sourceModel is a filter with sources, and what has to be in it.
+type sourceModel struct {
+	t     *testing.T
+	s     *store.State
+	e     *catalog.Entry
+	q     *contents.Part // a copy of the part, which gets the rest of a version as well, or nil
+	added *bloom.Filter
+	of    map[string]*bloom.Filter
+	whole int // versions
+
+	source  string
+	version uint64
+	file    []byte
+	at      int
+}
+
+func newSourceModel(t *testing.T, capacity int) *sourceModel {
+	s := store.New()
+	return &sourceModel{t: t, s: s, e: apply(t, s, creation(t, capacity, 0)).Entry, added: bloom.New(capacity, 0.01), of: map[string]*bloom.Filter{}}
+}
+
+func (m *sourceModel) apply(body store.Body) error {
+	return apply(m.t, m.s, store.Record{ID: m.e.ID, Body: body}).Err
+}
+
+func (m *sourceModel) decoded(file []byte) *bloom.Filter {
+	f := new(bloom.Filter)
+	if err := f.UnmarshalBinary(file); err != nil {
+		m.t.Fatal(err)
+	}
+	return f
+}
+
+func (m *sourceModel) add(hashes ...uint64) {
+	m.q = nil
+	if err := m.apply(&store.FilterAdd{Hashes: hashes, Room: store.Unlimited}); err != nil {
+		m.t.Fatal(err)
+	}
+	for _, h := range hashes {
+		m.added.AddHash(h)
+	}
+}
+
+// unite unites the filter with that of a file, as a whole or by a piece of its array.
+func (m *sourceModel) unite(file []byte) {
+	m.q = nil
+	f, o := m.decoded(file), &store.FilterUnion{Offset: contents.WholeUnion, Data: file}
+	if contents.PartOf(m.e).Array() != nil {
+		o.Offset, o.Data = 0, file[64:64+f.Stats().Bytes]
+	}
+	switch err := m.apply(o); {
+	case len(m.of) > 0 && !errors.Is(err, contents.ErrSourced), len(m.of) == 0 && err != nil:
+		m.t.Fatal(err)
+	case len(m.of) == 0:
+		if err := m.added.Union(f); err != nil {
+			m.t.Fatal(err)
+		}
+	}
+}
+
+// other makes a copy.
+func (m *sourceModel) other() { _, m.q = copied(m.t, m.s, contents.PartOf(m.e)) }
+
+func (m *sourceModel) begin(source string, version uint64, file []byte) {
+	m.source, m.version, m.file, m.at = source, version, file, 0
+	m.more(len(file) / 3)
+}
+
+// more loads the next bytes.
+func (m *sourceModel) more(n int) {
+	n = min(n, len(m.file)-m.at)
+	if n == 0 {
+		return
+	}
+	piece := contents.SourcePiece{Source: []byte(m.source), Version: m.version, Offset: int64(m.at), Of: uint64(len(m.file)), Data: m.file[m.at : m.at+n]}
+	if err := m.apply(&store.FilterSource{SourcePiece: piece}); err != nil {
+		m.t.Fatal(err)
+	}
+	if m.q != nil {
+		var res contents.Outcome
+		if m.s.TakeSource(m.q.Contents().(*contents.Filter), &piece, &res); res.Err != nil {
+			m.t.Fatal(res.Err)
+		}
+	}
+	if m.at += n; m.at == len(m.file) {
+		m.whole++
+		m.of[m.source], m.file, m.at = m.decoded(m.file), nil, 0
+	}
+}
+
+func (m *sourceModel) check(round, step int) {
+	m.t.Helper()
+	want := m.added.Clone()
+	for _, f := range m.of {
+		if err := want.Union(f); err != nil {
+			m.t.Fatal(err)
+		}
+	}
+	bits, err := want.MarshalBinary()
+	for _, p := range []*contents.Part{contents.PartOf(m.e), m.q} {
+		if p == nil {
+			continue
+		}
+		got, failed := p.Filter().(*bloom.Filter).MarshalBinary()
+		if failed != nil || err != nil || !bytes.Equal(got[64:], bits[64:]) {
+			m.t.Fatalf("round %d, step %d: the filter is not the union of %d sources and of what was added", round, step, len(m.of))
 		}
 	}
 }
