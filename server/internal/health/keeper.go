@@ -123,7 +123,7 @@ const (
 
 // Born notes that a filter was made, so that it is probed soon. It takes no lock.
 func (k *Keeper) Born(id uint64) {
-	k.cradle.put(id)
+	k.cradle.put(id, new(Meter))
 	k.births.put(id)
 	k.wakeFrom(sleepsSpare)
 }

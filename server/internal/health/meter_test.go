@@ -92,6 +92,25 @@ func TestHotPathDoesNotAllocate(t *testing.T) {
 	}
 }
 
+// TestUseIsCountedAtOnce asks for a filter that nobody has used yet, and uses it: that is counted before the table of meters is
+// made again.
+func TestUseIsCountedAtOnce(t *testing.T) {
+	s := newSource()
+	k := s.keeper()
+	s.run(k, time.Minute)
+	report(t, k, s.small(10)) // the table is made for it
+	f := s.small(10)
+	report(t, k, f)
+	m := k.Meter(f.id)
+	if m == nil {
+		m = k.Adopt(f.id)
+	}
+	m.Note(3, health.Has, time.Microsecond, 1, 7, 5)
+	if got := report(t, k, f); got.Lookups != 7 || got.Negatives != 5 {
+		t.Errorf("%d lookups, %d negative, want 7 and 5", got.Lookups, got.Negatives)
+	}
+}
+
 func BenchmarkNote(b *testing.B) {
 	s := newSource()
 	f := s.small(10)

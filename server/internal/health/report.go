@@ -134,6 +134,9 @@ func (k *Keeper) Report(f Subject) (Report, bool) {
 	defer k.mu.Unlock()
 	now := k.now()
 	s := k.demand(f.ID(), now)
+	if !s.gone && k.Meter(f.ID()) == nil { // whoever uses it next counts that here, not in a meter of its own
+		k.cradle.put(f.ID(), s.meter)
+	}
 	s.see(l, now)
 	s.answered(yes, probes)
 	s.update(now)

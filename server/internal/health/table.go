@@ -92,7 +92,7 @@ func (b *births) take(f func(id uint64)) {
 // paths of commands. Of very many that are made at once some lose theirs.
 type cradle [256]atomic.Pointer[entry]
 
-func (c *cradle) put(id uint64) { c[id%uint64(len(c))].Store(&entry{id, new(Meter)}) }
+func (c *cradle) put(id uint64, m *Meter) { c[id%uint64(len(c))].Store(&entry{id, m}) }
 
 func (c *cradle) find(id uint64) *Meter {
 	if e := c[id%uint64(len(c))].Load(); e != nil && e.id == id {
