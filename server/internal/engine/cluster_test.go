@@ -31,6 +31,12 @@ func newNode(t *testing.T, log *memlog.Log) (*bench, *cluster.Door, *memlog.Node
 // newNodeOf is newNode with more settings.
 func newNodeOf(t testing.TB, log *memlog.Log, c cluster.Config) (*bench, *cluster.Door, *memlog.Node) {
 	t.Helper()
+	return newNodeWith(t, log, c, command.All())
+}
+
+// newNodeWith is newNodeOf with other commands.
+func newNodeWith(t testing.TB, log *memlog.Log, c cluster.Config, commands []engine.Command) (*bench, *cluster.Door, *memlog.Node) {
+	t.Helper()
 	b := &bench{state: store.New(), now: time.UnixMilli(1_700_000_000_000)}
 	node := log.Node(cluster.ErrFull)
 	c.State, c.Log, c.Lanes = b.state, node, 2
@@ -42,7 +48,7 @@ func newNodeOf(t testing.TB, log *memlog.Log, c cluster.Config) (*bench, *cluste
 		t.Fatal(err)
 	}
 	b.engine = engine.New(engine.Config{
-		Commands: command.All(), State: b.state, Door: d, Host: b, MaxMemory: 1 << 30,
+		Commands: commands, State: b.state, Door: d, Host: b, MaxMemory: 1 << 30,
 		Clock: b.clock, Settings: session.NewSettings(session.RedisBloomDefaults(), ""),
 	})
 	t.Cleanup(func() {

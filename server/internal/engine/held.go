@@ -112,16 +112,18 @@ func (e *Engine) holds(s *Session, calls []Call) bool {
 		}
 		joined := e.join(s, calls)
 		passed, text := e.routes(s, joined)
-		if text != "" {
+		switch {
+		case text != "":
 			failAll(calls, text)
 			return false
-		}
-		if !s.w.conflicts(c, passed) {
+		case len(passed) == 0: // the name stands for another filter since
+		case !s.w.conflicts(c, passed):
 			e.await(s, calls, joined, passed)
 			e.putAside(s, passed)
 			return false
+		default:
+			e.settle(s)
 		}
-		e.settle(s)
 		s.held = e.state.Holdings()
 	}
 	if s.group == nil && e.router.Lacks() {
@@ -258,7 +260,7 @@ func (e *Engine) answers(entry *catalog.Entry) bool {
 	return true
 }
 
-// routes returns to which machines calls are passed on, or why they cannot be.
+// routes returns to which machines calls are passed on, none if that is not known, or why they cannot be.
 func (e *Engine) routes(s *Session, calls []Call) ([]*passing, string) {
 	c := &calls[0]
 	if c.cmd.Split != nil {

@@ -8,6 +8,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/bloomery/bloomery/hashing"
+	"github.com/bloomery/bloomery/server/internal/command"
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/door/cluster/memlog"
 	"github.com/bloomery/bloomery/server/internal/peers"
 )
@@ -141,6 +144,87 @@ func TestLookupsInARowFailAlone(t *testing.T) {
 		}
 		if found < 16 || failed < 8 || absent != 0 && absent != 64 {
 			t.Errorf("%d items were found, %d absent, %d lookups failed", found, absent, failed)
+		}
+	})
+}
+
+// TestLookupsInARowWithoutKey asks for items while their name comes to stand for a filter with a secret key that the node which
+// asks does not have: it cannot say any more where they lie, and every call is told why.
+func TestLookupsInARowWithoutKey(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		v := newSpread(t, memlog.Faults{})
+		for _, b := range v.nodes[1:] {
+			b.state.SetKeys(map[string]hashing.Hasher{"k1": hashing.Keyed([16]byte{1})})
+		}
+		b := v.nodes[0]
+		v.nodes[1].lines("FILTER.CREATE f bloom CAPACITY 1000 PARTS 16", "FILTER.CREATE g bloom CAPACITY 1000 PARTS 16 KEYED k1")
+		time.Sleep(time.Second) // all nodes have them
+		v.peers.SetFault(func(uint32) memlog.Fault { return memlog.Fault{Delay: 10 * time.Millisecond} })
+		go func() {
+			time.Sleep(5 * time.Millisecond)
+			if got := v.nodes[1].connect().line("RENAME g f"); got != "+OK" {
+				t.Error(got)
+			}
+		}()
+		var lines []string
+		for i := range 64 {
+			lines = append(lines, fmt.Sprint("FILTER.HAS f x", i))
+		}
+		failed := 0
+		for i, got := range b.lines(lines...) {
+			switch {
+			case strings.HasPrefix(got, "-ERR the secret key 'k1' of this filter is not in the file of keys"):
+				failed++
+			case got != "[false]": // this node holds it, and has answered before
+				t.Errorf("lookup %d = %s", i, got)
+			}
+		}
+		if failed < 16 {
+			t.Errorf("%d lookups of 64 have failed for want of the key", failed)
+		}
+	})
+}
+
+// TestLookupsThatCannotBeDivided has a node not know any more where items lie when it is about to pass them on, once: they are
+// looked at again, and none is left waiting.
+func TestLookupsThatCannotBeDivided(t *testing.T) {
+	const many = 64 // items, more than are looked at together to find out whether some lie elsewhere
+	commands, divided := command.All(), 0
+	for i := range commands {
+		split := commands[i].Split
+		if name := commands[i].Name; name != "filter.has" && name != "filter.count" {
+			continue
+		}
+		commands[i].Split = func(p *contents.Part, items [][]byte, hashes []uint64) bool {
+			if len(items) == many {
+				if divided++; divided%2 == 1 {
+					return false
+				}
+			}
+			return split(p, items, hashes)
+		}
+	}
+	synctest.Test(t, func(t *testing.T) {
+		v := newSpreadOf(t, memlog.Faults{}, commands)
+		b := v.nodes[0]
+		b.line("FILTER.CREATE f counting CAPACITY 1000 PARTS 16")
+		time.Sleep(time.Second) // all nodes have it
+		var lines []string
+		for i := range many {
+			lines = append(lines, fmt.Sprint("FILTER.HAS f x", i))
+		}
+		for i, got := range b.lines(lines...) {
+			if got != "[false]" {
+				t.Errorf("lookup %d = %s", i, got)
+			}
+		}
+		for _, name := range []string{"FILTER.HAS f", "FILTER.COUNT f"} {
+			if got := b.do(withItems(name, 0, many)...); strings.Count(got, " ") != many-1 {
+				t.Errorf("%s = %s", name, got)
+			}
+		}
+		if divided != 6 {
+			t.Errorf("items were divided %d times, want each twice", divided)
 		}
 	})
 }

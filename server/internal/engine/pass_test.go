@@ -35,10 +35,17 @@ type spread struct {
 // newSpread opens the nodes. Node i+1 does not hold the shards that are i modulo 4.
 func newSpread(t testing.TB, faults memlog.Faults) *spread {
 	t.Helper()
+	return newSpreadOf(t, faults, command.All())
+}
+
+// newSpreadOf is newSpread with other commands.
+func newSpreadOf(t testing.TB, faults memlog.Faults, commands []engine.Command) *spread {
+	t.Helper()
 	v, log := &spread{peers: &memlog.Peers{}}, memlog.New(1, faults)
 	for i := range v.nodes {
 		v.room[i].Store(1 << 40)
-		v.nodes[i], v.doors[i], v.logs[i] = newNodeOf(t, log, cluster.Config{Peers: v.peers, Name: fmt.Sprint("n", i), Addr: fmt.Sprintf("host%d:1", i+1), Headroom: v.room[i].Load})
+		config := cluster.Config{Peers: v.peers, Name: fmt.Sprint("n", i), Addr: fmt.Sprintf("host%d:1", i+1), Headroom: v.room[i].Load}
+		v.nodes[i], v.doors[i], v.logs[i] = newNodeWith(t, log, config, commands)
 	}
 	v.record(t, 0, &store.Level{Level: store.LevelShards})
 	time.Sleep(5 * time.Second) // all know it, and have heard of each other

@@ -113,7 +113,7 @@ func (e *Engine) itemsFar(s *Session, calls []Call, entry *catalog.Entry) bool {
 }
 
 // split divides calls by the machines that hold their items; those of this one have no machines.
-// It returns why that cannot be done.
+// It returns why that cannot be done, and none if it is not known where their items lie.
 func (e *Engine) split(s *Session, calls []Call, entry *catalog.Entry) (all []*passing, text string) {
 	v := &s.w.division
 	n := contents.PartCount(entry)
@@ -129,6 +129,9 @@ func (e *Engine) split(s *Session, calls []Call, entry *catalog.Entry) (all []*p
 		c := &calls[i]
 		v.ways = v.ways[:0]
 		parts := v.itemParts(c, entry, c.Args[2:])
+		if parts == nil {
+			return nil, ""
+		}
 		for item, part := range parts {
 			p := &v.places[part]
 			if p.call != i+1 {
