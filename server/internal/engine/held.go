@@ -39,6 +39,16 @@ func (c *Command) LooksInside() bool {
 	return c.Flags&traits.Contents != 0
 }
 
+// looksInto reports whether a command looks at what is in an entry. Those of RedisBloom tell of a filter of package codec
+// that it is another type, wherever its parts lie.
+func (c *Command) looksInto(entry *catalog.Entry) bool {
+	switch c.Group {
+	case traits.GroupBloom, traits.GroupCuckoo, traits.GroupCountMin, traits.GroupTopK, traits.GroupTDigest:
+		return entry.Kind != catalog.Filter
+	}
+	return true
+}
+
 // here brings calls to where they can be run: what they look at is settled, and its contents
 // are here. It reports false if they were answered, or passed on to another machine. The
 // first call says what they look at.
@@ -201,7 +211,7 @@ func (e *Engine) far(s *Session, calls []Call) (far bool) {
 	c := &calls[0]
 	if c.cmd.On != nil || c.cmd.Split != nil {
 		entry := e.state.Names.Lookup(c.Args[1], s.ms)
-		return entry != nil && !e.answers(entry) && (!splits(c, entry) || e.itemsFar(s, calls, entry))
+		return entry != nil && c.cmd.looksInto(entry) && !e.answers(entry) && (!splits(c, entry) || e.itemsFar(s, calls, entry))
 	}
 	if p := e.onePart(s, c); p != nil {
 		return !e.state.Answers(p)
@@ -213,7 +223,7 @@ func (e *Engine) far(s *Session, calls []Call) (far bool) {
 		}
 		entry := e.state.Names.Lookup(c.Args[i], s.ms)
 		inside = inside || entry != nil && contents.PartOf(entry) != nil
-		far = far || entry != nil && !e.answers(entry)
+		far = far || entry != nil && c.cmd.looksInto(entry) && !e.answers(entry)
 	})
 	shard := e.lands(s, c)
 	return far || inside && shard >= 0 && !e.state.Holdings().Answers(shard)
@@ -296,7 +306,7 @@ func (e *Engine) route(s *Session, p *passing, c *Call) (text string) {
 func (e *Engine) locate(s *Session, p *passing, c *Call) (text string) {
 	c.cmd.Keys.Each(c.Args, func(i int, k traits.Key) {
 		entry := e.state.Names.Lookup(c.Args[i], s.ms)
-		if entry == nil || contents.Everywhere(entry) || k.Access == traits.KeyNew {
+		if entry == nil || !c.cmd.looksInto(entry) || contents.Everywhere(entry) || k.Access == traits.KeyNew {
 			return
 		}
 		only := e.onePart(s, c)

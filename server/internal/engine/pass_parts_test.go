@@ -342,6 +342,43 @@ func TestRefusedForManyParts(t *testing.T) {
 	}
 }
 
+// TestOtherTypesOfManyParts runs the commands of RedisBloom on a filter of FILTER.CREATE whose parts no single node holds, in the
+// place of each of their keys: what they say of another type does not depend on where it lies.
+func TestOtherTypesOfManyParts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		v, ran := newSpread(t, memlog.Faults{}), 0
+		local := newBench(t, 1<<30)
+		defer func() { _ = local.door.Close() }() // time is simulated: nothing may be left
+		engine.NewTable(command.All()).Walk(func(c *engine.Command) {
+			switch c.Group {
+			case traits.GroupBloom, traits.GroupCuckoo, traits.GroupCountMin, traits.GroupTopK, traits.GroupTDigest:
+			default:
+				return
+			}
+			for _, line := range append(inside[c.FullName()], samples[c.FullName()]...) {
+				var keys []int
+				c.Keys.Each(args(strings.Fields(line)), func(i int, _ traits.Key) { keys = append(keys, i) })
+				for _, key := range keys {
+					var got []string
+					for _, b := range []*bench{local, v.nodes[0], v.nodes[1]} {
+						b.line("FLUSHALL")
+						call := words(line, setup(b))
+						b.line("FILTER.CREATE wide bloom CAPACITY 100000 PARTS 16")
+						call[key] = "wide"
+						got = append(got, b.do(call...))
+					}
+					if ran++; got[1] != got[0] || got[2] != got[0] {
+						t.Errorf("%s, argument %d: %s in a cluster, want %s", line, key, got[1:], got[0])
+					}
+				}
+			}
+		})
+		if ran < 50 {
+			t.Errorf("%d calls were tried", ran)
+		}
+	})
+}
+
 // TestWhereWithoutHolders asks for items where all nodes are down that hold some filters: those that are held are answered
 // for, and an error names each of the others.
 func TestWhereWithoutHolders(t *testing.T) {
