@@ -176,7 +176,8 @@ func (e *Engine) find(s *Session, c *Call) *catalog.Entry {
 		c.Fail(textNotHere)
 		return nil
 	}
-	if !c.cmd.bundling.Records {
+	if !c.cmd.bundling.Records && !c.looked {
+		c.looked = true // each piece of a call finds its key again
 		e.notes.Counters.Looked(&s.Client, entry != nil, 1)
 	}
 	if entry == nil || entry.Kind != c.cmd.bundling.Family.Kind {

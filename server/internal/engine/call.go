@@ -36,6 +36,7 @@ type Call struct {
 	answered bool   // Reply is final
 	queued   bool   // it is for EXEC to run
 	waiting  bool   // for a record that is on its way
+	looked   bool   // it is counted that it has looked for its key
 	barred   bool   // its user had no right to it when EXEC began
 	own      bool   // Args are its own: nobody uses their memory for something else
 	looks    uint8  // how often another machine did not hold what it was asked for

@@ -77,33 +77,39 @@ func TestLookupsInARow(t *testing.T) {
 }
 
 // TestLookupsInARowAreCounted asks for items one by one in one pipeline, of filters that other nodes hold, or some parts of
-// them: all that is counted of filters and keys, by all nodes together, is what 64 calls are.
+// them, a few and more than are run at once: all that is counted of filters and keys, by all nodes together, is what so many
+// calls are.
 func TestLookupsInARowAreCounted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		v := newSpread(t, memlog.Faults{})
-		b, one := v.nodes[0], away(0, 0)
-		b.lines("FILTER.CREATE "+one+" bloom CAPACITY 1000", "FILTER.CREATE many bloom CAPACITY 100000 PARTS 16")
+		b, one, steps := v.nodes[0], away(0, 0), away(0, 1)
+		b.lines("FILTER.CREATE "+one+" bloom CAPACITY 1000", "FILTER.CREATE many bloom CAPACITY 100000 PARTS 16", "CF.RESERVE "+steps+" 1000 MAXITERATIONS 200")
 		time.Sleep(time.Second) // all holders have them
-		for _, key := range []string{one, "many"} {
-			hits := func() (sum int64) {
-				for _, n := range v.nodes {
-					sum += n.engine.Figures().Hits
+		hits := func() (sum int64) {
+			for _, n := range v.nodes {
+				sum += n.engine.Figures().Hits
+			}
+			return sum
+		}
+		for _, look := range []string{"FILTER.HAS " + one, "FILTER.HAS many", "CF.EXISTS " + steps} {
+			_, key, _ := strings.Cut(look, " ")
+			all := 0
+			for _, n := range []int{64, 600} {
+				before := hits()
+				var lines []string
+				for i := range n {
+					lines = append(lines, fmt.Sprint(look, " x", i))
 				}
-				return sum
-			}
-			before := hits()
-			var lines []string
-			for i := range 64 {
-				lines = append(lines, fmt.Sprintf("FILTER.HAS %s x%d", key, i))
-			}
-			b.lines(lines...)
-			if got := hits() - before; got != 64 {
-				t.Errorf("%s: %d reads have found the key, want 64", key, got)
-			}
-			got := b.line("FILTER.INFO " + key)
-			for _, want := range []string{`"lookups" :64 "negatives" :64 `, `"has_calls" :64 `} {
-				if !strings.Contains(got, want) {
-					t.Errorf("%s: %s, want %s", key, got, want)
+				b.lines(lines...)
+				if got := hits() - before; got != int64(n) {
+					t.Errorf("%s: %d reads have found the key, want %d", key, got, n)
+				}
+				all += n
+				got := b.line("FILTER.INFO " + key)
+				for _, want := range []string{fmt.Sprintf(`"lookups" :%d "negatives" :%d `, all, all), fmt.Sprintf(`"has_calls" :%d `, all)} {
+					if !strings.Contains(got, want) {
+						t.Errorf("%s: %s, want %s", key, got, want)
+					}
 				}
 			}
 		}

@@ -44,7 +44,7 @@ func (w *Workspace) Add(args [][]byte) {
 		w.Calls = w.Calls[:len(w.Calls)+1]
 		c := &w.Calls[len(w.Calls)-1]
 		c.Args, c.Reply.Kind, c.answered, c.Mute, c.Option, c.finish = args, answer.None, false, false, nil, nil
-		c.waiting, c.Single, c.queued, c.Rooms, c.looks, c.Pieces, c.made, c.filter = false, false, false, 0, 0, nil, nil, 0
+		c.waiting, c.looked, c.Single, c.queued, c.Rooms, c.looks, c.Pieces, c.made, c.filter = false, false, false, false, 0, 0, nil, nil, 0
 		return
 	}
 	w.Calls = append(w.Calls, Call{Args: args})

@@ -32,11 +32,11 @@ func TestWorkspaceForgets(t *testing.T) {
 	}
 	w.Add([][]byte{[]byte("b"), []byte("c")})
 	c := &w.Calls[0]
-	c.answered, c.Mute, c.waiting, c.Single, c.queued, c.Rooms = true, true, true, true, true, 2
+	c.answered, c.Mute, c.waiting, c.looked, c.Single, c.queued, c.Rooms = true, true, true, true, true, true, 2
 	c.Option, c.finish, c.Pieces, c.made, c.Reply.Kind = 1, func() answer.Reply { return answer.Reply{} }, &scratch.Pieces{}, &made{}, answer.Int
 	w.Reset()
 	w.Add([][]byte{[]byte("d")})
-	if c := &w.Calls[0]; len(c.Args) != 1 || c.answered || c.Mute || c.waiting || c.Single || c.queued || c.Rooms != 0 ||
+	if c := &w.Calls[0]; len(c.Args) != 1 || c.answered || c.Mute || c.waiting || c.looked || c.Single || c.queued || c.Rooms != 0 ||
 		c.Option != nil || c.finish != nil || c.Pieces != nil || c.made != nil || c.Reply.Kind != answer.None {
 		t.Errorf("a call that is used again is %+v", c)
 	}
