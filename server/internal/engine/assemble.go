@@ -308,7 +308,7 @@ func (e *Engine) askSets(s *Session, g *gathering, sets map[uint32]*shardSet, la
 		e.handle(s, calls[own:own+1])
 		e.settle(s)
 		e.finish(s, calls[own:own+1])
-		s.only, s.passes, s.avoid = nil, false, avoid
+		s.only, s.avoid = nil, avoid
 		e.leave(s)
 	}
 	others.Wait()

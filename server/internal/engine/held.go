@@ -194,9 +194,10 @@ func (e *Engine) barredFar(s *Session, calls []Call) (barred bool) {
 	return barred
 }
 
-// notHere tells another machine that this one does not hold what calls are about.
+// notHere tells another machine that this one does not hold what calls are about. Who has asked for a client of its own
+// finds the contents again.
 func notHere(s *Session, calls []Call) {
-	s.passes = true
+	s.passes = s.helps
 	failAll(calls, textNotHere)
 }
 

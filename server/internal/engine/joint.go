@@ -17,7 +17,7 @@ type joint struct {
 	one   *Call
 }
 
-// mostJoined is how many bytes of items, about, calls have that are asked as one.
+// mostJoined is how many bytes of items, about, calls have that are asked as one: far fewer than a question may have.
 const mostJoined = 64 << 10
 
 // join returns the one call that asks for all that calls do, or the calls themselves if there is none.
@@ -28,7 +28,7 @@ func (e *Engine) join(s *Session, calls []Call) []Call {
 	items, size := 0, 0
 	for i := range calls {
 		c := &calls[i]
-		if c.cmd.Many == "" || c.looks > 0 || c.Pieces != nil {
+		if c.cmd.Many == "" {
 			return calls
 		}
 		for _, item := range c.Items {

@@ -11,6 +11,7 @@ import (
 	"github.com/bloomery/bloomery/hashing"
 	"github.com/bloomery/bloomery/server/internal/command"
 	"github.com/bloomery/bloomery/server/internal/contents"
+	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/door/cluster/memlog"
 	"github.com/bloomery/bloomery/server/internal/peers"
 )
@@ -150,6 +151,25 @@ func TestLookupsInARowFailAlone(t *testing.T) {
 		}
 		if found < 16 || failed < 8 || absent != 0 && absent != 64 {
 			t.Errorf("%d items were found, %d absent, %d lookups failed", found, absent, failed)
+		}
+	})
+}
+
+// TestLongLookupsInARow asks for items that are together longer than a question may be, each of which is not: all are answered.
+func TestLongLookupsInARow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		v := newSpread(t, memlog.Faults{})
+		b, key := v.nodes[0], away(0, 0)
+		long := func(i int) string { return fmt.Sprint(i, strings.Repeat("x", door.MaxQuestion/16)) }
+		b.lines("BF.ADD "+key+" "+long(0), "BF.ADD "+key+" "+long(19))
+		var lines []string
+		for i := range 20 {
+			lines = append(lines, "BF.EXISTS "+key+" "+long(i))
+		}
+		for i, got := range b.lines(lines...) {
+			if want := map[bool]string{true: ":1", false: ":0"}[i%19 == 0]; got != want {
+				t.Errorf("lookup %d = %.300s, want %s", i, got, want)
+			}
 		}
 	})
 }

@@ -19,6 +19,8 @@ func TestWorkspaceForgets(t *testing.T) {
 	w.Memory.Shadow = &shadow.Shadow{}
 	op, second := w.takeOp(), w.takeOp()
 	op.Record.Body, second.Record.Body = &store.Take{Name: []byte("sent")}, &store.Take{Name: []byte("sent")}
+	w.passed, w.wholes, w.joints = []*passing{{}}, []*whole{{}}, []joint{{}}
+	copy(scratch.Room(&w.division.args, 2, 0), [][]byte{[]byte("sent"), []byte("sent")})
 	w.reuse()
 	if w.taken != 0 || len(w.Memory.Hashes) != 0 || w.takeOp() != op {
 		t.Error("the first op is not used again")
@@ -27,7 +29,10 @@ func TestWorkspaceForgets(t *testing.T) {
 	if len(w.Calls) != 0 || w.Memory.Shadow != nil {
 		t.Errorf("after a reset: %d calls, a shadow: %v", len(w.Calls), w.Memory.Shadow)
 	}
-	if op.Record.Body != nil || second.Record.Body != nil {
+	if len(w.passed)+len(w.wholes)+len(w.joints) > 0 {
+		t.Errorf("after a reset %d calls are at other machines, %d divided, %d joined", len(w.passed), len(w.wholes), len(w.joints))
+	}
+	if args := w.division.args[:2]; op.Record.Body != nil || second.Record.Body != nil || args[0] != nil || args[1] != nil {
 		t.Error("what a client has sent is still there")
 	}
 	w.Add([][]byte{[]byte("b"), []byte("c")})
