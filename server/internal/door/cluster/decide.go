@@ -70,7 +70,7 @@ func (d *Door) movesWait(r *roster.Roster) string {
 	case r.Shards.Paused:
 		reason = "they are paused: bloomery cluster resume-moves"
 	case r.Vacant() != 0:
-		reason = fmt.Sprintf("node %[1]d, which has a folder of the restore, has not started: start it, or bloomery cluster leave %[1]d", r.Vacant())
+		reason = fmt.Sprintf("node %[1]d, which has a folder of the restore, has not started: start it, or bloomery cluster leave %[1]d --yes", r.Vacant())
 	case calm > 0:
 		reason = fmt.Sprintf("nodes, their memory or copies have changed: they begin %v after that, in %v", calmFor, calm.Round(time.Second))
 	}

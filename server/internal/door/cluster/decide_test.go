@@ -192,7 +192,7 @@ func TestNodesComeAndGo(t *testing.T) {
 		if s := nodes[0].Cluster(); s.Shards.Below != placement.Shards/2 || !strings.Contains(fmt.Sprint(s.Problems), "512 of 1024 shards are held by fewer than 2 nodes") {
 			t.Errorf("without a node of four, %d shards have too few copies: %q", s.Shards.Below, s.Problems)
 		}
-		if got := fmt.Sprint(nodes[0].Cluster().Problems); !regexp.MustCompile(`; others take over its shards in 5\d minutes, or after bloomery cluster leave 2`).MatchString(got) {
+		if got := fmt.Sprint(nodes[0].Cluster().Problems); !regexp.MustCompile(`; others take over its shards in 5\d minutes, or after bloomery cluster leave 2 --yes`).MatchString(got) {
 			t.Errorf("a node is down for a minute: %q", got)
 		}
 		time.Sleep(awayFor)

@@ -96,7 +96,7 @@ func (d *Door) Upgrade() (level uint64, err error) {
 		case !live && d.awaits(m.Number):
 			return 0, fmt.Errorf("cluster: upgrade: node %d (%s) has not been heard from yet: this node has just started. Try again in some seconds", m.Number, m.Addr)
 		case !live:
-			return 0, fmt.Errorf("cluster: upgrade: node %d (%s) is down: start it, or remove it with cluster leave", m.Number, m.Addr)
+			return 0, fmt.Errorf("cluster: upgrade: node %[1]d (%[2]s) is down: start it, or remove it with bloomery cluster leave %[1]d --yes", m.Number, m.Addr)
 		case n < most:
 			behind = append(behind, fmt.Sprintf("node %d (%s) supports %d", m.Number, m.Addr, n))
 		}

@@ -105,7 +105,7 @@ func (d *Door) Rebalance(begin bool) (moves []status.Moves, err error) {
 	case begin && r.Shards.Paused:
 		return nil, errPaused
 	case begin && r.Vacant() != 0:
-		return nil, fmt.Errorf("cluster: nothing moves before node %[1]d, which has a folder of the restore, has started: start it, or remove it with cluster leave %[1]d", r.Vacant())
+		return nil, fmt.Errorf("cluster: nothing moves before node %[1]d, which has a folder of the restore, has started: start it, or remove it with bloomery cluster leave %[1]d --yes", r.Vacant())
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), changeIn)
 	defer cancel()

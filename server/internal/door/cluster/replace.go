@@ -107,7 +107,7 @@ func (r *replacement) next(ctx context.Context) (step string, done bool, err err
 	old, with := r.vote(r.old), r.vote(r.with)
 	switch {
 	case old == nil && with == nil:
-		return "", false, fmt.Errorf("cluster: node %d keeps no log: remove it with cluster leave instead", r.old.Number)
+		return "", false, fmt.Errorf("cluster: node %[1]d keeps no log: remove it with bloomery cluster leave %[1]d --yes instead", r.old.Number)
 	case old == nil && !r.old.Left:
 		return "", false, fmt.Errorf("cluster: node %d keeps no log, and node %d does: there is nothing to replace", r.old.Number, r.with.Number)
 	}

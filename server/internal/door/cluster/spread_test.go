@@ -190,7 +190,7 @@ func TestRestoreWithoutANode(t *testing.T) {
 		startAll(t, list[:3])
 		time.Sleep(liveFor + time.Second)
 		c := list[0].Cluster()
-		const want = "node 4, which has a folder of the restore, has not started: start it, or bloomery cluster leave 4"
+		const want = "node 4, which has a folder of the restore, has not started: start it, or bloomery cluster leave 4 --yes"
 		if !slices.Contains(c.Problems, want) || slices.ContainsFunc(c.Problems, func(p string) bool {
 			return strings.Contains(p, "is down") || strings.Contains(p, "no node that is up")
 		}) {

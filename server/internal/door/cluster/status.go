@@ -159,7 +159,7 @@ func (d *Door) describeNodes(c *status.Cluster) {
 		switch {
 		case v.Live || v.Left || v.Awaited:
 		case m.Level == 0:
-			c.Problems = append(c.Problems, fmt.Sprintf("node %[1]d, which has a folder of the restore, has not started: start it, or bloomery cluster leave %[1]d", m.Number))
+			c.Problems = append(c.Problems, fmt.Sprintf("node %[1]d, which has a folder of the restore, has not started: start it, or bloomery cluster leave %[1]d --yes", m.Number))
 		default:
 			c.Problems = append(c.Problems, fmt.Sprintf("node %d (%s) is down: nothing has been heard from it for some seconds%s", m.Number, v.Addr, takeover(all, m, v.Log, silent)))
 		}
@@ -175,7 +175,7 @@ func takeover(r *roster.Roster, m *roster.Member, log bool, silent time.Duration
 			others++
 		}
 	}
-	instead := fmt.Sprintf("after bloomery cluster leave %d", m.Number)
+	instead := fmt.Sprintf("after bloomery cluster leave %d --yes", m.Number)
 	if log { // it cannot leave
 		instead = "when it is replaced: bloomery cluster replace-log"
 	}
