@@ -30,11 +30,24 @@ const (
 
 // deciding is what a node knows that decides. But for the last, it belongs to decideMoves.
 type deciding struct {
-	seen   string        // which nodes there are
-	decide bool          // this node decides
-	since  time.Duration // when that has changed, as Door.tick counts
-	target [][]uint32    // nil if it is not known
-	calm   atomic.Int64  // since for others to read
+	decide bool       // this node decides
+	target [][]uint32 // nil if it is not known
+	calm   atomic.Pointer[calm]
+}
+
+// calm is since when nothing comes or goes.
+type calm struct {
+	seen  string        // which nodes there are
+	since time.Duration // when that has changed, as Door.tick counts
+}
+
+// calmed returns since when nodes are as they are, of which some are live: now, if that was not noted yet.
+func (d *Door) calmed(r *roster.Roster, live []uint32) calm {
+	seen := describe(r, live)
+	if was := d.moves.calm.Load(); was != nil && was.seen == seen {
+		return *was
+	}
+	return calm{seen, d.tick()}
 }
 
 // decideMoves begins what is due. Every node looks who comes and goes, to say what moves wait for.
@@ -43,15 +56,19 @@ func (d *Door) decideMoves(ctx context.Context) {
 	if decides {
 		d.giveUpAway(ctx)
 	}
-	r, live := d.state.Roster(), d.liveNodes()
-	if seen := describe(r, live); seen != m.seen || decides && !m.decide {
-		m.seen, m.since, m.target = seen, d.tick(), nil
-		m.calm.Store(int64(m.since))
+	r := d.state.Roster()
+	was, now := m.calm.Load(), d.calmed(r, d.liveNodes())
+	if decides && !m.decide {
+		now.since = d.tick()
+	}
+	if was == nil || *was != now {
+		m.target = nil
+		m.calm.Store(&now)
 	}
 	if m.decide = decides; !decides {
 		return
 	}
-	if r.Shards.Paused || d.tick()-m.since < calmFor || r.Vacant() != 0 {
+	if r.Shards.Paused || d.tick()-now.since < calmFor || r.Vacant() != 0 {
 		return
 	}
 	if m.target == nil {
@@ -64,15 +81,15 @@ func (d *Door) decideMoves(ctx context.Context) {
 
 // movesWait returns why nothing moves, in words, "" if nothing has to, or what has to move may.
 func (d *Door) movesWait(r *roster.Roster) string {
-	calm := calmFor - (d.tick() - time.Duration(d.moves.calm.Load()))
+	left := calmFor - (d.tick() - d.calmed(r, d.liveNodes()).since)
 	reason := ""
 	switch {
 	case r.Shards.Paused:
 		reason = "they are paused: bloomery cluster resume-moves"
 	case r.Vacant() != 0:
 		reason = fmt.Sprintf("node %[1]d, which has a folder of the restore, has not started: start it, or bloomery cluster leave %[1]d --yes", r.Vacant())
-	case calm > 0:
-		reason = fmt.Sprintf("nodes, their memory or copies have changed: they begin %v after that, in %v", calmFor, calm.Round(time.Second))
+	case left > 0:
+		reason = fmt.Sprintf("nodes, their memory or copies have changed: they begin %v after that, in %v", calmFor, left.Round(time.Second))
 	}
 	if reason == "" || balance.Reached(r, balance.Target(r)) {
 		return ""

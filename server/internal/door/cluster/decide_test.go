@@ -178,6 +178,12 @@ func TestNodesComeAndGo(t *testing.T) {
 		if got := nodes[0].Cluster(); got.Shards.Waits != "" {
 			t.Errorf("all is where it is to be, and moves wait for %q", got.Shards.Waits)
 		}
+		if err := nodes[0].SetCopies(3); err != nil || !strings.HasSuffix(nodes[0].Cluster().Shards.Waits, ", in 30s") {
+			t.Errorf("copies have just changed: %v, and moves wait for %q", err, nodes[0].Cluster().Shards.Waits)
+		}
+		if err := nodes[0].SetCopies(2); err != nil {
+			t.Fatal(err)
+		}
 		if own != placement.Shards*2/4 {
 			t.Errorf("the node that has joined holds %d shards, want a fourth of %d", own, placement.Shards*2)
 		}
