@@ -179,7 +179,23 @@ func (l *loader) load(ctx context.Context, in *lines.Input, greeting [][]string)
 		cancel(err)
 	}
 	<-done
-	return first(ctx, err)
+	if err = first(ctx, err); err == nil {
+		l.ill = l.judge()
+	}
+	return err
+}
+
+// judge asks whether the filter is over its rate now, and returns what the server says of it. Bloom filters of RedisBloom
+// grow, or refuse lines.
+func (l *loader) judge() string {
+	var reply resp.Reply
+	if l.command != addToFilter || ask(l.nc, l.r, &reply, "FILTER.INFO", l.key) != nil {
+		return ""
+	}
+	if f := fieldsOf(&reply); f["verdict"] == "Rebuild" {
+		return f["reason"]
+	}
+	return ""
 }
 
 // first returns why a context ended, or else err: what fails later fails

@@ -118,6 +118,17 @@ func TestLoadTypes(t *testing.T) {
 	if want := "seen: 50 lines, 0 new, 50 present before or false positives, 0 refused\n"; code != 0 || errOut != want {
 		t.Errorf("load again = %d, %q, want %q", code, errOut, want)
 	}
+	// A window takes more lines than it was made for: that is said.
+	if _, err := talk(nc, r, "FILTER.CREATE hour window CAPACITY 1000 SPAN 1h"); err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range []int{100, 5000} {
+		want := map[int]string{5000: "warning: hour: The predicted false positive rate is "}[n]
+		code, _, errOut := loadFrom(t.Context(), numbered(n), "--addr", c.addr, "hour")
+		if _, rest, _ := strings.Cut(errOut, " refused\n"); code != 0 || !strings.HasPrefix(rest, want) || want == "" && rest != "" {
+			t.Errorf("load %d lines into a window for 1000 = %d, %q", n, code, errOut)
+		}
+	}
 	// Columns: what is sent is the column.
 	if code, _, errOut := loadFrom(t.Context(), "1,zoe\n2,eve\n", "--addr", c.addr, "-d", ",", "-k", "2", "--reserve", "1000,1e-6", "names"); code != 0 {
 		t.Fatal(errOut)

@@ -69,6 +69,7 @@ type loader struct {
 	shown    uint64 // messages about them
 	hidden   uint64 // lines that no message names
 	full     bool
+	ill      string // what is wrong with the filter afterwards
 }
 
 // sent is a command whose answer has not come.
@@ -236,6 +237,9 @@ func (l *loader) report(s *shell) error {
 	} else {
 		s.say("%s: %s, %s new, %s present before or false positives, %s refused", l.key, plural(l.sent, "line"), grouped(l.added),
 			grouped(l.sent-l.added-l.refused), grouped(l.refused))
+	}
+	if l.ill != "" {
+		s.warn("%s: %s", l.key, l.ill)
 	}
 	switch {
 	case l.refused == 0:
