@@ -145,6 +145,7 @@ bloomery plan compares the kinds.`,
 	cmd.Flags().BoolVar(&o.estimate, "estimate", false, "count the keys first and make the filter as large as they need")
 	bindMultiset(cmd.Flags(), &o.multiset)
 	o.inputFlags.bind(cmd.Flags())
+	cmd.Flags().Lookup("ignore-case").Usage = "put lines into the filter in lower case; check, add and the others then need -i, too"
 	o.bindOutput(cmd)
 	return cmd
 }

@@ -125,6 +125,7 @@ and is unchanged after any error.`,
 	f.StringVarP(&o.output, "output", "o", "-", "`FILE` to write; - is standard output")
 	bindOverwrite(f, &o.overwrite)
 	o.bind(f)
+	f.Lookup("ignore-case").Usage = "compare in lower case; lines are written as they are read"
 	f.Lookup("header").Usage = "the first line of each file is a header: write that of the first file only; -k with names implies it"
 	return cmd
 }
