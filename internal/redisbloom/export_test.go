@@ -14,11 +14,11 @@ func Rem(x, m, inv uint64) uint64 { return rem(x, m, inv) }
 // Accounted and Real are the memory of the structs: as accounted for, and as
 // the compiler lays them out.
 var (
-	Accounted = [10]uintptr{bloomBytes, olderBytes, layerBytes, cuckooBytes, subBytes, fullBytes, countMinBytes, topKBytes, slotBytes, tdigestBytes}
-	Real      = [10]uintptr{
+	Accounted = [11]uintptr{bloomBytes, olderBytes, layerBytes, cuckooBytes, subBytes, fullBytes, countMinBytes, topKBytes, slotBytes, heapPartBytes, tdigestBytes}
+	Real      = [11]uintptr{
 		unsafe.Sizeof(Bloom{}), unsafe.Sizeof([]layer{}), unsafe.Sizeof(layer{}),
 		unsafe.Sizeof(Cuckoo{}), unsafe.Sizeof(sub{}), unsafe.Sizeof(fullTable{}),
-		unsafe.Sizeof(CountMin{}), unsafe.Sizeof(TopK{}), unsafe.Sizeof(slot{}), unsafe.Sizeof(TDigest{}),
+		unsafe.Sizeof(CountMin{}), unsafe.Sizeof(TopK{}), unsafe.Sizeof(slot{}), unsafe.Sizeof(chunk{}), unsafe.Sizeof(TDigest{}),
 	}
 )
 

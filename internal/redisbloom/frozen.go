@@ -51,7 +51,8 @@ type Frozen struct {
 	part   int           // of the stream: 0 prefix, then the arrays, then the checksum
 	off    int           // in that part
 	crc    uint32
-	end    func() // what Close calls, nil for nothing
+	fill   func(to int) // fills the first array up to a byte, nil if it is there
+	end    func()       // what Close calls, nil for nothing
 }
 
 var _ io.ReadCloser = (*Frozen)(nil)
@@ -162,7 +163,23 @@ func (f *Frozen) source() []byte {
 	if old, ok := f.saved[page{f.part - 1, number}]; ok {
 		return old[f.off%pageBytes:]
 	}
+	f.fillTo((number + 1) * pageBytes)
 	return a[f.off:min((number+1)*pageBytes, len(a))]
+}
+
+// fillTo fills the array at the reading position up to a byte.
+func (f *Frozen) fillTo(to int) {
+	if f.part == 1 && f.fill != nil {
+		f.fill(min(to, len(f.arrays[0])))
+	}
+}
+
+// lazyArray returns n zero bytes, which take memory when they are filled, if they are many. Close unmaps them.
+func lazyArray(n int) []byte {
+	if b, err := memory.Map(n); err == nil {
+		return b
+	}
+	return make([]byte, n)
 }
 
 // advance moves the reading position by m bytes, within a page.
@@ -291,6 +308,7 @@ func (f *Frozen) Next(dst []byte) (piece []byte, off int64) {
 	for f.part <= len(f.arrays) {
 		a := f.arrays[f.part-1]
 		from := f.off
+		f.fillTo(from + len(dst))
 		for f.off < len(a) && f.off-from+pageBytes <= len(dst) && !f.wasSeen(f.part-1, f.off/pageBytes) {
 			f.off = min(f.off+pageBytes, len(a))
 		}

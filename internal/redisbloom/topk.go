@@ -13,8 +13,7 @@ import (
 
 const (
 	topKCellBytes = 8    // fingerprint and count
-	topKBytes     = 2160 // of memory, without slots, items and cells; a test holds it
-	slotBytes     = 32   // of memory, for a slot without its item; a test holds it
+	topKBytes     = 2184 // of memory, without slots, items and cells; a test holds it
 	seedOfItems   = 1919 // of the fingerprint of an item
 
 	// MaxIncrement is the most that TopK.Incr adds at once.
@@ -63,8 +62,7 @@ type TopKParams struct {
 type TopK struct {
 	columns columns
 	depth   uint32
-	heap    []slot // min-heap by count
-	held    uint64 // bytes of items
+	heap    slots  // min-heap by count
 	cells   []byte // rows of fingerprint and count, little-endian
 	decay   float64
 	state   uint64 // of the generator
@@ -74,13 +72,6 @@ type TopK struct {
 	chances [256]uint64
 }
 
-// slot is one of the k places for items. A nil item is one without a name: the
-// slot is empty, or came from a dump that does not have it.
-type slot struct {
-	item      []byte
-	fp, count uint32
-}
-
 // NewTopK returns an empty sketch. The error wraps bloomery.ErrParameter or
 // bloomery.ErrTooLarge, or is that of Memory.Alloc.
 func NewTopK(p TopKParams) (*TopK, error) {
@@ -88,7 +79,7 @@ func NewTopK(p TopKParams) (*TopK, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := memory.Fits(topKBytes + uint64(p.K)*slotBytes); err != nil {
+	if err := memory.Fits(topKBytes + slotsBytes(uint64(p.K))); err != nil {
 		return nil, fmt.Errorf("redisbloom: new: %w", err)
 	}
 	cells, err := p.Memory.Bytes(uint64(p.Width)*uint64(p.Depth)*topKCellBytes, total)
@@ -98,7 +89,7 @@ func NewTopK(p TopKParams) (*TopK, error) {
 	t := &TopK{
 		columns: newColumns(uint64(p.Width)),
 		depth:   p.Depth,
-		heap:    make([]slot, p.K),
+		heap:    newSlots(int(p.K)),
 		cells:   cells,
 		decay:   p.Decay,
 		state:   p.Seed,
@@ -118,7 +109,7 @@ func (p TopKParams) Bytes() (uint64, error) {
 		return 0, fmt.Errorf("redisbloom: new: %w: decay %v", bloomery.ErrParameter, p.Decay)
 	}
 	cells := uint64(p.Width) * uint64(p.Depth)
-	slots := uint64(p.K) * slotBytes
+	slots := slotsBytes(uint64(p.K))
 	if cells > maxBytes/topKCellBytes || slots > maxBytes-cells*topKCellBytes {
 		return 0, ErrTooLarge
 	}
@@ -142,7 +133,7 @@ func (t *TopK) Incr(item []byte, n int64) (expelled []byte, ok bool, err error) 
 }
 
 func (t *TopK) add(item []byte, n uint32) (expelled []byte, ok bool) {
-	if len(t.heap) == 0 {
+	if t.heap.n == 0 {
 		panic("redisbloom: change of a zero TopK: make it with NewTopK")
 	}
 	fp := murmur32(item, seedOfItems)
@@ -153,18 +144,19 @@ func (t *TopK) add(item []byte, n uint32) (expelled []byte, ok bool) {
 			best = max(best, t.addTo(t.at(row+i, h[i]), fp, n))
 		}
 	}
-	if best < t.heap[0].count {
+	if best < t.heap.at(0).count {
 		return nil, false
 	}
-	if i := t.find(item, fp); i >= 0 {
-		t.heap[i].count = best
-		t.siftDown(i)
+	if i := t.heap.find(item, fp); i >= 0 {
+		s := *t.heap.at(i)
+		s.count = best
+		t.heap.set(i, s)
+		t.heap.siftDown(i)
 		return nil, false
 	}
-	expelled = t.heap[0].item
-	t.held += uint64(len(item)) - uint64(len(expelled))
-	t.heap[0] = slot{item: append(make([]byte, 0, len(item)), item...), fp: fp, count: best}
-	t.siftDown(0)
+	expelled = t.heap.at(0).item
+	t.heap.set(0, slot{item: append(make([]byte, 0, len(item)), item...), fp: fp, count: best})
+	t.heap.siftDown(0)
 	return expelled, expelled != nil
 }
 
@@ -262,15 +254,15 @@ func (t *TopK) chance(count uint32) uint64 {
 
 // Contains reports whether item is one of those that the sketch keeps.
 func (t *TopK) Contains(item []byte) bool {
-	return t.find(item, murmur32(item, seedOfItems)) >= 0
+	return t.heap.find(item, murmur32(item, seedOfItems)) >= 0
 }
 
 // Count returns the count of item, also of one that the sketch does not keep.
 func (t *TopK) Count(item []byte) uint32 {
 	fp := murmur32(item, seedOfItems)
 	least := uint32(0)
-	if t.find(item, fp) >= 0 {
-		least = t.heap[0].count
+	if t.heap.find(item, fp) >= 0 {
+		least = t.heap.at(0).count
 	}
 	best := uint32(0)
 	for row := uint32(0); row < t.depth; row += rowSeeds {
@@ -286,7 +278,7 @@ func (t *TopK) Count(item []byte) uint32 {
 }
 
 // K returns the number of items that the sketch keeps at most.
-func (t *TopK) K() uint32 { return uint32(len(t.heap)) }
+func (t *TopK) K() uint32 { return uint32(t.heap.n) }
 
 // Width returns the number of cells of a row.
 func (t *TopK) Width() uint32 { return uint32(t.columns.width) }
@@ -299,14 +291,14 @@ func (t *TopK) Decay() float64 { return t.decay }
 
 // Size returns the memory that RedisBloom reports for such a sketch.
 func (t *TopK) Size() uint64 {
-	return 2088 + uint64(len(t.cells)) + 24*uint64(len(t.heap))
+	return 2088 + uint64(len(t.cells)) + 24*uint64(t.heap.n)
 }
 
 // Bytes returns the memory that the sketch takes: what TopKParams.Bytes
 // returned, and the items that it keeps. An Add takes at most the length of its
 // item more. The rounding of the allocator is not in it.
 func (t *TopK) Bytes() uint64 {
-	return topKBytes + uint64(len(t.heap))*slotBytes + uint64(len(t.cells)) + t.held
+	return topKBytes + slotsBytes(uint64(t.heap.n)) + uint64(len(t.cells)) + t.heap.held
 }
 
 // TopKStats is the state of a TopK.
@@ -321,19 +313,13 @@ type TopKStats struct {
 	Bytes uint64
 }
 
-// Stats returns the state of the sketch. It visits the slots, and a sample of
-// the cells.
+// Stats returns the state of the sketch. It visits a sample of the cells.
 func (t *TopK) Stats() TopKStats {
-	s := TopKStats{Bytes: t.Bytes()}
-	if len(t.heap) == 0 {
+	s := TopKStats{Items: t.heap.used, Bytes: t.Bytes()}
+	if t.heap.n == 0 {
 		return s
 	}
-	s.Least = t.heap[0].count
-	for i := range t.heap {
-		if t.heap[i].count > 0 {
-			s.Items++
-		}
-	}
+	s.Least = t.heap.at(0).count
 	const sample = 8192
 	cells := len(t.cells) / topKCellBytes
 	step := max(cells/sample, 1)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"iter"
 	"math"
+	"slices"
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/internal/memory"
@@ -53,17 +54,16 @@ type TopKDump struct {
 // item. Cells aliases the sketch and is valid until it changes.
 func (t *TopK) Dump() TopKDump {
 	d := TopKDump{
-		K: uint64(len(t.heap)), Width: t.columns.width, Depth: uint64(t.depth), Decay: t.decay,
-		Cells: t.cells, Slots: make([]byte, 0, dumpSlotBytes*len(t.heap)), Items: make([][]byte, len(t.heap)),
+		K: uint64(t.heap.n), Width: t.columns.width, Depth: uint64(t.depth), Decay: t.decay,
+		Cells: t.cells, Slots: make([]byte, 0, dumpSlotBytes*t.heap.n), Items: make([][]byte, 0, t.heap.n),
 	}
 	le := binary.LittleEndian
-	for i := range t.heap {
-		s := &t.heap[i]
+	for s := range t.heap.all() {
 		d.Slots = le.AppendUint32(d.Slots, s.fp)
 		d.Slots = le.AppendUint32(d.Slots, uint32(len(s.item)))
 		d.Slots = le.AppendUint64(d.Slots, 0)
 		d.Slots = le.AppendUint64(d.Slots, uint64(s.count))
-		d.Items[i] = append(append(make([]byte, 0, len(s.item)+1), s.item...), 0)
+		d.Items = append(d.Items, append(append(make([]byte, 0, len(s.item)+1), s.item...), 0))
 	}
 	return d
 }
@@ -112,11 +112,11 @@ func (d TopKDump) New(m *memory.Arena) (*TopK, error) {
 	for i, item := range d.Items {
 		s := d.Slots[i*dumpSlotBytes:]
 		item = item[:bytes.IndexByte(item, 0)]
-		t.heap[i] = slot{fp: binary.LittleEndian.Uint32(s), count: binary.LittleEndian.Uint32(s[16:])}
+		v := slot{fp: binary.LittleEndian.Uint32(s), count: binary.LittleEndian.Uint32(s[16:])}
 		if len(item) > 0 {
-			t.heap[i].item = bytes.Clone(item)
-			t.held += uint64(len(item))
+			v.item = bytes.Clone(item)
 		}
+		t.heap.set(i, v)
 	}
 	return t, nil
 }
@@ -124,8 +124,13 @@ func (d TopKDump) New(m *memory.Arena) (*TopK, error) {
 // AppendHeader appends to dst the sketch without its cells: the header of the
 // binary form, and the slots behind it.
 func (t *TopK) AppendHeader(dst []byte) []byte {
-	slots := int(t.held) + len(t.heap)*slotHeaderBytes
-	return t.appendSlots(append(dst, t.prefix(slots)[prefixBytes:]...))
+	return t.heap.append(append(dst, t.prefix()[prefixBytes:]...))
+}
+
+// Header returns what makes AppendHeader of the sketch as it is now, while that changes.
+func (t *TopK) Header() func() []byte {
+	prefix, heap := t.prefix()[prefixBytes:], t.heap.fork()
+	return func() []byte { return heap.append(slices.Grow(prefix, heap.size())) }
 }
 
 // topKSlots returns an iterator over the slots in a header that AppendHeader made, as
@@ -186,6 +191,9 @@ func (t *TopK) Load(off uint64, cells []byte) error {
 	return nil
 }
 
+// Cells returns the cells: rows of fingerprint and count.
+func (t *TopK) Cells() []byte { return t.cells }
+
 // CellBytes returns the length of the cells.
 func (t *TopK) CellBytes() uint64 { return uint64(len(t.cells)) }
 
@@ -195,16 +203,14 @@ func (t *TopK) LoadSlots(first uint32, data []byte) error {
 	var slots []slot
 	for len(data) > 0 {
 		s, rest, ok := nextSlot(data)
-		if !ok || uint64(first)+uint64(len(slots)) >= uint64(len(t.heap)) {
+		if !ok || uint64(first)+uint64(len(slots)) >= uint64(t.heap.n) {
 			return ErrChunkLength
 		}
 		s.item = bytes.Clone(s.item)
 		slots, data = append(slots, s), rest
 	}
 	for i, s := range slots {
-		old := &t.heap[int(first)+i]
-		t.held += uint64(len(s.item)) - uint64(len(old.item))
-		*old = s
+		t.heap.set(int(first)+i, s)
 	}
 	return nil
 }
@@ -246,11 +252,10 @@ func (t *TopK) MarshalBinary() ([]byte, error) { return t.AppendBinary(nil) }
 // AppendBinary appends the binary form of the sketch to dst. Its error is that
 // of MarshalBinary. For a sketch too large to be copied under a lock see Freeze.
 func (t *TopK) AppendBinary(dst []byte) ([]byte, error) {
-	if len(t.heap) == 0 {
+	if t.heap.n == 0 {
 		return dst, errZero("marshal", "TopK")
 	}
-	slots := t.appendSlots(nil)
-	return appendBinary(dst, t.prefix(len(slots)), both(slots, t.cells)), nil
+	return appendBinary(dst, t.prefix(), both(t.heap.append(nil), t.cells)), nil
 }
 
 // UnmarshalBinary replaces the sketch by one in binary form, in the Arena that
@@ -307,11 +312,18 @@ func NewTopKLoader(first []byte, size int64, m *memory.Arena) (*Loader[*TopK], e
 // Freeze begins a snapshot. The error is ErrFrozen if the last one was not
 // closed, or wraps bloomery.ErrParameter for a zero TopK.
 func (t *TopK) Freeze() (*Frozen, error) {
-	if len(t.heap) == 0 {
+	if t.heap.n == 0 {
 		return nil, errZero("freeze", "TopK")
 	}
-	slots := t.appendSlots(nil)
-	return freeze(&t.frozen, t.memory, t.prefix(len(slots)), [][]byte{slots, t.cells})
+	if t.frozen != nil {
+		return nil, ErrFrozen
+	}
+	heap, slots := t.heap.fork(), lazyArray(t.heap.size())
+	z, err := freeze(&t.frozen, t.memory, t.prefix(), [][]byte{slots, t.cells})
+	z.fill = heap.filler(slots)
+	z.mapped = append(z.mapped, slots)
+	z.keep(len(slots))
+	return z, err
 }
 
 // both returns an iterator over two arrays.
@@ -323,11 +335,11 @@ func both(a, b []byte) iter.Seq[[]byte] {
 	}
 }
 
-// prefix returns the binary form up to the slots, which have so many bytes.
-func (t *TopK) prefix(slots int) []byte {
+// prefix returns the binary form up to the slots.
+func (t *TopK) prefix() []byte {
 	b := appendPrefix(make([]byte, 0, prefixBytes+topKHeaderBytes), topKMagic, topKHeaderBytes)
 	b = AppendTopKHeader(b, TopKParams{K: t.K(), Width: t.Width(), Depth: t.depth, Decay: t.decay, Seed: t.state})
-	return binary.LittleEndian.AppendUint64(b[:len(b)-8], uint64(slots))
+	return binary.LittleEndian.AppendUint64(b[:len(b)-8], uint64(t.heap.size()))
 }
 
 // newTopKOf returns the sketch of a header, with empty slots and cells, and the
@@ -348,18 +360,32 @@ func newTopKOf(header []byte, size uint64, m *memory.Arena) (t *TopK, slots uint
 	return t, slots, err
 }
 
-// appendSlots appends the slots with their items to dst.
-func (t *TopK) appendSlots(dst []byte) []byte {
-	for i := range t.heap {
-		dst = AppendTopKSlot(dst, t.heap[i].fp, t.heap[i].count, t.heap[i].item)
+// size returns how many bytes append appends.
+func (h *slots) size() int { return int(h.held) + h.n*slotHeaderBytes }
+
+// append appends the slots with their items to dst.
+func (h *slots) append(dst []byte) []byte {
+	for s := range h.all() {
+		dst = AppendTopKSlot(dst, s.fp, s.count, s.item)
 	}
 	return dst
 }
 
-// setSlots reads what appendSlots wrote.
+// filler returns what fills dst with what append appends, from where it has stopped up to a byte or more.
+func (h *slots) filler(dst []byte) func(to int) {
+	next := 0
+	at := dst[:0]
+	return func(to int) {
+		for ; len(at) < to; next++ {
+			s := h.at(next)
+			at = AppendTopKSlot(at, s.fp, s.count, s.item)
+		}
+	}
+}
+
+// setSlots reads what append wrote.
 func (t *TopK) setSlots(data []byte) error {
-	held := uint64(0)
-	for i := range t.heap {
+	for i := range t.heap.n {
 		s, rest, ok := nextSlot(data)
 		if !ok {
 			return errSlots(i)
@@ -367,13 +393,12 @@ func (t *TopK) setSlots(data []byte) error {
 		if s.item != nil {
 			s.item = append(make([]byte, 0, len(s.item)), s.item...)
 		}
-		held += uint64(len(s.item))
-		t.heap[i], data = s, rest
+		t.heap.set(i, s)
+		data = rest
 	}
 	if len(data) > 0 {
-		return errSlots(len(t.heap))
+		return errSlots(t.heap.n)
 	}
-	t.held = held
 	return nil
 }
 

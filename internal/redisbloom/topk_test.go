@@ -41,7 +41,7 @@ func TestTopKParameters(t *testing.T) {
 		}
 	}
 	k := newTopK(t, good)
-	if n, err := good.Bytes(); n != k.Bytes() || n != 2160+10*32+50*4*8 || err != nil {
+	if n, err := good.Bytes(); n != k.Bytes() || n != 2184+32+10*32+50*4*8 || err != nil {
 		t.Errorf("Bytes() = %d, %v before and %d after", n, err, k.Bytes())
 	}
 	if k.Size() != 2088+50*4*8+24*10 {

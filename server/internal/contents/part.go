@@ -164,6 +164,23 @@ func (p *Part) Bytes() uint64 {
 	return p.contents.Bytes()
 }
 
+// Header returns what makes AppendHeader of the contents as they are now, without a lock, and is called once: those of a
+// digest and of a TOPK are long. The caller holds the lock of p.
+func (p *Part) Header() func() []byte {
+	switch c := p.contents.(type) {
+	case tdigest:
+		fork := c.Fork()
+		return func() []byte {
+			defer fork.Release()
+			return tdigest{fork}.AppendHeader(nil)
+		}
+	case topK:
+		return c.Header()
+	}
+	header := p.contents.AppendHeader(nil)
+	return func() []byte { return header }
+}
+
 // Void reports whether the part has no contents, because a record further on in
 // the log removes it. There is such a part during recovery only.
 func (p *Part) Void() bool { return p.contents == nil }

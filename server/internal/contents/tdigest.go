@@ -70,20 +70,6 @@ func (t tdigest) AppendHeader(b []byte) []byte {
 	return b
 }
 
-// Header returns what makes AppendHeader of the contents as they are now, without a lock, and is called once: that of a
-// digest is all of it. The caller holds the lock of p.
-func (p *Part) Header() func() []byte {
-	if t := p.TDigest(); t != nil {
-		fork := t.Fork()
-		return func() []byte {
-			defer fork.Release()
-			return tdigest{fork}.AppendHeader(nil)
-		}
-	}
-	header := p.contents.AppendHeader(nil)
-	return func() []byte { return header }
-}
-
 func (tdigest) ScanDump(int64) (next int64, chunk []byte) { return 0, nil }
 
 // largeDigest is from how many nodes on a digest is compressed outside of locks.

@@ -57,7 +57,7 @@ func (t topK) Details() []Detail {
 
 // ScanDump returns the cells as one chunk; the rest is in the header.
 func (t topK) ScanDump(iter int64) (next int64, chunk []byte) {
-	return scanOne(t.Dump().Cells, iter)
+	return scanOne(t.Cells(), iter)
 }
 
 func topKBytes(header []byte) (uint64, error) {

@@ -133,6 +133,35 @@ func TestFreezeOfDigest(t *testing.T) {
 	}
 }
 
+// TestFreezeOfTopK freezes a sketch of many slots, and has the header of its dump made later: neither copies them with its
+// lock held.
+func TestFreezeOfTopK(t *testing.T) {
+	const k = 20_000
+	s := store.New()
+	e := apply(t, s, store.Record{Body: store.FromDump(catalog.TopK, []byte("k"), redisbloom.AppendTopKHeader(nil, redisbloom.TopKParams{K: k, Width: 8, Depth: 7, Decay: 0.9}))}).Entry
+	p := contents.PartOf(e)
+	want := p.Contents().AppendHeader(nil)
+	p.Lock()
+	defer p.Unlock()
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	z, err := p.Freeze()
+	header := p.Header()
+	runtime.ReadMemStats(&after)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := after.TotalAlloc - before.TotalAlloc; n > uint64(len(want))/10 {
+		t.Errorf("with the lock held %d bytes of %d are copied", n, len(want))
+	}
+	if !bytes.Equal(header(), want) {
+		t.Error("the header is not that of the sketch")
+	}
+	if err := z.Close(); err != nil || s.Copied() != 0 {
+		t.Errorf("%d bytes are counted of a copy that has ended: %v", s.Copied(), err)
+	}
+}
+
 // TestFreezeOfLarge freezes large filters of every kind that changes: little is copied with the lock held, and
 // what is read meanwhile is the filter of before, whatever is done to it. What the copy makes the server keep is
 // counted as long as it is open.
