@@ -85,9 +85,13 @@ func (front) Detach()         {}
 // version before. If it fails the caller drops the version.
 func (s *Supply) receive(c *Filter, of *summary, data []byte) error {
 	v := of.next
-	if n := min(len(data), envelope.HeaderSize-len(v.head)); n > 0 {
+	if missing := envelope.HeaderSize - len(v.head); missing > 0 {
+		n := min(len(data), missing)
 		v.head, data = append(v.head, data[:n]...), data[n:]
-		if len(v.head) < envelope.HeaderSize {
+		switch {
+		case v.of < envelope.HeaderSize:
+			return corrupt("source of a filter")
+		case n < missing:
 			return nil
 		}
 		if err := s.expect(c, v); err != nil {

@@ -65,3 +65,44 @@ func TestWorkOfASourceIsSpread(t *testing.T) {
 		}
 	}
 }
+
+// TestCopiesOfASourceOnItsWay reads copies of a filter to which a version of a source is on its way, as no server makes
+// them, too. The filter is always there, and what cannot become a source is dropped.
+func TestCopiesOfASourceOnItsWay(t *testing.T) {
+	var s Supply
+	s.Init()
+	for _, capacity := range []int{100, 5000} { // in no array of its own, and in one
+		f := bloomfilter.New(capacity, 0.01)
+		f.AddHash(1 << 40)
+		file, err := f.MarshalBinary()
+		if err != nil {
+			t.Fatal(err)
+		}
+		size := uint64(len(file))
+		for name, tt := range map[string]struct {
+			next  incoming
+			stays bool
+		}{
+			"nothing has come":      {incoming{of: size}, true},
+			"half a header":         {incoming{of: size, head: file[:32]}, true},
+			"a header":              {incoming{of: size, head: file[:64]}, true},
+			"all but a byte":        {incoming{of: size, head: file[:64], table: file[64 : size-1]}, true},
+			"all":                   {incoming{of: size, head: file[:64], table: file[64:]}, true},
+			"shorter than a header": {incoming{of: 10, head: file[:10]}, false},
+			"longer than it says":   {incoming{of: size + 1, head: file[:64]}, false},
+			"no header":             {incoming{of: size, head: file[1:65]}, false},
+		} {
+			tt.next.version = 1
+			kept := &aside{sources: []*summary{{name: "s", next: &tt.next}}}
+			c, err := s.openContents(Plan{}, kept.encode(bytes.Clone(file)))
+			if err != nil {
+				t.Errorf("%s: %v", name, err)
+				continue
+			}
+			if stays := c.aside != nil; stays != tt.stays || !c.f.ContainsHash(1<<40) {
+				t.Errorf("%s: it stays: %v, want %v; the filter has its item: %v", name, stays, tt.stays, c.f.ContainsHash(1<<40))
+			}
+			c.Release()
+		}
+	}
+}

@@ -169,6 +169,10 @@ func TestSourceRefused(t *testing.T) {
 			}
 		}
 	}
+	short := store.Record{ID: e.ID, Body: &store.FilterSource{SourcePiece: contents.SourcePiece{Source: []byte("s"), Version: 1, Of: 10, Data: file[:10]}}}
+	if res := apply(t, s, short); !errors.Is(res.Err, bloomery.ErrCorrupt) {
+		t.Errorf("a file that is shorter than a header: %v", res.Err)
+	}
 	if list := p.Sources(); len(list) != 1 {
 		t.Errorf("sources %v", list)
 	}
