@@ -55,10 +55,11 @@ func roundTrip(t *testing.T, k Kind) {
 		if testing.Short() && n > 10_000 {
 			continue
 		}
-		hs := hashes(n, 20)
+		// The largest is mostly empty: its length alone makes it more than one chunk.
+		hs := hashes(min(n, 200_000), 20)
 		f := k.must(t, hs, n, 1e-2)
 		data := encode(t, f)
-		probes := append(hashes(10_000, 21), hs[:min(n, 1000)]...)
+		probes := append(hashes(10_000, 21), hs[:min(len(hs), 1000)]...)
 
 		g, err := k.Decode(data, hashing.Hasher{})
 		if err != nil {
