@@ -32,6 +32,7 @@ func check(files *sources, dir, platform string) (int, error) {
 		return 0, fmt.Errorf("%s: %w", platform, err)
 	}
 	done := map[string]*types.Package{"unsafe": types.Unsafe}
+	tested := withTests(packages)
 	var errs []error
 	for _, p := range packages {
 		if p.ImportPath == "unsafe" {
@@ -42,13 +43,32 @@ func check(files *sources, dir, platform string) (int, error) {
 				errs = append(errs, fmt.Errorf("%s: %w", platform, err))
 			}
 		}
-		done[p.ImportPath] = checkPackage(files, &p, done, sizes, report)
+		done[p.ImportPath] = checkPackage(files, &p, p.own() && !tested[p.ImportPath], done, sizes, report)
 	}
 	return len(packages), errors.Join(errs...)
 }
 
-// checkPackage type-checks one package whose imports are done.
-func checkPackage(files *sources, p *listed, done map[string]*types.Package, sizes types.Sizes, report func(error)) *types.Package {
+// withTests returns the packages whose files are also in another one of the list: a package
+// without its tests where it is listed with them, and one that was only made again because
+// what it imports has tests. The bodies of their functions need not be read there.
+func withTests(packages []listed) map[string]bool {
+	elsewhere := make(map[string]bool)
+	for _, p := range packages {
+		path, variant, _ := strings.Cut(p.ImportPath, " ")
+		switch {
+		case variant == "":
+		case path == p.ForTest:
+			elsewhere[path] = true
+		case path != p.ForTest+"_test":
+			elsewhere[p.ImportPath] = true
+		}
+	}
+	return elsewhere
+}
+
+// checkPackage type-checks one package whose imports are done, with the bodies of its
+// functions or without.
+func checkPackage(files *sources, p *listed, bodies bool, done map[string]*types.Package, sizes types.Sizes, report func(error)) *types.Package {
 	var parsed []*ast.File
 	for _, name := range p.GoFiles {
 		file, err := files.parse(filepath.Join(p.Dir, name), p.own())
@@ -61,7 +81,7 @@ func checkPackage(files *sources, p *listed, done map[string]*types.Package, siz
 	config := types.Config{
 		Importer:         imports{p.ImportMap, done},
 		Sizes:            sizes,
-		IgnoreFuncBodies: !p.own(),
+		IgnoreFuncBodies: !bodies,
 		Error:            report,
 	}
 	if p.Module != nil && p.Module.GoVersion != "" {
@@ -69,7 +89,7 @@ func checkPackage(files *sources, p *listed, done map[string]*types.Package, siz
 	}
 	path, _, _ := strings.Cut(p.ImportPath, " ") // without [the test it is for]
 	checked, _ := config.Check(path, files.set, parsed, nil)
-	if p.own() {
+	if bodies {
 		if err := checkAssembly(files, p, parsed); err != nil {
 			report(err)
 		}
