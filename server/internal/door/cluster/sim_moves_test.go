@@ -360,7 +360,7 @@ func simulateMoves(t *testing.T, seed uint64, m mutation) error {
 }
 
 func TestSimulationOfMoves(t *testing.T) {
-	n := 1 + (*simulations-25)/4
+	n := 1 + (*simulations-fewSimulations)/4
 	if underRace {
 		n = 1
 	}
@@ -375,7 +375,7 @@ func TestSimulationOfMoves(t *testing.T) {
 // simulation finds each. That takes minutes: the simulation of package store, which is smaller, does
 // so at every test.
 func TestSimulationOfMovesFindsMutations(t *testing.T) {
-	if underRace || *simulations <= 25 {
+	if underRace || *simulations <= fewSimulations {
 		t.Skip("mutations are found by make soak")
 	}
 	for name, m := range map[string]mutation{
