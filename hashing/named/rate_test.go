@@ -42,16 +42,17 @@ var layouts = []struct {
 }
 
 // measure returns the rate of filters of n keys, 100,000 keys or more in all,
-// asked for as many absent keys as give a thousand wrong answers with -table, and 250
-// without: 4 sigma are 25% of the rate then. With -short it is a twentieth of both.
+// asked for as many absent keys as give a thousand wrong answers with -table. Without
+// it 15,000 keys and 250 wrong answers will do: 4 sigma are 25% of the rate then, and what
+// filters differ by adds little. With -short it is less.
 func measure(t *testing.T, h hashing.Hasher, keys measuring.Keys, layout, n int, p float64) measuring.Rate {
 	t.Helper()
 	plan := measuring.Plan{Keys: keys, N: n, Filters: max(1, 100_000/n), Queries: uint64(1000 / p), Seed: 3}
 	if !*table {
-		plan.Filters, plan.Queries = max(1, plan.Filters/2), plan.Queries/4
+		plan.Filters, plan.Queries = max(1, 15_000/n), plan.Queries/4
 	}
 	if testing.Short() {
-		plan.Filters, plan.Queries = max(1, plan.Filters/10), plan.Queries/5
+		plan.Filters, plan.Queries = max(1, plan.Filters/3), plan.Queries/5
 	}
 	r := measuring.Run(plan, func() measuring.Subject {
 		return layouts[layout].fresh(t, bloom.Config{Capacity: n, ErrorRate: p, Hasher: h})
@@ -87,7 +88,7 @@ func TestKeepsRate(t *testing.T) {
 func holdRate(t *testing.T, h hashing.Hasher, keys measuring.Keys) {
 	t.Helper()
 	const p = 1e-2
-	rows, sizes := layouts, []int{1000, 100_000}
+	rows, sizes := layouts, []int{1000, 30_000}
 	if testing.Short() {
 		rows, sizes = rows[:1], sizes[:1]
 	}
