@@ -184,9 +184,9 @@ func (f Format) bounded(t testing.TB, data []byte) (bloomery.Filter, error) {
 	return filter, err
 }
 
-// queries is how many absent keys a rate is measured with: one standard deviation is 4%
+// queries is how many absent keys a rate is measured with: one standard deviation is 6%
 // of it, more below 0.1%.
-func queries(p float64) int { return int(min(600/p, 600_000)) }
+func queries(p float64) int { return int(min(280/p, 280_000)) }
 
 // measured is the mean of what filters of n keys predict, and of what they do, and one
 // standard deviation of the difference.
