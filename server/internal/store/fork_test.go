@@ -166,7 +166,7 @@ func TestFreezeOfTopK(t *testing.T) {
 // what is read meanwhile is the filter of before, whatever is done to it. What the copy makes the server keep is
 // counted as long as it is open.
 func TestFreezeOfLarge(t *testing.T) {
-	hs, rng := make([]uint64, 400_000), rand.New(rand.NewPCG(1, 2))
+	hs, rng := make([]uint64, 80_000), rand.New(rand.NewPCG(1, 2))
 	for i := range hs {
 		hs[i] = rng.Uint64()
 	}
@@ -193,7 +193,7 @@ func TestFreezeOfLarge(t *testing.T) {
 				case *bloom.Filter:
 					apply(t, s, store.Record{ID: e.ID, Body: &store.FilterUnion{Offset: 400_000, Data: bytes.Repeat([]byte{0xf0}, 300_000)}})
 				case bloomery.Deleter:
-					apply(t, s, store.Record{ID: e.ID, Body: &store.FilterDelete{Hashes: hs[:100_000]}})
+					apply(t, s, store.Record{ID: e.ID, Body: &store.FilterDelete{Hashes: hs[:20_000]}})
 				case *compose.Window:
 					apply(t, s, store.Record{ID: e.ID, Body: &store.FilterAdvance{Generation: 1}})
 				}
@@ -217,7 +217,7 @@ func TestFreezeOfLarge(t *testing.T) {
 				add := func(hs []uint64) {
 					apply(t, s, store.Record{ID: e.ID, Body: &store.FilterAdd{Room: store.Unlimited, Hashes: hs}})
 				}
-				add(hs[:200_000])
+				add(hs[:40_000])
 				p := contents.PartOf(e)
 				want, err := p.Filter().(encoding.BinaryMarshaler).MarshalBinary()
 				if err != nil {
@@ -242,7 +242,7 @@ func TestFreezeOfLarge(t *testing.T) {
 					return len(piece) > 0
 				}
 				next()
-				add(hs[200_000:])
+				add(hs[40_000:])
 				if n := z.Saved(); n == 0 || n > len(want)+64<<10 || s.Copied() != int64(n) {
 					t.Errorf("%d bytes were put aside of %d, and %d are counted", n, len(want), s.Copied())
 				}
