@@ -90,7 +90,7 @@ var rooms = map[string][]string{
 	"server/internal/effort":              {"", "bloom", "compose", "cuckoo", "quotient", "sizing", "internal/redisbloom", "internal/envelope"},
 	"server/internal/roster":              {"", "server/internal/placement", "server/internal/wire"},
 	"server/internal/contents":            {"", "bloom", "codec", "compose", "hashing", "quotient", "sizing", "internal/redisbloom", "internal/envelope", "internal/frozen", "internal/memory", "server/internal/catalog", "server/internal/effort", "server/internal/keyring", "server/internal/order", "server/internal/wire"},
-	"server/internal/following":           {"codec", "internal/news", "internal/redisbloom", "quotient", "server/internal/catalog", "server/internal/contents"},
+	"server/internal/following":           {"codec", "internal/news", "internal/redisbloom", "server/internal/catalog", "server/internal/contents"},
 	"server/internal/shadow":              {"", "codec", "hashing", "server/internal/catalog", "server/internal/contents", "server/internal/roster"},
 	"server/internal/store":               {"", "codec", "internal/redisbloom", "internal/envelope", "server/internal/catalog", "server/internal/contents", "server/internal/effort", "server/internal/following", "server/internal/placement", "server/internal/roster", "server/internal/shadow", "server/internal/wire"},
 	"server/internal/keyring":             {"hashing"},

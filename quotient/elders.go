@@ -17,6 +17,7 @@ type elders struct {
 	shelves []shelf // one, or manyShelves
 	lengths [64]int // how many prefixes have so many bits
 	size    int     // all prefixes
+	copied  uint64  // bytes of shelves that were copied since a fork has them, too
 }
 
 // shelf holds some of the prefixes: as many as can be copied at once when a fork has them, too.
@@ -46,6 +47,7 @@ func (e *elders) writable(code, owner uint64) *shelf {
 	}
 	s := e.at(code)
 	if s.owner != owner {
+		e.copied += uint64(len(s.counts)) * elderBytes
 		*s = shelf{maps.Clone(s.counts), owner}
 	}
 	return s
@@ -158,7 +160,7 @@ func (e *elders) remove(h, owner uint64) (ok bool) {
 
 // fork returns elders that have the same shelves. Both copy one before they change it: their
 // owners are new ones.
-func (e *elders) fork() elders { return elders{slices.Clone(e.shelves), e.lengths, e.size} }
+func (e *elders) fork() elders { return elders{slices.Clone(e.shelves), e.lengths, e.size, e.copied} }
 
 // clone returns a copy that an owner may change.
 func (e *elders) clone(owner uint64) elders {

@@ -151,6 +151,7 @@ func (g *Growing) writable(h uint64) *segment {
 	g.made()
 	s := g.at(h)
 	if s.owner != g.owner {
+		g.copied += segmentBytes + uint64(len(s.data))
 		s = s.clone(g.owner)
 		g.enter(s)
 	}
@@ -270,8 +271,13 @@ func (g *Growing) Fork() *Growing {
 	return c
 }
 
+// Copied returns how many bytes of memory that forks have, too, the filter has copied before it changed them, since it was made.
+// By so much as that grows after a Fork, and no more, the fork takes memory of its own.
+func (g *Growing) Copied() uint64 { return g.copied + g.elders.copied }
+
 // Clear removes all keys. The filter starts again as small as it was made.
 func (g *Growing) Clear() {
 	g.made()
+	g.copied = g.Copied() + g.bytes() // a fork may have all of it
 	g.start()
 }

@@ -74,6 +74,7 @@ type segments struct {
 	hasher   hashing.Hasher
 	plan     sizing.Growing
 	owner    uint64 // of the segments that the filter may change: forks have others, too
+	copied   uint64 // bytes of segments that were copied since a fork has them, too
 	first    int    // address bits of the first generation
 	capacity uint64
 	rate     float64

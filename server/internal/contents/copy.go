@@ -10,7 +10,6 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/codec"
 	"github.com/bloomery/bloomery/internal/memory"
-	"github.com/bloomery/bloomery/quotient"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/wire"
 )
@@ -45,8 +44,8 @@ func (c *Filter) freeze(made uint32) (Frozen, error) { return c.freezeBehind(c.a
 // freezeBehind copies the encoding behind a head, at once if it is small. A filter that grows is forked; others
 // are read in pieces.
 func (c *Filter) freezeBehind(head []byte) (Frozen, error) {
-	if g, ok := c.f.(*quotient.Growing); ok {
-		return frozenApart{newFrozenStream(head, &still{g.Fork()}, plain(c.aside.encode(nil)))}, nil
+	if z := c.freezeFork(head, true); z != nil {
+		return z, nil
 	}
 	if z := c.freezePieces(head, true); z != nil {
 		return z, nil

@@ -240,7 +240,7 @@ func (d *Draft) freeze(made uint32) (Frozen, error) {
 	if b = d.appendInfo(b); d.inner != nil {
 		return d.inner.freezeBehind(b)
 	}
-	return frozenApart{newFrozenStream(b, hashList(slices.Clone(d.chunks)))}, nil // hashes are only appended
+	return frozenApart{&frozenPieces{frozenStream: newFrozenStream(b, hashList(slices.Clone(d.chunks)))}}, nil // hashes are only appended
 }
 
 // redraft reads what freeze has written behind the form.

@@ -58,6 +58,9 @@ func (a *arrays) alloc(n int) ([]byte, error) {
 func (a *arrays) release() {
 	a.sweeps(0)
 	if len(a.copies) > 0 {
+		for _, v := range a.copies {
+			v.leave()
+		}
 		a.memory.Keep(int(a.bytes))
 		a.left, a.bytes = a.left+a.bytes, 0
 		return

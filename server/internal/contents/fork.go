@@ -122,22 +122,69 @@ func (z *frozenStream) Close() error {
 
 // frozenApart is the copy of what stays as it is: hashes that are only appended to, or the fork of a growing
 // filter, which copies what writers change by itself.
-type frozenApart struct{ *frozenStream }
+type frozenApart struct{ *frozenPieces }
 
 func (frozenApart) apart() {}
 
-// Fork returns the filter of a part that grows as it is now, nil if it is of another kind or gone.
-// The caller may read it without a lock for as long as it likes.
-func (p *Part) Fork() *quotient.Growing {
-	if row := p.Row(); row == nil || row.Name != "growing" {
+// Next is that of what needs no lock: writers count what the copy takes.
+func (z frozenApart) Next(dst []byte) (piece []byte, off int64) { return z.frozenStream.Next(dst) }
+
+// Saved is none: no writer has to wait for the copy.
+func (frozenApart) Saved() int { return 0 }
+
+// forked is a filter that grows as it was when it was forked.
+type forked struct {
+	still
+	fork *quotient.Growing
+	from *quotient.Growing // nil if that is gone
+	at   uint64            // what it had copied then
+	size uint64            // bytes then
+}
+
+func fork(g *quotient.Growing) *forked {
+	f := g.Fork()
+	return &forked{still{f}, f, g, g.Copied(), g.Stats().Bytes}
+}
+
+// Saved is what the filter has copied since then, all of it at most.
+func (z *forked) Saved() int {
+	if z.from == nil {
+		return int(z.size)
+	}
+	return int(min(z.from.Copied()-z.at, z.size))
+}
+
+// freezeFork returns the copy of a filter that grows behind a head, with what it keeps aside if that is asked for; nil if it is of
+// another kind.
+func (c *Filter) freezeFork(head []byte, aside bool) Frozen {
+	if _, ok := c.f.(*quotient.Growing); !ok {
 		return nil
 	}
-	p.Lock()
-	defer p.Unlock()
-	if g, ok := p.Filter().(*quotient.Growing); ok && !p.Gone() {
-		return g.Fork()
+	z := &frozenPieces{}
+	parts := []section{z.keep(c.own, copyOf(c.f))}
+	if aside {
+		parts = append(parts, plain(c.aside.encode(nil)))
 	}
-	return nil
+	z.frozenStream = newFrozenStream(head, parts...)
+	return frozenApart{z}
+}
+
+// Fork returns the filter of a part that grows as it is now, nil if it is of another kind or gone. The caller holds the lock of
+// p. It may read the fork without one until it calls done, which takes the lock.
+func (p *Part) Fork() (g *quotient.Growing, done func()) {
+	c, ok := p.contents.(*Filter)
+	if !ok || p.Gone() {
+		return nil, nil
+	}
+	if _, ok = c.f.(*quotient.Growing); !ok {
+		return nil, nil
+	}
+	z := &frozenPieces{}
+	return z.keep(c.own, copyOf(c.f)).(*forked).fork, func() {
+		p.Lock()
+		defer p.Unlock()
+		z.end()
+	}
 }
 
 // piecesFrom is from how many bytes of arrays on a filter is not copied at once.
@@ -158,9 +205,18 @@ type pieces struct {
 
 // count tells the arena how many bytes the copy has put aside.
 func (v *pieces) count() {
-	n := v.Saved()
-	v.of.memory.Keep(n - v.counted)
-	v.counted = n
+	if n := v.Saved(); n != v.counted {
+		v.of.memory.Keep(n - v.counted)
+		v.counted = n
+	}
+}
+
+// leave has the copy of a filter that goes count all that it has: the filter does not any more.
+func (v *pieces) leave() {
+	if f, ok := v.Copy.(*forked); ok {
+		f.from = nil
+		v.count()
+	}
 }
 
 // freezePieces returns the copy of a large filter behind a head, with what it keeps aside if that is
@@ -196,7 +252,7 @@ func copyOf(f bloomery.Hashed) frozen.Copy {
 	case *composed.Quorum:
 		return f.Freeze(copyOf)
 	case *quotient.Growing:
-		return &still{f.Fork()}
+		return fork(f)
 	case interface{ Freeze() *frozen.Pages }:
 		return f.Freeze()
 	}
@@ -255,12 +311,17 @@ func (z *frozenPieces) Saved() (n int) {
 }
 
 func (z *frozenPieces) Close() error {
+	z.end()
+	return z.frozenStream.Close()
+}
+
+// end lets go of what stays for the copy.
+func (z *frozenPieces) end() {
 	for _, v := range z.of {
 		v.of.memory.Keep(-v.counted)
 		v.of.closed(v)
 	}
 	z.of = nil
-	return z.frozenStream.Close()
 }
 
 // closed drops a copy that has ended.
@@ -305,6 +366,21 @@ func (a *arrays) detach() {
 	}
 }
 
+// freezeLarge returns the copy of a filter that is read in pieces, nil if p is another one. The caller holds its lock.
+func (p *Part) freezeLarge(aside bool) Frozen {
+	c, ok := p.contents.(*Filter)
+	if !ok || p.Gone() {
+		return nil
+	}
+	if z := c.freezeFork(nil, aside); z != nil {
+		return z
+	}
+	if z := c.freezePieces(nil, aside); z != nil {
+		return z
+	}
+	return nil
+}
+
 // writePiece is how much of a large filter is copied at a time.
 const writePiece = 256 << 10
 
@@ -314,19 +390,21 @@ const writePiece = 256 << 10
 func (p *Part) WriteLarge(w io.Writer, aside bool) (ok bool, err error) {
 	p.Sweep()
 	p.Lock()
-	var z *frozenPieces
-	if c, is := p.contents.(*Filter); is && !p.Gone() {
-		z = c.freezePieces(nil, aside)
-	}
+	z := p.freezeLarge(aside)
 	p.Unlock()
 	if z == nil {
 		return false, nil
 	}
+	_, apart := z.(Apart)
 	buf := make([]byte, writePiece)
 	for more := true; more && err == nil; {
-		p.RLock()
+		if !apart {
+			p.RLock()
+		}
 		piece, _ := z.Next(buf)
-		p.RUnlock()
+		if !apart {
+			p.RUnlock()
+		}
 		more = len(piece) > 0
 		_, err = w.Write(piece)
 	}

@@ -16,7 +16,6 @@ import (
 
 	"github.com/bloomery/bloomery/internal/news"
 	"github.com/bloomery/bloomery/internal/redisbloom"
-	"github.com/bloomery/bloomery/quotient"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/contents"
 )
@@ -317,9 +316,10 @@ func (n *News) Whole(part int, do func(Encoding) error) (number uint64, err erro
 	p := r.part
 	p.Lock()
 	r.current()
-	if g, ok := p.Filter().(*quotient.Growing); ok && !p.Gone() {
-		fork, number := g.Fork(), r.next
+	if fork, done := p.Fork(); fork != nil {
+		number := r.next
 		p.Unlock()
+		defer done()
 		return number, do(Encoding{fork.Stats().Bytes, false, fork})
 	}
 	p.Unlock()

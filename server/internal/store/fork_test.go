@@ -67,18 +67,40 @@ func TestFreezeOfGrowing(t *testing.T) {
 		return len(piece) > 0
 	}
 	next()
-	add(hs[100_000:])
+	if s.Copied() != 0 {
+		t.Errorf("%d bytes are counted of a copy that shares them with its filter", s.Copied())
+	}
+	add(hs[100_000:100_002])
+	if n := s.Copied(); n == 0 || n > int64(len(want))/2 {
+		t.Errorf("%d bytes are counted when the filter has copied a few segments of %d", n, len(want))
+	}
+	add(hs[100_002:])
+	all := s.Copied()
+	if all < int64(len(want)) || all > int64(len(want))*5/4 {
+		t.Errorf("%d bytes are counted of a copy that shares nothing, and is one of %d", all, len(want))
+	}
 	for next() {
 	}
 	if int64(len(got)) != z.Size() || !bytes.HasSuffix(got, want) {
 		t.Errorf("a copy of %d bytes, %d were promised and %d are the filter: it is another", len(got), z.Size(), len(want))
 	}
-	if err := z.Close(); err != nil {
-		t.Error(err)
+	p.Lock()
+	err = z.Close()
+	f, done := p.Fork()
+	p.Unlock()
+	if err != nil || s.Copied() != 0 {
+		t.Errorf("%d bytes are counted of a copy that has ended: %v", s.Copied(), err)
 	}
-	f := p.Fork()
 	if f == nil || f.Stats().Items != uint64(len(hs)) {
 		t.Errorf("Fork() = %v", f)
+	}
+	size := int64(p.Bytes())
+	apply(t, s, store.Record{Body: &store.Remove{Names: [][]byte{[]byte("g")}}})
+	if n := s.Copied(); n < size*9/10 || n > size {
+		t.Errorf("%d bytes are counted of a fork whose filter, of %d, is gone", n, size)
+	}
+	if done(); s.Copied() != 0 {
+		t.Errorf("%d bytes are counted of a fork that has ended", s.Copied())
 	}
 }
 

@@ -121,14 +121,10 @@ func written(p *contents.Part, room int) (data string, err error) {
 	return b.String(), err
 }
 
-// write writes the encoding of a part, with what it keeps aside if that is asked for: in pieces, of a
-// fork, or under the lock of the part if that takes no time.
+// write writes the encoding of a part, with what it keeps aside if that is asked for: in pieces,
+// or under the lock of the part if that takes no time.
 func write(w io.Writer, p *contents.Part, aside bool) error {
 	if ok, err := p.WriteLarge(w, aside); ok || err != nil {
-		return err
-	}
-	if f := p.Fork(); f != nil {
-		_, err := f.WriteTo(w)
 		return err
 	}
 	p.RLock()
