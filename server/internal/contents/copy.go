@@ -208,6 +208,9 @@ func (s *Supply) reload(p Plan, as *Shared, d *wire.Reader) (Contents, error) {
 		}
 		l.got = int64(copy(l.buf, d.Rest))
 	}
+	if size > 0 && l.got == int64(size) {
+		return s.reopen(l)
+	}
 	return l, nil
 }
 
@@ -263,6 +266,8 @@ type loading struct {
 	own  *arrays // has buf
 	buf  []byte  // of the whole encoding; nil before the first piece
 	got  int64   // bytes, in order
+
+	opening *Opening // nil until all have come
 }
 
 var _ Contents = (*loading)(nil)
@@ -307,35 +312,25 @@ func (l *loading) fits(c *Filter) error {
 	return nil
 }
 
-// Fill stores bytes of an encoding of so many in a part that is being loaded, in order, makes the
-// filter when the last have come, and returns by how many bytes that has grown.
-func (s *Supply) Fill(p *Part, offset int64, of uint64, data []byte) (grown int64, err error) {
+// Fill stores bytes of an encoding of so many in a part that is being loaded, in order, and returns by how many bytes that
+// has grown. When the last have come it begins to make the filter.
+func (s *Supply) Fill(p *Part, offset int64, of uint64, data []byte) (grown int64, o *Opening, err error) {
 	l := p.contents.(*loading)
 	before, size, n := l.Bytes(), int64(min(of, maxEncoding)), int64(len(data))
 	if offset != l.got || l.buf != nil && size != int64(len(l.buf)) || n > size-l.got || n == 0 {
-		return 0, fmt.Errorf("store: load: %w: %d bytes at %d of %d, %d have come", bloomery.ErrCorrupt, n, offset, of, l.got)
+		return 0, nil, fmt.Errorf("store: load: %w: %d bytes at %d of %d, %d have come", bloomery.ErrCorrupt, n, offset, of, l.got)
 	}
 	if l.buf == nil {
 		if err = l.alloc(s, int(size)); err != nil {
-			return 0, err
+			return 0, nil, err
 		}
 	}
 	copy(l.buf[l.got:], data)
-	if l.got+n == size {
-		c, err := s.openContents(l.plan, l.buf)
-		if err == nil {
-			if err = l.fits(c); err != nil {
-				c.Release()
-			}
-		}
-		if err != nil {
-			return int64(l.Bytes()) - int64(before), err
-		}
-		l.Release()
-		p.contents = c
+	grown = int64(l.Bytes()) - int64(before)
+	if l.got += n; l.got == size {
+		o = s.open(p, l)
 	}
-	l.got += n
-	return int64(p.contents.Bytes()) - int64(before), nil
+	return grown, o, nil
 }
 
 func (*loading) Kind() catalog.Kind             { return catalog.Filter }
@@ -369,17 +364,4 @@ func (l *loading) Release() {
 		l.own.release()
 		l.own, l.buf = nil, nil
 	}
-}
-
-// Whole reports whether all parts of a staged filter are there.
-func Whole(e *catalog.Entry) bool {
-	for _, p := range Parts(e) {
-		p.RLock()
-		_, open := p.contents.(*loading)
-		p.RUnlock()
-		if open {
-			return false
-		}
-	}
-	return true
 }

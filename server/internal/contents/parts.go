@@ -73,3 +73,15 @@ func (p *Part) Made() int64 { return int64(p.made) }
 
 // SetMade sets what Made returns. Nobody else has p.
 func (p *Part) SetMade(seconds int64) { p.made = uint32(seconds) }
+
+// TryBytes returns the memory of the contents of an entry. It reports false if somebody has the lock of a part.
+func TryBytes(e *catalog.Entry) (sum uint64, ok bool) {
+	for _, p := range Parts(e) {
+		if !p.mu.TryRLock() {
+			return 0, false
+		}
+		sum += p.Bytes()
+		p.mu.RUnlock()
+	}
+	return sum, true
+}

@@ -41,10 +41,17 @@ type Supply struct {
 	bound  Memory       // see SetMemory
 	keys   atomic.Pointer[keyring.Ring]
 	last   atomic.Pointer[Shared] // of the last filter that was made: most are alike
+	taken  *atomic.Int64          // see CountIn
 }
 
 // Init makes s ready to be used.
-func (s *Supply) Init() { s.arena, s.mapped = memory.NewArena() }
+func (s *Supply) Init() {
+	s.arena, s.mapped = memory.NewArena()
+	s.taken = new(atomic.Int64)
+}
+
+// CountIn has what contents take be added to taken that change outside of records. It is called before anything is made.
+func (s *Supply) CountIn(taken *atomic.Int64) { s.taken = taken }
 
 // Mapped returns the bytes of arrays outside of the Go heap, those that are being
 // given back included.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery/server/internal/contents"
+	"github.com/bloomery/bloomery/server/internal/store"
 )
 
 // TestFlushHoldsNobody removes 200,000 names while somebody reads one of the
@@ -80,5 +81,35 @@ func TestFlushGivesMemoryBack(t *testing.T) {
 		if got := b.state.Bytes(); got != 0 {
 			t.Errorf("%v: %d bytes are counted", commands, got)
 		}
+	}
+}
+
+// TestFlushWaitsForNothingUnseen has somebody be busy with a filter that has no name yet: FLUSHALL does not wait for that, and in
+// the end what it takes is counted.
+func TestFlushWaitsForNothingUnseen(t *testing.T) {
+	b := newBench(t, 1<<30)
+	b.lines("FILTER.CREATE f bloom CAPACITY 100000 PARTS 2", "FILTER.ADD f x")
+	piece := b.exec(bytesOf([]string{"FILTER.DUMP", "f", "0"}))[0].Elems
+	if got := b.do("FILTER.LOAD", "g", fmt.Sprint(piece[0].N), piece[1].Text); got != "+OK" {
+		t.Fatal(got)
+	}
+	b.state.Names.Lock()
+	unseen := b.state.Names.Unnamed()[0]
+	b.state.Names.Unlock()
+	part := contents.PartOf(unseen)
+	part.Lock()
+	flushed := make(chan string)
+	go func() { flushed <- b.line("FLUSHALL") }()
+	select {
+	case got := <-flushed:
+		if got != "+OK" {
+			t.Error(got)
+		}
+	case <-time.After(time.Minute):
+		t.Fatal("FLUSHALL waits for a part that nobody sees, and all others with it")
+	}
+	part.Unlock()
+	if got, want := b.state.Bytes(), store.Cost("", unseen); got != want {
+		t.Errorf("%d bytes are counted, a filter without a name takes %d", got, want)
 	}
 }

@@ -35,6 +35,9 @@ type Result struct {
 	// It is nil if there is nothing to wait for.
 	Left <-chan struct{}
 
+	// Opening is what the record has begun, nil if it has had all of its effect.
+	Opening *contents.Opening
+
 	made    []*contents.Part // locked until Release
 	held    []*contents.Part // the same, of a merge
 	effects []Record         // what a merge did
@@ -55,6 +58,7 @@ const (
 // can get there before the one that made it.
 func Apply(s *State, r *Record, p *contents.Part, res *Result) {
 	res.Err, res.Changed, res.Done, res.New, res.N, res.All, res.Failed, res.Torn = nil, false, 0, 0, 0, false, nil, false
+	res.Opening = nil
 	switch body := r.Body.(type) {
 	case changer:
 		s.applyPart(p, body, r, res)
@@ -91,7 +95,7 @@ func (s *State) applyPart(p *contents.Part, body changer, r *Record, res *Result
 			p.Raise() // as the swap does
 		}
 	}
-	if !of(p.Contents()) {
+	if !of(p.Contents()) && !(s.AwaitOpened(p) && of(p.Contents())) {
 		res.Err = contents.ErrType
 		if p.Elsewhere() {
 			res.Err = contents.ErrElsewhere
@@ -121,6 +125,35 @@ func (s *State) applyPart(p *contents.Part, body changer, r *Record, res *Result
 		}
 	}
 	res.Marks = nil
+}
+
+// Await waits for what a record of the catalogue would wait for under its lock: contents that are being opened or built. The
+// caller holds no lock.
+func (s *State) Await(r *Record) {
+	switch o := r.Body.(type) {
+	case *Reveal:
+		if e := s.Names.ByID(o.ID); e != nil {
+			_ = contents.Opened(e) // the record asks again
+		}
+	case *RebuildSwap:
+		if e := s.Names.ByID(o.ID); e != nil {
+			for _, p := range contents.Parts(e) {
+				_, _, _ = s.AwaitBuilt(p, o.Attempt, nil)
+			}
+		}
+	}
+}
+
+// Await waits for what the record has begun, and has the result say what came of it. The caller holds no lock.
+func (res *Result) Await() {
+	o := res.Opening
+	if o == nil {
+		return
+	}
+	res.Opening = nil
+	if res.Err = o.Wait(); res.Err != nil {
+		res.Changed, res.Done = false, 0
+	}
 }
 
 // Release unlocks the part that Apply has made, if it has made one.

@@ -57,8 +57,9 @@ func apply(t *testing.T, s *store.State, r store.Record) store.Result {
 	if r.Part() {
 		p := contents.PartAt(s.Names.ByID(r.ID), r.Index)
 		p.Lock()
-		defer p.Unlock()
 		store.Apply(s, &r, p, &res)
+		p.Unlock()
+		res.Await()
 		return res
 	}
 	s.Names.Lock()

@@ -7,8 +7,8 @@ import (
 	"github.com/bloomery/bloomery/server/internal/contents"
 )
 
-// FilterPiece stores bytes of an encoding, in order, and makes the filter when the last
-// have come.
+// FilterPiece stores bytes of an encoding, in order. The last begin to make the filter: whether they can is what Await of the
+// result says, at every node the same.
 type FilterPiece struct {
 	Offset int64
 	Of     uint64 // the length of the encoding
@@ -22,7 +22,7 @@ func (o *FilterPiece) fields(c coder, r *Record) coder {
 }
 
 func (o *FilterPiece) change(s *State, p *contents.Part, _ *Record, res *Result) (grown int64) {
-	if grown, res.Err = s.Fill(p, o.Offset, o.Of, o.Data); res.Err == nil {
+	if grown, res.Opening, res.Err = s.Fill(p, o.Offset, o.Of, o.Data); res.Err == nil {
 		res.Changed, res.Done = true, len(o.Data)
 	}
 	return grown

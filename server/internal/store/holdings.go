@@ -263,6 +263,9 @@ func (s *State) Learned(v roster.Held) bool {
 // on meanwhile. It reports false if the part is not to be learned, or there already: then p
 // is the caller's as before. The state has counted the bytes of p since Count.
 func (s *State) Install(id uint64, index uint32, p *contents.Part, v roster.Held) bool {
+	if s.Names.ByID(id) != nil && s.ShadowByID(id) == nil && s.settleLent(p) != nil { // it may have to be built: not under the lock
+		return false
+	}
 	s.Names.Lock()
 	defer s.Names.Unlock()
 	e := s.Names.ByID(id)
@@ -273,7 +276,7 @@ func (s *State) Install(id uint64, index uint32, p *contents.Part, v roster.Held
 	if old == nil || !old.Elsewhere() || old.Shard() != v.Shard || h == nil || v.Since == 0 || h.Learns(v.Shard) != v.Since {
 		return false
 	}
-	if s.ShadowByID(id) == nil && s.settleLent(p) != nil { // it was lent before a swap
+	if s.ShadowByID(id) == nil && s.settleLent(p) != nil { // it was lent before a swap, which has just come
 		return false
 	}
 	p.Stand(old)

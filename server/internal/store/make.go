@@ -3,6 +3,7 @@ package store
 // Records that make contents, with a name or without.
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/bloomery/bloomery"
@@ -283,6 +284,11 @@ func (o *Reveal) apply(s *State, r *Record, res *Result) {
 	e := s.Names.ByID(o.ID)
 	if e == nil || !e.Staged() {
 		res.Err = ErrMissing
+		return
+	}
+	// What is wrong with contents every node of a cluster finds out, and answers the same; that it has no memory only this one.
+	if err := contents.Opened(e); err != nil && (s.Roster() == nil || errors.Is(err, contents.ErrMemory)) {
+		res.Err = err
 		return
 	}
 	old := s.live(o.Name, r.At, res)

@@ -198,7 +198,21 @@ func (s *State) leave(e *catalog.Entry) int64 {
 	return n
 }
 
-// flush removes all names. What they took counts as free at once; it is given back
+// named returns what all names and their contents take, or 0 if somebody is busy with contents that have no name yet: nobody
+// waits for that.
+func (s *State) named() int64 {
+	sum := s.bytes.Load()
+	for _, e := range s.Names.Unnamed() {
+		n, ok := contents.TryBytes(e)
+		if !ok {
+			return 0
+		}
+		sum -= NewCost(nil, n)
+	}
+	return sum
+}
+
+// flush removes all names. What they took counts as free at once, if that is known; it is given back
 // outside all locks, which no other client has to wait for.
 func (s *State) flush(res *Result) {
 	res.Changed = s.dropShadows()
@@ -207,10 +221,7 @@ func (s *State) flush(res *Result) {
 		return
 	}
 	res.Changed = true
-	sum := s.bytes.Load()
-	for _, e := range s.Names.Unnamed() {
-		sum -= Cost("", e)
-	}
+	sum := s.named()
 	s.bytes.Add(-sum)
 	gone, left := s.Names.Clear(), make(chan struct{})
 	res.Left = left

@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"runtime"
 	"slices"
 	"testing"
 
@@ -68,5 +69,60 @@ func TestLearnedAcrossASwap(t *testing.T) {
 			}
 			s.Discard()
 		}
+	}
+}
+
+// slowRoom is memory of a node for which whoever asks waits until release is closed.
+type slowRoom struct{ asked, release chan struct{} }
+
+func (r *slowRoom) Reserve(uint64) bool {
+	select {
+	case r.asked <- struct{}{}:
+	default:
+	}
+	<-r.release
+	return true
+}
+
+func (*slowRoom) Claim(uint64)   {}
+func (*slowRoom) Release(uint64) {}
+
+// TestSwapAwaitsBuilding has a static filter still be built when the swap comes: names can be locked until it is.
+func TestSwapAwaitsBuilding(t *testing.T) {
+	kinds := codec.Kinds()
+	fuse8 := kinds[slices.IndexFunc(kinds, func(k codec.Kind) bool { return k.Name == "fuse8" })]
+	s, id := holder(t)
+	defer s.Discard()
+	room := &slowRoom{make(chan struct{}, 1), make(chan struct{})}
+	s.SetMemory(room)
+	step(t, s, &store.Level{Level: store.LevelRebuilds})
+	shadow := apply(t, s, store.Record{Body: &store.ShadowOpen{Of: id, Shared: true, Header: contents.AppendStatic(nil, &contents.Plan{}, &fuse8, hashing.Seeded(0), 100, 0.01)}}).Entry.ID
+	apply(t, s, store.Record{ID: shadow, Body: &store.ShadowAdd{Fed: true, Shared: true, Hashes: hashes(20), Room: store.Unlimited}})
+	step(t, s, &store.RebuildStep{ID: shadow, What: store.StepReady})
+	attempt := uint64(apply(t, s, store.Record{Body: &store.RebuildStep{ID: shadow, What: store.StepAttempt}}).N)
+	apply(t, s, store.Record{ID: shadow, Body: &store.RebuildSeal{Attempt: attempt}})
+	<-room.asked
+	swap := store.Record{Body: &store.RebuildSwap{ID: shadow, Attempt: attempt}}
+	built := make(chan bool)
+	go func() {
+		s.Await(&swap)
+		select {
+		case <-room.release:
+			built <- true
+		default:
+			built <- false
+		}
+	}()
+	for range 100 {
+		s.Names.Lock()
+		runtime.Gosched()
+		s.Names.Unlock()
+	}
+	close(room.release)
+	if !<-built {
+		t.Error("the swap does not wait for what is being built")
+	}
+	if res := apply(t, s, swap); res.Err != nil || partOf(s, shadow, 0).Filter() == nil {
+		t.Errorf("the swap: %v", res.Err)
 	}
 }

@@ -89,6 +89,7 @@ func (s *State) OnClear(f func(id uint64)) { s.emptied.Store(&f) }
 func New() *State {
 	s := &State{Names: catalog.New()}
 	s.Supply.Init()
+	s.CountIn(&s.bytes)
 	s.Rings.Init(&s.bytes)
 	s.Unretain()
 	return s

@@ -375,7 +375,7 @@ func (d *Door) settled(op *door.Op, r *ride) {
 	if op.Err == nil {
 		op.Err = r.err
 	}
-	if op.Err != nil {
+	if op.Result.Await(); op.Err != nil {
 		op.Result.Err = op.Err
 	}
 	op.Settled, op.Way = true, nil

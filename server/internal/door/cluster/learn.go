@@ -182,6 +182,17 @@ func (g *learned) took(seq uint64, msg []byte) error {
 	if err != nil || h.Node == 0 || h.Cluster != g.d.state.Roster().ID || g.senders.Take(h.Node, h.Session, h.Counter) != messages.Fresh {
 		return nil
 	}
+	if err = g.apply(h.Flags&messages.Group != 0); err != nil {
+		return err
+	}
+	if err = g.part.Opened(); errors.Is(err, contents.ErrMemory) { // nobody sees the part before that
+		return err
+	}
+	return nil
+}
+
+// apply applies the records of a message that are of the part.
+func (g *learned) apply(group bool) error {
 	g.part.Lock()
 	defer g.part.Unlock()
 	for i := range g.records {
@@ -193,7 +204,7 @@ func (g *learned) took(seq uint64, msg []byte) error {
 		if errors.Is(g.result.Err, contents.ErrMemory) {
 			return g.result.Err
 		}
-		if h.Flags&messages.Group != 0 && r.Expects() && g.result.Err != nil {
+		if group && r.Expects() && g.result.Err != nil {
 			break // a group is of one part, and nothing of it is applied
 		}
 	}

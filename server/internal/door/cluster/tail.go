@@ -316,6 +316,7 @@ func (l *lane) applyNames(r *store.Record, res *store.Result) {
 		res.Err = contents.ErrType // no node sends that
 		return
 	}
+	l.d.state.Await(r)
 	names := l.d.state.Names
 	names.Lock()
 	store.Apply(l.d.state, r, nil, res)

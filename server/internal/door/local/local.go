@@ -188,6 +188,9 @@ func (d *Door) Do(ops []*door.Op) {
 				n++
 			}
 			d.part(ops[:n])
+			for _, op := range ops[:n] {
+				op.Result.Await() // nobody else does
+			}
 		}
 		ops = ops[n:]
 	}
@@ -216,6 +219,7 @@ func (d *Door) names(op *door.Op) {
 	}
 	f := d.effect(op)
 	defer d.put(op, f)
+	d.state.Await(&op.Record)
 	d.state.Names.Lock()
 	defer d.state.Names.Unlock()
 	if _, ok := op.Record.Body.(*store.Begin); ok && d.log != nil {

@@ -440,11 +440,15 @@ func (r *replayer) apply(position uint64) error {
 		if derived {
 			r.lost[r.result.Entry.ID] = true
 		}
-		_, swaps := rec.Body.(*store.ShadowSwap)
+		opens := false // what it needs was opened or built when it was written
+		switch rec.Body.(type) {
+		case *store.ShadowSwap, *store.Reveal:
+			opens = true
+		}
 		switch err := r.result.Err; {
 		case errors.Is(err, bloomery.ErrVersion): // it was applied when it was written, and ids follow from that
 			return fmt.Errorf("record at position %d: %w: a later one is needed", position, err)
-		case errors.Is(err, contents.ErrMemory) || swaps && errors.Is(err, bloomery.ErrCorrupt):
+		case errors.Is(err, contents.ErrMemory) || opens && errors.Is(err, bloomery.ErrCorrupt):
 			return fmt.Errorf("record at position %d: %w", position, err)
 		}
 		return nil
