@@ -116,7 +116,7 @@ func TestCuckooCompactPieces(t *testing.T) {
 }
 
 // compactions is larger in make soak.
-var compactions = flag.Int("compactions", 10, "how many filters TestCuckooChangesBetweenPieces compacts")
+var compactions = flag.Int("compactions", 5, "how many filters TestCuckooChangesBetweenPieces compacts")
 
 // TestCuckooChangesBetweenPieces inserts and deletes between the pieces of a
 // compaction: no item is lost, and the slots are those of a filter that remembers
