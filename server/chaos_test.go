@@ -23,7 +23,7 @@ import (
 	"github.com/bloomery/bloomery/server"
 )
 
-var chaosFor = flag.Duration("chaos", 15*time.Second, "how long TestChaos runs; with -short half of it")
+var chaosFor = flag.Duration("chaos", 10*time.Second, "how long TestChaos runs; with -short three quarters of it")
 
 var chaosFollowers = flag.Int("followers", 40, "how many clients of TestChaos wait for news of a filter")
 
@@ -117,7 +117,7 @@ type chaos struct {
 func TestChaos(t *testing.T) {
 	length := *chaosFor
 	if testing.Short() {
-		length /= 2
+		length = length * 3 / 4
 	}
 	c := &chaos{t: t, dir: t.TempDir()}
 	a := newAuthority(t, "authority")
