@@ -28,14 +28,19 @@ func (a *aside) bytes() (n uint64) {
 	if a == nil {
 		return 0
 	}
-	n = besideAside
-	if a.added != nil {
-		n += a.added.Bytes()
-	}
+	n = besideAside + a.added.asideBytes()
 	for _, v := range a.sources {
 		n += v.bytes()
 	}
 	return n
+}
+
+// asideBytes is what a filter takes that another one keeps aside, 0 for none: nobody follows it, so it keeps no changes.
+func (c *Filter) asideBytes() uint64 {
+	if c == nil {
+		return 0
+	}
+	return c.own.bytes + c.plan.Load().beside()
 }
 
 func (a *aside) release() {

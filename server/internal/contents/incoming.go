@@ -32,16 +32,11 @@ type incoming struct {
 // got returns how many bytes have come.
 func (v *incoming) got() uint64 { return uint64(len(v.head) + v.filled + len(v.table)) }
 
-func (v *incoming) bytes() (n uint64) {
+func (v *incoming) bytes() uint64 {
 	if v == nil {
 		return 0
 	}
-	for _, f := range []*Filter{v.filter, v.union, v.added} {
-		if f != nil {
-			n += f.Bytes()
-		}
-	}
-	return n + uint64(len(v.head)+len(v.table))
+	return v.filter.asideBytes() + v.union.asideBytes() + v.added.asideBytes() + uint64(len(v.head)+len(v.table))
 }
 
 func (v *incoming) release() {

@@ -315,12 +315,8 @@ func (c *Filter) addBeside(hashes []uint64) (some bool) {
 	return some
 }
 
-func (v *summary) bytes() (n uint64) {
-	n = besideSource + uint64(len(v.name))
-	if v.filter != nil {
-		n += v.filter.Bytes()
-	}
-	return n + v.next.bytes()
+func (v *summary) bytes() uint64 {
+	return besideSource + uint64(len(v.name)) + v.filter.asideBytes() + v.next.bytes()
 }
 
 // appendSources appends to list what no source has, and the sources; b comes before them.

@@ -344,6 +344,25 @@ func TestDroppedPiecesAreNotCounted(t *testing.T) {
 	}
 }
 
+// TestSourcesKeepNoChanges asks that changes which are kept for followers count once, and not with each source.
+func TestSourcesKeepNoChanges(t *testing.T) {
+	s := store.New()
+	e := apply(t, s, creation(t, 1000, 0)).Entry
+	file := sourceFile(t, 1000, 7)
+	for i, to := range []int{len(file), len(file), len(file) / 2} {
+		apply(t, s, store.Record{ID: e.ID, Body: &store.FilterSet{News: uint64(i+1) * 10_000}})
+		before := s.Bytes()
+		apply(t, s, store.Record{ID: e.ID, Body: &store.FilterSource{SourcePiece: contents.SourcePiece{Source: []byte{'a' + byte(i)}, Version: 1, Of: uint64(len(file)), Data: file[:to]}}})
+		if grown := s.Bytes() - before; grown > int64(2*len(file))+1<<10 {
+			t.Errorf("source %d takes %d bytes", i, grown)
+		}
+		p := contents.PartOf(e)
+		if _, q := copied(t, s, p); q.Bytes() != p.Bytes() || s.Bytes() != store.Cost("k", e) {
+			t.Errorf("source %d: a copy takes %d bytes, the filter %d; %d are counted, want %d", i, q.Bytes(), p.Bytes(), s.Bytes(), store.Cost("k", e))
+		}
+	}
+}
+
 // TestUnionWithSources asks that no union changes a filter whose bits are those of its sources: the next version of
 // one would drop what it has added.
 func TestUnionWithSources(t *testing.T) {
