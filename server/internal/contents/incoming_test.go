@@ -2,11 +2,13 @@ package contents
 
 import (
 	"bytes"
+	"errors"
 	"testing"
 
 	"github.com/bloomery/bloomery"
 	bloomfilter "github.com/bloomery/bloomery/bloom"
 	"github.com/bloomery/bloomery/codec"
+	"github.com/bloomery/bloomery/internal/envelope"
 )
 
 // TestWorkOfASourceIsSpread asks that with every piece of a source that part of the arrays is made which the last
@@ -19,19 +21,7 @@ func TestWorkOfASourceIsSpread(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o, err := codec.ParseOutline(outline)
-	if err != nil {
-		t.Fatal(err)
-	}
-	kind, check := o.Hash()
-	plan, err := s.share(Plan{}, o.Kind(), kind, check)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := s.newContents(plan, func(config codec.Config) (bloomery.Hashed, error) { return config.Make(&o) })
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := made(t, &s, outline)
 	defer c.Release()
 	source := bloomfilter.New(sourceItems, 0.01)
 	for i := range uint64(1000) {
@@ -105,4 +95,54 @@ func TestCopiesOfASourceOnItsWay(t *testing.T) {
 			c.Release()
 		}
 	}
+}
+
+// TestSourceAtTheBound asks that a source can be replaced in a filter that takes no other: its sources take as much as
+// they may.
+func TestSourceAtTheBound(t *testing.T) {
+	var s Supply
+	s.Init()
+	const items = maxSourceBytes / 5 // of some 10 bits: one source, and what is added, leave room for no more than another
+	outline, err := codec.AppendOutline(nil, bloomfilter.New(items, 0.01))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := made(t, &s, outline)
+	defer c.Release()
+	c.aside = &aside{}
+	for _, f := range []**Filter{&c.aside.added, &c.aside.source([]byte("a")).filter, &c.aside.source([]byte("b")).filter} {
+		if *f, err = s.blank(c, outline[:64]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, v := range c.aside.sources {
+		v.version = 1
+	}
+	h, _ := envelope.ParseHeader(outline)
+	for source, want := range map[string]error{"a": nil, "b": nil, "c": bloomery.ErrTooLarge} {
+		var res Outcome
+		s.TakeSource(c, &SourcePiece{Source: []byte(source), Version: 2, Of: h.EncodedSize(), Data: outline[:64]}, &res)
+		if !errors.Is(res.Err, want) {
+			t.Errorf("source %s: %v, want %v", source, res.Err, want)
+		}
+	}
+}
+
+// made returns the filter that an outline describes.
+func made(t *testing.T, s *Supply, outline []byte) *Filter {
+	t.Helper()
+	o, err := codec.ParseOutline(outline)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kind, check := o.Hash()
+	plan, err := s.share(Plan{}, o.Kind(), kind, check)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := s.newContents(plan, func(config codec.Config) (bloomery.Hashed, error) { return config.Make(&o) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
 }

@@ -182,7 +182,7 @@ func (c *Filter) takesSource(o *SourcePiece) error {
 	shape, ok := shapeOf(c.f)
 	_, v := c.aside.at(string(o.Source))
 	sources, bytes := c.aside.whole() // a load that begins drops the others
-	n := uint64(len(o.Data))
+	n, another := uint64(len(o.Data)), o.Offset == 0 && (v == nil || v.version == 0)
 	switch {
 	case !ok:
 		return noSources(c.plan.Load().Kind.Name)
@@ -192,9 +192,9 @@ func (c *Filter) takesSource(o *SourcePiece) error {
 		return corrupt("piece of a source")
 	case o.Of > longest(shape):
 		return fmt.Errorf("store: source: %w: %d bytes for a filter of %d bits", bloomery.ErrIncompatible, o.Of, shape.Bits)
-	case o.Offset == 0 && (v == nil || v.version == 0) && sources >= MaxSources:
+	case another && sources >= MaxSources:
 		return fmt.Errorf("store: source: %w: a filter has %d sources at most", bloomery.ErrTooLarge, MaxSources)
-	case o.Offset == 0 && bytes+2*o.Of > maxSourceBytes:
+	case another && bytes+2*o.Of > maxSourceBytes:
 		return fmt.Errorf("store: source: %w: the sources of a part take %d bytes at most: make it of more parts", bloomery.ErrTooLarge, maxSourceBytes)
 	}
 	return nil
