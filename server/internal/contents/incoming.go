@@ -8,6 +8,7 @@ import (
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/internal/envelope"
+	"github.com/bloomery/bloomery/server/internal/wire"
 )
 
 // incoming is a version of which not all pieces have come. With each of them that part of the arrays is made
@@ -67,6 +68,30 @@ func (a *aside) coming() (list []*Filter) {
 		}
 	}
 	return list
+}
+
+// RoomFor returns how many bytes at most are needed to load a part from its encoding: that, what becomes of it, and
+// the arrays of a version that is on its way.
+func RoomFor(data []byte) uint64 {
+	filter, kept := cutAside(data)
+	n, d := 2*uint64(len(data)), wire.Reader{Rest: kept}
+	d.Byte()
+	d.Uvarint()
+	sources := d.Uvarint()
+	d.Bytes() // what was added
+	for ; sources > 0 && !d.Bad; sources-- {
+		d.Bytes() // its name
+		d.Uvarint()
+		d.Varint()
+		d.Bytes() // its version
+		d.Uvarint()
+		d.Varint()
+		if of := d.Uvarint(); of > 0 {
+			return n + 3*uint64(len(filter))
+		}
+		d.Bytes()
+	}
+	return n
 }
 
 // front is the copy of the front of an array, which stays as it is.

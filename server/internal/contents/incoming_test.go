@@ -84,10 +84,14 @@ func TestCopiesOfASourceOnItsWay(t *testing.T) {
 		} {
 			tt.next.version = 1
 			kept := &aside{sources: []*summary{{name: "s", next: &tt.next}}}
-			c, err := s.openContents(Plan{}, kept.encode(bytes.Clone(file)))
+			data := kept.encode(bytes.Clone(file))
+			c, err := s.openContents(Plan{}, data)
 			if err != nil {
 				t.Errorf("%s: %v", name, err)
 				continue
+			}
+			if room, need := RoomFor(data), uint64(len(data))+c.Bytes(); room+1<<10 < need {
+				t.Errorf("%s: room for %d bytes, and %d are needed", name, room, need)
 			}
 			if stays := c.aside != nil; stays != tt.stays || !c.f.ContainsHash(1<<40) {
 				t.Errorf("%s: it stays: %v, want %v; the filter has its item: %v", name, stays, tt.stays, c.f.ContainsHash(1<<40))

@@ -109,7 +109,7 @@ func (a Area) LoadPart(t *Staged, index int, data []byte) answer.Reply {
 		return answer.Fail("ERR " + answer.OneLine(err))
 	}
 	p := contents.PartAt(t.Entry, uint32(index))
-	release, failed := a.run.ReserveFor(p, 2*uint64(len(data))) // the encoding, and what becomes of it
+	release, failed := a.run.ReserveFor(p, contents.RoomFor(data))
 	if failed.Kind != answer.None {
 		return failed
 	}

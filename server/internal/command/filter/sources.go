@@ -169,7 +169,7 @@ func putSource(x *engine.Context, entry *catalog.Entry, part int, v *loadCall, d
 			return answer.Flag(false)
 		}
 	}
-	release, failed := x.Contents().ReserveFor(p, 3*uint64(len(data))) // the encoding, what becomes of it, and what is added
+	release, failed := x.Contents().ReserveFor(p, 3*uint64(len(data))) // the version, what the filter will be, and what it has without sources
 	if failed.Kind != answer.None {
 		return failed
 	}
