@@ -11,7 +11,7 @@ cd "$(dirname "$0")/.."
 scripts/need-redis redis-cli redis-benchmark
 
 dir=$(mktemp -d)
-go build -o "$dir/bloomery" ./cmd/bloomery
+go build -ldflags="-s -w" -o "$dir/bloomery" ./cmd/bloomery
 printf 'user default on nopass ~* &* +@all\n' >"$dir/users.acl"
 chmod 600 "$dir/users.acl"
 : >"$dir/log" # it is read at once
