@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"fmt"
 	"go/format"
 	"os"
 	"os/exec"
@@ -43,29 +44,39 @@ func queryOf(kind string) string {
 	return "n=1000&p=0.001&kind=" + kind
 }
 
-// TestGoRuns builds and runs every program as it is copied.
+// TestGoRuns builds and runs every program as it is copied, but that each is a package of one
+// program: they are linked once.
 func TestGoRuns(t *testing.T) {
 	if testing.Short() {
-		t.Skip("links a program for each kind")
+		t.Skip("compiles a program for each kind")
 	}
 	root, err := filepath.Abs("../../..")
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir, overlay, names := t.TempDir(), map[string]string{}, []string{}
-	for i, kind := range copyKinds {
-		text := copied(t, queryOf(kind), "go")
-		if pretty, err := format.Source([]byte(text)); err != nil || string(pretty) != text {
-			t.Errorf("%s: gofmt changes the program: %v\n%s", kind, err, text)
-		}
-		name := "copied" + string(rune('a'+i))
+	dir, overlay := t.TempDir(), map[string]string{}
+	add := func(name, text string) {
 		file := filepath.Join(dir, name+".go")
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		overlay[filepath.Join(root, "examples", name, "main.go")] = file
-		names = append(names, "./examples/"+name)
 	}
+	var imports, cases strings.Builder
+	for i, kind := range copyKinds {
+		text := copied(t, queryOf(kind), "go")
+		if pretty, err := format.Source([]byte(text)); err != nil || string(pretty) != text {
+			t.Errorf("%s: gofmt changes the program: %v\n%s", kind, err, text)
+		}
+		if !strings.HasPrefix(text, "package main\n") || strings.Count(text, "\nfunc main() {\n") != 1 {
+			t.Fatalf("%s: no program:\n%s", kind, text)
+		}
+		name := "copied" + string(rune('a'+i))
+		add(name, strings.NewReplacer("package main\n", "package "+name+"\n", "\nfunc main() {\n", "\nfunc Main() {\n").Replace(text))
+		fmt.Fprintf(&imports, "import %q\n", "github.com/bloomery/bloomery/examples/"+name)
+		fmt.Fprintf(&cases, "case %q: %s.Main()\n", name, name)
+	}
+	add("copied", "package main\nimport \"os\"\n"+imports.String()+"func main() { switch os.Args[1] {\n"+cases.String()+"}}\n")
 	data, err := json.Marshal(map[string]any{"Replace": overlay})
 	if err != nil {
 		t.Fatal(err)
@@ -74,14 +85,14 @@ func TestGoRuns(t *testing.T) {
 	if err := os.WriteFile(replaced, data, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	bin := filepath.Join(dir, "bin") + string(filepath.Separator)
-	build := exec.CommandContext(t.Context(), "go", append([]string{"build", "-ldflags=-s -w", "-overlay", replaced, "-o", bin}, names...)...)
+	bin := filepath.Join(dir, "bin")
+	build := exec.CommandContext(t.Context(), "go", "build", "-ldflags=-s -w", "-overlay", replaced, "-o", bin, "./examples/copied")
 	build.Dir = root
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("go build: %v\n%s", err, out)
 	}
 	for i, kind := range copyKinds {
-		out, err := exec.CommandContext(t.Context(), bin+filepath.Base(names[i])).CombinedOutput()
+		out, err := exec.CommandContext(t.Context(), bin, "copied"+string(rune('a'+i))).CombinedOutput()
 		if err != nil || string(out) != "true\nfalse\n" {
 			t.Errorf("%s: %v, %q, want true and false", kind, err, out)
 		}
