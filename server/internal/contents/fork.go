@@ -5,7 +5,6 @@ package contents
 import (
 	"errors"
 	"io"
-	"iter"
 	"slices"
 
 	"github.com/bloomery/bloomery"
@@ -14,6 +13,7 @@ import (
 	"github.com/bloomery/bloomery/internal/envelope"
 	"github.com/bloomery/bloomery/internal/frozen"
 	"github.com/bloomery/bloomery/quotient"
+	"github.com/bloomery/bloomery/server/internal/order"
 )
 
 // Apart is a Frozen that needs no lock: it shares nothing that changes.
@@ -73,7 +73,7 @@ func newFrozenStream(head []byte, parts ...section) *frozenStream {
 	for _, p := range parts {
 		z.size += p.Size()
 	}
-	z.next, z.stop = iter.Pull(func(yield func([]byte) bool) {
+	z.next, z.stop = order.Pull(func(yield func([]byte) bool) {
 		for _, p := range parts {
 			if _, err := p.WriteTo(yielder(yield)); err != nil { // that of yielder
 				return

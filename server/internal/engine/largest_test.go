@@ -48,7 +48,7 @@ var largest = map[string]string{
 	"cms.merge": "CMS.MERGE cms 2 cms cms2", "cms.query": "CMS.QUERY deep {items}",
 	"command|count": "COMMAND COUNT", "command|docs": "COMMAND DOCS", "command|getkeys": "COMMAND GETKEYS GET x", "command|help": "COMMAND HELP", "command|info": "COMMAND INFO", "command|list": "COMMAND LIST",
 	"config|get": "CONFIG GET *", "config|help": "CONFIG HELP", "config|resetstat": "CONFIG RESETSTAT", "config|set": "CONFIG SET slowlog-max-len 128",
-	"copy": "COPY bloom newcopy{i}\nCOPY members newmembers{i}\nCOPY tiny newtiny{i}\nCOPY crumbs newcrumbs{i}", "dbsize": "DBSIZE", "debug|help": "DEBUG HELP", "decr": "DECR n", "decrby": "DECRBY n 2", "del": "DEL parts{i} {keys}", "dump": "DUMP bf\nDUMP members\nDUMP crumbs", "echo": "ECHO x",
+	"copy": "COPY bloom newcopy{i}\nCOPY members newmembers{i}\nCOPY tiny newtiny{i}", "dbsize": "DBSIZE", "debug|help": "DEBUG HELP", "decr": "DECR n", "decrby": "DECRBY n 2", "del": "DEL parts{i} {keys}", "dump": "DUMP bf\nDUMP members\nDUMP crumbs", "echo": "ECHO x",
 	"eval": "EVAL x 0", "eval_ro": "EVAL_RO x 0", "evalsha": "EVALSHA x 0", "evalsha_ro": "EVALSHA_RO x 0", "exists": "EXISTS {keys}", "expire": "EXPIRE bf 1000", "expireat": "EXPIREAT bf 9999999999",
 	"expiretime": "EXPIRETIME bf", "fcall": "FCALL x 0", "fcall_ro": "FCALL_RO x 0",
 	"filter.add": "FILTER.ADD bloom {items}\nFILTER.ADD growth {items}", "filter.addhash": "FILTER.ADDHASH quotient {hashes}", "filter.card": "FILTER.CARD window\nFILTER.CARD bloom\nFILTER.CARD counting\nFILTER.CARD members\nFILTER.CARD tiny", "filter.clear": "FILTER.CLEAR scalable\nFILTER.CLEAR members\nFILTER.CLEAR tiny", "filter.count": "FILTER.COUNT counting {items}", "filter.get": "FILTER.GET counting {items}",
@@ -112,6 +112,7 @@ func fillLargest(b *client, bytes int) map[string]string {
 	many(b, bytes/96/200, func(i int) []string { return append([]string{"TDIGEST.ADD", "tdigest"}, someWords("{numbers}", i)...) })
 	many(b, 20, func(i int) []string { return append([]string{"TOPK.ADD", "topk"}, someWords("{items}", i)...) })
 	b.do("SET", "text", strings.Repeat("x", bytes))
+	b.do("CF.ADD", "cf", "x") // of an empty one there is no dump
 	text := func(i int, words ...string) string {
 		r := b.exec(bytesOf(words))[0]
 		if i >= 0 {

@@ -4,21 +4,27 @@ package order
 
 // Locks that record their order, in debug builds.
 
-import "sync"
+import (
+	"sync"
+	"time"
+)
 
 // Catalogue is the lock of the one writer of the catalogue.
 type Catalogue struct {
-	mu sync.Mutex // the lock; take and drop record who holds it
+	mu   sync.Mutex    // the lock; take and drop record who holds it
+	from time.Duration // processor time of the thread when it was taken, while that is measured; under mu
 }
 
 // Lock locks c.
 func (c *Catalogue) Lock() {
 	take(held{level: catalogue})
 	c.mu.Lock()
+	c.from = begin()
 }
 
 // Unlock undoes Lock.
 func (c *Catalogue) Unlock() {
+	end(c.from)
 	c.mu.Unlock()
 	drop(held{level: catalogue})
 }

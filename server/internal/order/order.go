@@ -6,7 +6,10 @@
 // disk, a log or a client while holding one.
 package order
 
-import "sync"
+import (
+	"iter"
+	"sync"
+)
 
 type (
 	// Catalogue is the lock of the catalogue as a whole.
@@ -26,6 +29,9 @@ func TakeGate() {}
 
 // LeaveGate undoes TakeGate.
 func LeaveGate() {}
+
+// Pull is iter.Pull, for a sequence that is read under the lock of a part.
+func Pull[T any](seq iter.Seq[T]) (next func() (T, bool), stop func()) { return iter.Pull(seq) }
 
 // Waits is called by whoever is about to wait for something slow.
 func Waits(string) {}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -187,5 +188,49 @@ func TestLocksAreSeen(t *testing.T) {
 	}
 	if r := Take(); r.Locks != 0 {
 		t.Errorf("%d locks that did not wait are recorded", r.Locks)
+	}
+}
+
+// TestHoldOfNamesIsSeen holds the lock of the catalogue while the processor works.
+func TestHoldOfNamesIsSeen(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("the time of a thread is not known")
+	}
+	var c Catalogue
+	MeasureNames()
+	c.Lock()
+	for from, _ := ThreadUsage(); ; {
+		if now, _ := ThreadUsage(); now-from > time.Millisecond {
+			break
+		}
+	}
+	c.Unlock()
+	if longest, worst := MeasuredNames(); longest < time.Millisecond || !strings.Contains(worst, "TestHoldOfNamesIsSeen") {
+		t.Errorf("held for %v\n%s", longest, worst)
+	}
+	c.Lock()
+	c.Unlock() //nolint:staticcheck // nothing is done under it
+	if longest, _ := MeasuredNames(); longest != 0 {
+		t.Errorf("held for %v, and nobody measures", longest)
+	}
+}
+
+// TestPullIsSeenFromThreads reads sequences to their ends, and stops before.
+func TestPullIsSeenFromThreads(t *testing.T) {
+	for stops := range 5 {
+		next, stop := Pull(slices.Values([]int{0, 1, 2}))
+		for i := range stops {
+			runtime.LockOSThread()
+			v, ok := next()
+			runtime.UnlockOSThread()
+			if ok != (i < 3) || ok && v != i {
+				t.Errorf("value %d is %d, %t", i, v, ok)
+			}
+		}
+		stop()
+		stop()
+		if _, ok := next(); ok {
+			t.Error("there are values behind the end")
+		}
 	}
 }
