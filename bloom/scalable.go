@@ -385,7 +385,11 @@ func (f *Scalable) mustBeMade() {
 // have now, as Stats predicts it. p must be more than that, else the error wraps
 // ErrParameter and names the rate. A filter that is far over its rate has to be
 // built again from its keys.
-func (f *Filter) Scalable(p float64) (*Scalable, error) {
+func (f *Filter) Scalable(p float64) (*Scalable, error) { return IntoScalable(f.Clone(), p, nil) }
+
+// IntoScalable is Scalable without a copy: it takes over the array of f, which is not to be used any more. Further layers
+// come from alloc, nil for the Go heap. It is for programs of this module.
+func IntoScalable(f *Filter, p float64, alloc func(bytes int) ([]byte, error)) (*Scalable, error) {
 	if f.capacity == 0 || len(f.blocks) == 0 {
 		return nil, fmt.Errorf("bloom: scalable: %w: a filter of unknown capacity", bloomery.ErrParameter)
 	}
@@ -399,12 +403,11 @@ func (f *Filter) Scalable(p float64) (*Scalable, error) {
 	case !(p < 1 && rest >= minScalableRate):
 		return nil, fmt.Errorf("bloom: scalable: %w: rate %.3g for all layers is not between that of the filter, %.3g, and 1", bloomery.ErrParameter, p, spent)
 	default:
-		copied := f.Clone()
-		first := copied.base
+		first := f.base
 		first.rate = spent
-		s := &Scalable{layered: layered{
+		s := &Scalable{alloc: alloc, layered: layered{
 			hasher: f.hasher, growth: defaultGrowth, first: f.capacity, rate: rest, total: p, made: 1, shares: flatShares,
-			layers: []layer{{flatSet{newFlat(first, kernel.Words(copied.blocks))}, min(f.EstimateCount(), f.shape.Bits)}},
+			layers: []layer{{flatSet{newFlat(first, kernel.Words(f.blocks))}, min(f.EstimateCount(), f.shape.Bits)}},
 		}}
 		s.settle()
 		return s, nil

@@ -371,9 +371,14 @@ func (s *Supply) Clear(c *Filter, outline []byte) (grown int64, err error) {
 func (c *Filter) become(fresh *Filter) {
 	c.Release()
 	c.f, c.own, c.news, c.aside = fresh.f, fresh.own, fresh.news, fresh.aside
+	c.follow(fresh.plan.Load())
+}
+
+// follow gives the filter another plan. Its mark stays.
+func (c *Filter) follow(plan *Shared) {
 	mark := c.plan.Load().mark
-	c.plan.Store(fresh.plan.Load())
-	if mark != fresh.plan.Load().mark {
+	c.plan.Store(plan)
+	if mark != plan.mark {
 		c.SetMark(mark)
 	}
 }

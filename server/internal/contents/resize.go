@@ -18,6 +18,9 @@ func (s *Supply) Scale(c *Filter, rate float64, equal bool) (grown int64, err er
 	if !ok {
 		return 0, ErrType
 	}
+	if !equal && c.own != nil && c.own.bytes >= piecesFrom {
+		return s.scaleInPlace(c, f, rate)
+	}
 	var data []byte
 	if equal {
 		data, err = EqualLayers(f, rate-f.Stats().Asked, rate)
@@ -30,6 +33,28 @@ func (s *Supply) Scale(c *Filter, rate float64, equal bool) (grown int64, err er
 		return 0, err
 	}
 	return s.replace(c, data)
+}
+
+// scaleInPlace is Scale of a large filter: its array becomes the first layer. Copies of it are told what is added to it
+// as before.
+func (s *Supply) scaleInPlace(c *Filter, f *bloomfilter.Filter, rate float64) (grown int64, err error) {
+	if c.sourced() {
+		return 0, ErrSourced
+	}
+	v := c.plan.Load()
+	plan, err := s.share(v.Plan, *rows[envelope.KindScalable], v.Hasher.Kind(), v.Hasher.Check())
+	if err != nil {
+		return 0, err
+	}
+	scalable, err := bloomfilter.IntoScalable(f, rate, c.own.alloc)
+	if err != nil {
+		return 0, err
+	}
+	before := c.Bytes()
+	c.abandon()
+	c.f = scalable
+	c.follow(plan)
+	return int64(c.Bytes()) - int64(before), nil
 }
 
 // Fold halves the array of a filter, and returns by how many bytes that has grown.

@@ -421,6 +421,65 @@ func TestAdvanceOfLarge(t *testing.T) {
 	}
 }
 
+// TestGrowOfLarge makes a large filter a scalable one while it is copied. With the lock held nothing of it is copied; it
+// is what the library makes of it, also when more keys come, and the copy is the filter of before.
+func TestGrowOfLarge(t *testing.T) {
+	const capacity = 1_000_000
+	s := store.New()
+	e := apply(t, s, creation(t, capacity, 0)).Entry
+	apply(t, s, store.Record{ID: e.ID, Body: &store.FilterAdd{Room: store.Unlimited, Hashes: hashes(10_000)}})
+	p := contents.PartOf(e)
+	library, err := p.Filter().(*bloom.Filter).Scalable(0.02)
+	if err != nil {
+		t.Fatal(err)
+	}
+	old, _ := copied(t, s, p)
+	p.Lock()
+	z, err := p.Freeze()
+	p.Unlock()
+	if err != nil {
+		t.Fatal(err)
+	}
+	bytesBefore := s.Bytes()
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	res := apply(t, s, store.Record{ID: e.ID, Body: &store.FilterGrow{Rate: 0.02}})
+	runtime.ReadMemStats(&after)
+	if n := after.TotalAlloc - before.TotalAlloc; res.Err != nil || n > uint64(len(old))/50 || p.Row().Name != "scalable" || s.Bytes() != bytesBefore {
+		t.Errorf("%v: with the lock held %d bytes of %d are made, and the state takes %d instead of %d", res.Err, n, len(old), s.Bytes(), bytesBefore)
+	}
+	same := func(what string) {
+		t.Helper()
+		want, err := library.MarshalBinary()
+		got, _ := p.Filter().(encoding.BinaryMarshaler).MarshalBinary()
+		if err != nil || !bytes.Equal(got, want) {
+			t.Errorf("%s: the filter is not what the library makes of it, %v", what, err)
+		}
+	}
+	same("grown")
+	more, rng := make([]uint64, capacity*6/5), rand.New(rand.NewPCG(1, 9)) // beyond the first layer
+	for i := range more {
+		more[i] = rng.Uint64()
+	}
+	apply(t, s, store.Record{ID: e.ID, Body: &store.FilterAdd{Room: store.Unlimited, Hashes: more}})
+	library.AddHashes(nil, more)
+	if same("added to"); library.Layers() < 2 {
+		t.Errorf("%d layers", library.Layers())
+	}
+	var got []byte
+	for more := true; more; {
+		piece, _ := z.Next(make([]byte, 64<<10))
+		got = append(got, piece...)
+		more = len(piece) > 0
+	}
+	p.Lock()
+	err = z.Close()
+	p.Unlock()
+	if !bytes.Equal(got, old) || err != nil || s.Copied() != 0 {
+		t.Errorf("the copy is not the filter of before, or %d bytes are counted for it: %v", s.Copied(), err)
+	}
+}
+
 func quorum(t *testing.T, members ...bloomery.Hashed) *compose.Quorum {
 	t.Helper()
 	q, err := compose.NewQuorum(1, members...)
