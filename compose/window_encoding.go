@@ -145,7 +145,11 @@ func (w *window) load(given hashing.Hasher, from *envelope.Source) error {
 // load is that of window, and counts the keys.
 func (w *Window) load(given hashing.Hasher, from *envelope.Source) error {
 	err := w.window.load(given, from)
-	if err == nil {
+	switch {
+	case err != nil:
+	case from.Zero(windowPreface):
+		w.counts = make([]uint64, w.ways())
+	default:
 		w.recount()
 	}
 	return err

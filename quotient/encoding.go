@@ -141,7 +141,10 @@ func (f *core) load(given hashing.Hasher, from *envelope.Source) error {
 		return err
 	}
 	got.fill(envelope.BytesOf(words))
-	if !from.InPlace {
+	switch {
+	case from.Zero(0): // an empty table, which reaches nowhere
+		got.unmeasured = false
+	case !from.InPlace:
 		if err := got.verify(); err != nil {
 			return err
 		}

@@ -49,6 +49,12 @@ func (s *Source) Words(accept func(Header) error) (h Header, words []uint64, err
 	return h, words, err
 }
 
+// Zero reports whether all words of the payload from one on are known to be zero: then nobody has to look at them.
+func (s *Source) Zero(from uint64) bool {
+	b, ok := s.r.(*Blank)
+	return ok && (len(b.Words) == 0 || b.Words[len(b.Words)-1].Index < from)
+}
+
 // Opening is what a family's Config says of opening filters.
 type Opening struct {
 	Package string // prefix of errors
