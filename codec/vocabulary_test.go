@@ -138,7 +138,7 @@ func TestVocabulary(t *testing.T) {
 // changing is how the names of methods begin that change a filter, or that only one
 // that can be changed has.
 var changing = []string{
-	"Add", "Advance", "Clear", "Concurrent", "Delete", "Fold", "Fork", "Freeze", "GrowBytes", "GrowLayers", "Insert", "Intersect", "Jaccard", "Mark", "Merge", "Resize", "Scalable", "Sweep", "Union", "Unmarshal",
+	"Add", "Advance", "Clear", "Concurrent", "Copied", "Delete", "Fold", "Fork", "Freeze", "GrowBytes", "GrowLayers", "Insert", "Intersect", "Jaccard", "Mark", "Merge", "Resize", "Scalable", "Sweep", "Union", "Unmarshal",
 }
 
 // TestViewsRead asks that the view of every kind has all methods of the kind that read
