@@ -9,6 +9,7 @@ import (
 	bloomfilter "github.com/bloomery/bloomery/bloom"
 	"github.com/bloomery/bloomery/codec"
 	"github.com/bloomery/bloomery/internal/envelope"
+	"github.com/bloomery/bloomery/internal/memory"
 )
 
 // TestWorkOfASourceIsSpread asks that with every piece of a source that part of the arrays is made which the last
@@ -61,6 +62,8 @@ func TestWorkOfASourceIsSpread(t *testing.T) {
 func TestCopiesOfASourceOnItsWay(t *testing.T) {
 	var s Supply
 	s.Init()
+	arrays := 0
+	s.arena = &memory.Arena{Alloc: func(n int) ([]byte, error) { arrays++; return make([]byte, n), nil }, Free: func([]byte) { arrays-- }}
 	for _, capacity := range []int{100, 5000} { // in no array of its own, and in one
 		f := bloomfilter.New(capacity, 0.01)
 		f.AddHash(1 << 40)
@@ -80,6 +83,7 @@ func TestCopiesOfASourceOnItsWay(t *testing.T) {
 			"all":                   {incoming{of: size, head: file[:64], table: file[64:]}, true},
 			"shorter than a header": {incoming{of: 10, head: file[:10]}, false},
 			"longer than it says":   {incoming{of: size + 1, head: file[:64]}, false},
+			"shorter than it says":  {incoming{of: size - 1, head: file[:64]}, false},
 			"no header":             {incoming{of: size, head: file[1:65]}, false},
 		} {
 			tt.next.version = 1
@@ -96,8 +100,15 @@ func TestCopiesOfASourceOnItsWay(t *testing.T) {
 			if stays := c.aside != nil; stays != tt.stays || !c.f.ContainsHash(1<<40) {
 				t.Errorf("%s: it stays: %v, want %v; the filter has its item: %v", name, stays, tt.stays, c.f.ContainsHash(1<<40))
 			}
-			c.Release()
+			if c.Add([]uint64{5 << 40}, 0, &Outcome{}); !c.f.ContainsHash(5 << 40) {
+				t.Errorf("%s: an item is lost", name)
+			}
+			if c.Release(); arrays != 0 && capacity == 5000 { // the others are left to the collector
+				t.Errorf("%s: %d arrays are not given back", name, arrays)
+				arrays = 0
+			}
 		}
+		arrays = 0
 	}
 }
 
