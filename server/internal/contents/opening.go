@@ -4,7 +4,9 @@ package contents
 
 import (
 	"errors"
+	"fmt"
 
+	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 )
 
@@ -70,9 +72,15 @@ func (s *Supply) reopen(l *loading) (Contents, error) {
 	return o.filter, nil
 }
 
-// make makes the filter. Nobody changes what has come.
+// make makes the filter. Nobody changes what has come. A fault in that is one of the bytes: it must not end the server, which
+// would meet them again in its log.
 func (o *Opening) make(s *Supply, l *loading) {
 	defer close(o.ready)
+	defer func() {
+		if v := recover(); v != nil {
+			o.err = fmt.Errorf("store: load: %w: %v", bloomery.ErrCorrupt, v)
+		}
+	}()
 	if o.filter, o.err = s.openContents(l.plan, l.buf); o.err != nil {
 		return
 	}

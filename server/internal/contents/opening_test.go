@@ -101,3 +101,38 @@ func TestOpensOutsideOfLocks(t *testing.T) {
 		})
 	}
 }
+
+// TestFaultOfOpening has a fault in the opening of a filter: it is a refusal, and ends nothing.
+func TestFaultOfOpening(t *testing.T) {
+	for _, items := range []int{1000, 1_000_000} { // opened at once, and beside
+		data, err := bits.New(items, 0.01).MarshalBinary()
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, calls := &Supply{}, atomic.Int64{}
+		s.Init()
+		s.arena = &memory.Arena{
+			Alloc: func(n int) ([]byte, error) {
+				if calls.Add(1) == 2 {
+					panic("a fault")
+				}
+				return make([]byte, n), nil
+			},
+			Free: func([]byte) {},
+		}
+		parts, err := s.Make(Loaded, AppendPlan(nil, &Plan{}), func(int, *Plan) bool { return true })
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := NewPart(parts[0])
+		p.Lock()
+		_, o, err := s.Fill(p, 0, uint64(len(data)), data)
+		p.Unlock()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := o.Wait(); !errors.Is(err, bloomery.ErrCorrupt) || !IsLoading(p.Contents()) {
+			t.Errorf("%d items: %v", items, err)
+		}
+	}
+}
