@@ -53,8 +53,8 @@ func (s *State) StageLoad(p *contents.Plan, name, part []byte) (*Stage, error) {
 }
 
 // Vouch makes o a record that looks at no contents, if this cluster sends such: they are
-// looked at here, before it is sent. The error is ErrMissing if they are not whole, and
-// ErrElsewhere if they are not here and the sender is not sure of them.
+// looked at here, before it is sent, unless the sender is sure of them. The error is ErrMissing if
+// they are not whole, and ErrElsewhere if they are not here.
 func (s *State) Vouch(o *Reveal) error {
 	if !s.placed() {
 		return nil
@@ -63,13 +63,15 @@ func (s *State) Vouch(o *Reveal) error {
 	if e == nil {
 		return ErrMissing
 	}
-	for _, p := range contents.Parts(e) {
-		if !s.Answers(p) && !o.Sure {
-			return contents.ErrElsewhere
+	if !o.Sure {
+		for _, p := range contents.Parts(e) {
+			if !s.Answers(p) {
+				return contents.ErrElsewhere
+			}
 		}
-	}
-	if !contents.Whole(e) {
-		return ErrMissing
+		if !contents.Whole(e) {
+			return ErrMissing
+		}
 	}
 	o.Whole = true
 	return nil

@@ -260,7 +260,8 @@ type Reveal struct {
 	// is not encoded: a record that is in the log was applied.
 	Merging *Merging
 
-	// Sure means that the sender knows that the parts are there which other nodes hold. It is not encoded, either.
+	// Sure means that the sender knows that all parts are there, because those who answer for them have said so. A part of
+	// this node may still be opened, if others answer for it. It is not encoded, either.
 	Sure bool
 
 	// Whole means that the sender has made sure that all parts are there: contents are not

@@ -9,6 +9,7 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/contents"
+	"github.com/bloomery/bloomery/server/internal/placement"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
@@ -75,4 +76,31 @@ func TestOpening(t *testing.T) {
 			t.Errorf("another filter is loaded: %v", err)
 		}
 	})
+}
+
+// TestSureOfWhatOthersHold gives a name to a filter that those who answer for it have opened. This node retires from the shard,
+// and has not.
+func TestSureOfWhatOthersHold(t *testing.T) {
+	s, _ := holder(t)
+	defer s.Discard()
+	shard, name, file := placement.Base("f"), []byte("f"), sourceFile(t, 1000, hashes(10)...)
+	place, _ := copyAt(s, shard)
+	step(t, s, &store.ShardRetire{Node: 1, Shard: uint64(shard), Version: place.Version})
+	stage, err := s.StageLoad(&contents.Plan{}, name, file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := apply(t, s, store.Record{Body: stage}).Entry
+	apply(t, s, store.Record{ID: e.ID, Body: &store.FilterPiece{Of: uint64(len(file)), Data: file[:len(file)/2]}})
+	p := contents.PartOf(e)
+	if s.Answers(p) || !contents.IsLoading(p.Contents()) {
+		t.Fatalf("answers: %t, with %T", s.Answers(p), p.Contents())
+	}
+	if err := s.Vouch(&store.Reveal{ID: e.ID, Name: name}); !errors.Is(err, contents.ErrElsewhere) {
+		t.Error(err)
+	}
+	sure := &store.Reveal{ID: e.ID, Name: name, Sure: true}
+	if err := s.Vouch(sure); err != nil || !sure.Whole {
+		t.Errorf("%v, whole: %t", err, sure.Whole)
+	}
 }
