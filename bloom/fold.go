@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/internal/envelope"
 	"github.com/bloomery/bloomery/internal/kernel"
 	"github.com/bloomery/bloomery/internal/memory"
 	"github.com/bloomery/bloomery/sizing"
@@ -34,13 +35,18 @@ const (
 // Only a filter in which a key sets 8 bits can be folded, as Config.Foldable makes
 // it, and only by a divisor of its blocks: else the error wraps ErrIncompatible
 // and names the divisors. It wraps ErrParameter if by is less than 1.
-func (f *Filter) Fold(by int) (*Filter, error) {
+func (f *Filter) Fold(by int) (*Filter, error) { return f.foldIn(by, nil) }
+
+func (f *Filter) foldIn(by int, alloc memory.Alloc) (*Filter, error) {
 	f.mustBeMade()
 	b, err := f.folded(by, uint64(len(f.blocks)))
 	if err != nil {
 		return nil, fmt.Errorf("bloom: fold: %w", err)
 	}
-	words := memory.Words(len(f.blocks) / by * lineWords)
+	words, err := memory.Array(len(f.blocks)/by*lineWords, alloc)
+	if err != nil {
+		return nil, fmt.Errorf("bloom: fold: %w", err)
+	}
 	foldBlocks(words, f.words(), lineWords, by)
 	g := &Filter{lines{b, kernel.Blocks(words)}}
 	g.keepRate(f.rate, g.EstimateCount())
@@ -48,13 +54,18 @@ func (f *Filter) Fold(by int) (*Filter, error) {
 }
 
 // Fold is Filter.Fold for a Split, which can be folded by any divisor of its blocks.
-func (f *Split) Fold(by int) (*Split, error) {
+func (f *Split) Fold(by int) (*Split, error) { return f.foldIn(by, nil) }
+
+func (f *Split) foldIn(by int, alloc memory.Alloc) (*Split, error) {
 	f.mustBeMade()
 	b, err := f.folded(by, uint64(len(f.blocks)))
 	if err != nil {
 		return nil, fmt.Errorf("bloom: fold: %w", err)
 	}
-	words := memory.Words(len(f.blocks) / by * halfWords)
+	words, err := memory.Array(len(f.blocks)/by*halfWords, alloc)
+	if err != nil {
+		return nil, fmt.Errorf("bloom: fold: %w", err)
+	}
 	foldBlocks(words, f.words(), halfWords, by)
 	g := &Split{halves{b, kernel.SplitBlocks(words)}}
 	g.keepRate(f.rate, g.EstimateCount())
@@ -80,8 +91,11 @@ func foldBlocks(dst, src []uint64, words, by int) {
 }
 
 // Fold is Filter.Fold for a Standard: bits i·by to i·by+by-1 become bit i. It
-// works for any number of bits that a key sets, and takes time for each set bit.
-func (f *Standard) Fold(by int) (*Standard, error) {
+// works for any number of bits that a key sets, and takes time for each set bit
+// unless by is 2.
+func (f *Standard) Fold(by int) (*Standard, error) { return f.foldIn(by, nil) }
+
+func (f *Standard) foldIn(by int, alloc memory.Alloc) (*Standard, error) {
 	if len(f.words) == 0 {
 		panicZero(flatConstructors)
 	}
@@ -89,8 +103,15 @@ func (f *Standard) Fold(by int) (*Standard, error) {
 	if err != nil {
 		return nil, fmt.Errorf("bloom: fold: %w", err)
 	}
-	words := memory.Words(int(wordsFor(b.shape.Bits)))
+	words, err := memory.Array(int(wordsFor(b.shape.Bits)), alloc)
+	if err != nil {
+		return nil, fmt.Errorf("bloom: fold: %w", err)
+	}
 	for i, word := range f.words {
+		if by == 2 {
+			words[i/2] |= foldPairs(word) << (i % 2 * 32)
+			continue
+		}
 		foldWord(words, i, word, uint64(by))
 	}
 	g := &Standard{flatSet{newFlat(b, words)}}
@@ -105,6 +126,30 @@ func foldWord(dst []uint64, at int, word, by uint64) {
 		to := (uint64(at)*64 + uint64(bits.TrailingZeros64(word))) / by
 		dst[to/64] |= 1 << (to % 64)
 	}
+}
+
+// foldPairs returns a word whose bit i is the union of the bits 2i and 2i+1 of word.
+func foldPairs(word uint64) uint64 {
+	word = (word | word>>1) & 0x5555555555555555
+	word = (word | word>>1) & 0x3333333333333333
+	word = (word | word>>2) & 0x0f0f0f0f0f0f0f0f
+	word = (word | word>>4) & 0x00ff00ff00ff00ff
+	word = (word | word>>8) & 0x0000ffff0000ffff
+	return (word | word>>16) & 0x00000000ffffffff
+}
+
+// FoldIn is Fold of a Filter, a Standard or a Split with memory from alloc. For others the error wraps ErrIncompatible. It
+// is for programs of this module.
+func FoldIn(f bloomery.Hashed, by int, alloc func(bytes int) ([]byte, error)) (bloomery.Hashed, error) {
+	switch f := f.(type) {
+	case *Filter:
+		return envelope.Hashed(f.foldIn(by, alloc))
+	case *Standard:
+		return envelope.Hashed(f.foldIn(by, alloc))
+	case *Split:
+		return envelope.Hashed(f.foldIn(by, alloc))
+	}
+	return nil, fmt.Errorf("bloom: fold: %w: a %T", bloomery.ErrIncompatible, f)
 }
 
 // folded returns the base of a filter with a by-th of its units.

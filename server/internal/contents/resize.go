@@ -3,12 +3,14 @@ package contents
 // Growing and folding a filter in use.
 
 import (
+	"bytes"
 	"math"
 
 	"github.com/bloomery/bloomery"
 	bloomfilter "github.com/bloomery/bloomery/bloom"
 	"github.com/bloomery/bloomery/codec"
 	"github.com/bloomery/bloomery/internal/envelope"
+	"github.com/bloomery/bloomery/internal/memory"
 )
 
 // Scale turns a bloom filter into a scalable one of a rate whose first layer it is, and returns by
@@ -59,59 +61,54 @@ func (s *Supply) scaleInPlace(c *Filter, f *bloomfilter.Filter, rate float64) (g
 
 // Fold halves the array of a filter, and returns by how many bytes that has grown.
 func (s *Supply) Fold(c *Filter) (grown int64, err error) {
-	half, err := folded(c.f)
-	if err != nil {
-		return 0, err
-	}
-	data, err := encoded(half)
-	if err != nil {
-		return 0, err
-	}
-	return s.replace(c, data)
+	return s.exchange(c, c.plan.Load(), func(config codec.Config) (bloomery.Hashed, error) { return folded(c.f, config.Alloc) })
 }
 
 // folded returns a filter of half the size with the same keys. The error is ErrType
 // if its kind cannot be folded, and wraps bloomery.ErrIncompatible if its size
 // cannot be.
-func folded(f bloomery.Hashed) (bloomery.Hashed, error) {
-	switch f := f.(type) {
-	case *bloomfilter.Filter:
-		return fitting(f.Fold(2))
-	case *bloomfilter.Standard:
-		return fitting(f.Fold(2))
-	case *bloomfilter.Split:
-		return fitting(f.Fold(2))
+func folded(f bloomery.Hashed, alloc memory.Alloc) (bloomery.Hashed, error) {
+	switch f.(type) {
+	case *bloomfilter.Filter, *bloomfilter.Standard, *bloomfilter.Split:
+		return bloomfilter.FoldIn(f, 2, alloc)
 	}
 	return nil, ErrType
 }
 
-// fitting returns a filter, or no filter and the error.
-func fitting[F bloomery.Hashed](f F, err error) (bloomery.Hashed, error) {
-	if err != nil {
-		return nil, err
-	}
-	return f, nil
-}
-
-// Folded returns what the part would be at half its size. It belongs to nobody else.
+// Folded returns what the part would be at half its size. It belongs to nobody else. A large part is copied first, in
+// pieces, so that nobody waits for it.
 // Errors are ErrRetry if the filter is gone, ErrType if its kind cannot be folded, and
 // wrap bloomery.ErrIncompatible if its size cannot be.
 func (p *Part) Folded() (bloomery.Hashed, error) {
+	var data bytes.Buffer
+	p.RLock()
+	if n := p.Bytes(); n >= piecesFrom {
+		data.Grow(int(n + n/1024))
+	}
+	p.RUnlock()
+	switch copied, err := p.WriteLarge(&data, false); {
+	case err != nil:
+		return nil, err
+	case copied:
+		hasher, _ := p.Hasher()
+		f, err := codec.Config{Hasher: hasher}.Open(data.Bytes())
+		if err != nil {
+			return nil, err
+		}
+		return folded(f, nil)
+	}
 	p.RLock()
 	defer p.RUnlock()
 	c, ok := p.contents.(*Filter)
 	if !ok || p.Gone() {
 		return nil, ErrRetry
 	}
-	return folded(c.f)
+	return folded(c.f, nil)
 }
 
 // replace puts the filter that data encodes in the place of that of c, and returns by how many
 // bytes that has grown.
 func (s *Supply) replace(c *Filter, data []byte) (grown int64, err error) {
-	if c.sourced() {
-		return 0, ErrSourced
-	}
 	header, err := codec.Peek(data)
 	if err != nil {
 		return 0, err
@@ -120,7 +117,16 @@ func (s *Supply) replace(c *Filter, data []byte) (grown int64, err error) {
 	if err != nil {
 		return 0, err
 	}
-	fresh, err := s.newContents(plan, func(config codec.Config) (bloomery.Hashed, error) { return config.Open(data) })
+	return s.exchange(c, plan, func(config codec.Config) (bloomery.Hashed, error) { return config.Open(data) })
+}
+
+// exchange puts a filter that open makes, of the same items, in the place of that of c, and returns by how many bytes that
+// has grown.
+func (s *Supply) exchange(c *Filter, plan *Shared, open func(codec.Config) (bloomery.Hashed, error)) (grown int64, err error) {
+	if c.sourced() {
+		return 0, ErrSourced
+	}
+	fresh, err := s.newContents(plan, open)
 	if err != nil {
 		return 0, err
 	}

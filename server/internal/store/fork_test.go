@@ -15,6 +15,7 @@ import (
 	"github.com/bloomery/bloomery/compose"
 	"github.com/bloomery/bloomery/counting"
 	"github.com/bloomery/bloomery/cuckoo"
+	"github.com/bloomery/bloomery/internal/envelope"
 	"github.com/bloomery/bloomery/internal/redisbloom"
 	"github.com/bloomery/bloomery/quotient"
 	"github.com/bloomery/bloomery/server/internal/catalog"
@@ -478,6 +479,54 @@ func TestGrowOfLarge(t *testing.T) {
 	if !bytes.Equal(got, old) || err != nil || s.Copied() != 0 {
 		t.Errorf("the copy is not the filter of before, or %d bytes are counted for it: %v", s.Copied(), err)
 	}
+}
+
+// TestFoldOfLarge folds a large filter of each kind that can be: that makes no copy besides the half, and what it would be
+// is what it becomes, and what the library makes of it.
+func TestFoldOfLarge(t *testing.T) {
+	config := bloom.Config{Capacity: 4_000_000, ErrorRate: 0.01, Foldable: true}
+	for _, build := range []func() (bloomery.Hashed, error){
+		func() (bloomery.Hashed, error) { return envelope.Hashed(config.New()) },
+		func() (bloomery.Hashed, error) { return envelope.Hashed(config.NewStandard()) },
+		func() (bloomery.Hashed, error) { return envelope.Hashed(config.NewSplit()) },
+	} {
+		library, err := build()
+		if err != nil {
+			t.Fatal(err)
+		}
+		outline, err := codec.AppendOutline(nil, library)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := store.New()
+		e := apply(t, s, store.Record{Body: &store.Make{As: store.OpFilter, Name: []byte("k"), Header: contents.AppendCreation(nil, &contents.Plan{}, outline)}}).Entry
+		p := contents.PartOf(e)
+		apply(t, s, store.Record{ID: e.ID, Body: &store.FilterAdd{Room: store.Unlimited, Hashes: hashes(10_000)}})
+		library.(bloomery.Adder).AddHashes(nil, hashes(10_000))
+		half, err := bloom.FoldIn(library, 2, nil)
+		tried, failed := p.Folded()
+		if err != nil || failed != nil {
+			t.Fatal(err, failed)
+		}
+		size := p.Bytes()
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		res := apply(t, s, store.Record{ID: e.ID, Body: &store.FilterFold{}})
+		runtime.ReadMemStats(&after)
+		if n := after.TotalAlloc - before.TotalAlloc; res.Err != nil || n > size/50 || s.Bytes() != store.Cost("k", e) {
+			t.Errorf("%T: %v: with the lock held %d bytes of %d are made beside the half, and the state takes %d instead of %d", half, res.Err, n, size, s.Bytes(), store.Cost("k", e))
+		}
+		want, _ := encodingOf(half)
+		for _, f := range []bloomery.Hashed{tried, p.Filter()} {
+			if got, err := encodingOf(f); err != nil || !bytes.Equal(got, want) {
+				t.Errorf("%T: the half is not that of the library: %v", half, err)
+			}
+		}
+	}
+}
+
+func encodingOf(f bloomery.Hashed) ([]byte, error) {
+	return f.(encoding.BinaryMarshaler).MarshalBinary()
 }
 
 func quorum(t *testing.T, members ...bloomery.Hashed) *compose.Quorum {

@@ -129,10 +129,11 @@ func tryFold(x *engine.Context, p *contents.Part) (v tried, failed answer.Reply)
 	if gone {
 		return v, answer.Fail(answer.TextNotFound)
 	}
-	if !x.Hold(int(v.bytes)) {
+	copies := int(3 * v.bytes) // bytes, the filter, and half of it
+	if !x.Hold(copies) {
 		return v, answer.Fail(answer.TextOOM)
 	}
-	defer x.Unhold(int(v.bytes))
+	defer x.Unhold(copies)
 	half, err := p.Folded()
 	if v.err = err; err == nil {
 		v.half = half.Stats()
