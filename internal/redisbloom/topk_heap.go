@@ -16,9 +16,9 @@ import (
 type slots struct {
 	chunks []chunk
 	n      int
-	forks  uint64 // how many there were; readers count
-	used   int    // slots with a count
-	held   uint64 // bytes of items
+	forks  *atomic.Uint64 // how many there were; readers count. Nil if there are no slots, and in a fork
+	used   int            // slots with a count
+	held   uint64         // bytes of items
 }
 
 // chunk is some of the slots. A fork that is younger has it too.
@@ -44,7 +44,7 @@ const (
 func slotsBytes(n uint64) uint64 { return n*slotBytes + (n+chunkSlots-1)/chunkSlots*heapPartBytes }
 
 func newSlots(n int) slots {
-	h := slots{chunks: make([]chunk, (n+chunkSlots-1)/chunkSlots), n: n}
+	h := slots{chunks: make([]chunk, (n+chunkSlots-1)/chunkSlots), n: n, forks: new(atomic.Uint64)}
 	for i := range h.chunks {
 		h.chunks[i].list = make([]slot, min(chunkSlots, n-i*chunkSlots))
 	}
@@ -53,7 +53,9 @@ func newSlots(n int) slots {
 
 // fork returns the slots as they are now, to be read without exclusion. Readers of the sketch may call it.
 func (h *slots) fork() slots {
-	atomic.AddUint64(&h.forks, 1)
+	if h.forks != nil {
+		h.forks.Add(1)
+	}
 	return slots{chunks: slices.Clone(h.chunks), n: h.n, used: h.used, held: h.held}
 }
 
@@ -63,8 +65,8 @@ func (h *slots) at(i int) *slot { return &h.chunks[i/chunkSlots].list[i%chunkSlo
 // set changes a slot.
 func (h *slots) set(i int, s slot) {
 	c := &h.chunks[i/chunkSlots]
-	if c.age != h.forks {
-		c.list, c.age = slices.Clone(c.list), h.forks
+	if forks := h.forks.Load(); c.age != forks {
+		c.list, c.age = slices.Clone(c.list), forks
 	}
 	old := &c.list[i%chunkSlots]
 	h.used += counted(&s) - counted(old)
@@ -90,8 +92,8 @@ func (h *slots) all() iter.Seq[*slot] {
 
 // find returns the slot of an item, or -1. The last slot is asked first.
 func (h *slots) find(item []byte, fp uint32) int {
-	for c := len(h.chunks) - 1; c >= 0; c-- {
-		list := h.chunks[c].list
+	for c, chunk := range slices.Backward(h.chunks) {
+		list := chunk.list
 		for i := len(list) - 1; i >= 0; i-- {
 			if s := &list[i]; s.fp == fp && len(s.item) == len(item) && bytes.Equal(s.item, item) {
 				return c*chunkSlots + i

@@ -348,7 +348,7 @@ func (a *aside) appendSources(list []section, b []byte, keep func(*arrays, froze
 		if next.filled > 0 {
 			list = append(list, keep(next.filter.own, front{plain(next.filter.array()[:next.filled])}))
 		}
-		list = append(list, plain(next.table[:len(next.table):len(next.table)]))
+		list = append(list, plain(slices.Clip(next.table)))
 		b = nil
 	}
 	return append(list, plain(b))
