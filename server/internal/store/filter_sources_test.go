@@ -517,3 +517,32 @@ func (m *sourceModel) check(round, step int) {
 		}
 	}
 }
+
+// TestSourceOfAnotherCapacity loads a source with the array of the filter, and made for another number of items: the
+// filter keeps its own, counts its items anew, and knows of no deleted ones.
+func TestSourceOfAnotherCapacity(t *testing.T) {
+	s := store.New()
+	e := apply(t, s, creation(t, 5000, 0)).Entry
+	p := contents.PartOf(e)
+	shape := p.Filter().(*bloom.Filter).Shape()
+	other, err := bloom.Config{Capacity: 100, Bits: shape.Bits, Hashes: shape.K}.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range uint64(300) {
+		other.AddHash(i * 0x9e3779b97f4a7c15)
+	}
+	file, err := other.MarshalBinary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	apply(t, s, store.Record{ID: e.ID, Body: &store.FilterAdd{Hashes: []uint64{7 << 40}, Room: store.Unlimited}})
+	apply(t, s, store.Record{ID: e.ID, Body: &store.FilterGone{Hashes: []uint64{7 << 40}}})
+	for version := range uint64(2) {
+		res := apply(t, s, store.Record{ID: e.ID, Body: &store.FilterSource{SourcePiece: contents.SourcePiece{Source: []byte("s"), Version: version + 1, Of: uint64(len(file)), Data: file}}})
+		gone, _ := p.GoneItems(true)
+		if stats := p.Contents().Stats(); res.Err != nil || stats.Capacity != 5000 || stats.Items < 290 || stats.Items > 310 || gone != 0 {
+			t.Errorf("version %d: %v, a filter for %d items with %d, %d of them gone", version+1, res.Err, stats.Capacity, stats.Items, gone)
+		}
+	}
+}
