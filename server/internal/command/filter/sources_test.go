@@ -11,6 +11,9 @@ import (
 	"github.com/bloomery/bloomery/cuckoo"
 	"github.com/bloomery/bloomery/hashing"
 	"github.com/bloomery/bloomery/server/internal/command/commandtest"
+	"github.com/bloomery/bloomery/server/internal/door"
+	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/store"
 )
 
 // summary returns the file of a filter with items.
@@ -300,6 +303,45 @@ func TestSourceRefusedOnce(t *testing.T) {
 			}
 		}
 		b.OK(t, "SAVE")
+	}
+}
+
+// pieceDoor notes how long the longest piece of a source was.
+type pieceDoor struct {
+	door.Door
+	longest int
+}
+
+func (d *pieceDoor) Do(ops []*door.Op) {
+	for _, op := range ops {
+		if body, ok := op.Record.Body.(*store.FilterSource); ok {
+			d.longest = max(d.longest, len(body.Data))
+		}
+	}
+	d.Door.Do(ops)
+}
+
+// TestPiecesOfManySources asks that a piece of a source is the shorter the more sources there are: all of them are read with
+// it, under the lock of the part.
+func TestPiecesOfManySources(t *testing.T) {
+	b := newBench(t, 1<<30)
+	d := &pieceDoor{}
+	b.Rewire(func(c *engine.Config) { d.Door, c.Door = c.Door, d })
+	data := summary(t, 80_000, "a")
+	for i := range 50 {
+		if got := b.load("f", fmt.Sprint(i), 1, data); got != "1" {
+			t.Fatal(got)
+		}
+		if i == 0 && d.longest != len(data) {
+			t.Errorf("the only source comes in pieces of %d bytes", d.longest)
+		}
+	}
+	d.longest = 0
+	if b.load("f", "0", 2, data); d.longest == 0 || d.longest*50 > 8<<20 {
+		t.Errorf("a piece of %d bytes of one of 50 sources", d.longest)
+	}
+	if got := b.Line("FILTER.HAS f a"); got != "[true]" {
+		t.Error(got)
 	}
 }
 
