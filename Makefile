@@ -25,7 +25,7 @@ IMAGE   ?=
 SHARE    = $(DESTDIR)$(PREFIX)/share
 
 .DEFAULT_GOAL := help
-.PHONY: help run cluster torture build test stages check unit race purego tiers cross cross-vet vet-modules contrib contrib-figures narrow golden fuzz fuzz-short lint fmt generate clean-tree bench bench-compare bench-peers bench-lookups bench-hashes bench-cli bench-readers bench-server bench-cluster bench-spread bench-base bench-questions bench-follow clients rules redis-cli dcso bench-test mutants scale waits soak gate chaos-debug ui screenshots bench-door promises install uninstall packages package-test reproduce examples examples-full scale-literature
+.PHONY: help run cluster torture build test stages check unit long race purego tiers cross cross-vet vet-modules contrib contrib-figures narrow golden fuzz fuzz-short lint fmt generate clean-tree bench bench-compare bench-peers bench-lookups bench-hashes bench-cli bench-readers bench-server bench-cluster bench-spread bench-base bench-questions bench-follow clients rules redis-cli dcso bench-test mutants scale waits soak gate chaos-debug ui screenshots bench-door promises install uninstall packages package-test reproduce examples examples-full scale-literature
 .PHONY: page-export page-test release release-test push-image portable cover vuln workflows chart
 
 help: ## list the targets
@@ -74,7 +74,7 @@ push-image: ## push the image of dist/ to IMAGE=registry/name:tag, with skopeo; 
 reproduce: packages ## make the packages again from a copy of this commit: the checksums must be the same
 	scripts/reproduce $(VERSION) $(TARGETS)
 
-test: ## all tests, with the time of each stage and of all
+test: ## all tests, some in a short form, with the time of each stage and of all
 	@$(STAGE) test $(MAKE) -s stages
 
 stages:
@@ -88,7 +88,8 @@ BESIDE := race ui fuzz-short clients cross purego tiers redis-cli
 timed-%:
 	@$(STAGE) $* $(MAKE) -s $*
 
-check: test ## test, and lint, 32 bits, other systems, benchmarks, a release, a clean tree after generate, longer fuzzing
+check: test ## test, and long forms, lint, 32 bits, other systems, benchmarks, a release, a clean tree after generate, longer fuzzing
+	@$(STAGE) long     $(MAKE) -s long
 	@$(STAGE) lint     $(MAKE) -s lint
 	@$(STAGE) narrow   $(MAKE) -s narrow
 	@$(STAGE) cross    $(MAKE) -s cross-vet
@@ -107,9 +108,15 @@ check: test ## test, and lint, 32 bits, other systems, benchmarks, a release, a 
 # The go command keeps what go vet finds, not what the vet of go test finds. The two
 # packages that wait most come first, and a third computes meanwhile; of tests that only
 # wait several do so at a time.
+UNIT := go test -vet=off -timeout 30m -p 3 -parallel 8
+
 unit: ## vet; unit, property and statistical tests
 	go vet ./...
-	go test -vet=off -timeout 30m -p 3 -parallel 8 ./server ./cmd/bloomery ./codec ./...
+	$(UNIT) -short ./server ./cmd/bloomery ./codec ./...
+
+# Tests that ask whether they are to be short, at full length: more kinds, keys and rounds.
+long: ## the unit tests that make test runs in a short form, at full length
+	$(UNIT) $(sort $(dir $(shell grep -rl --include='*_test.go' 'testing.Short()' . --exclude-dir=bench --exclude-dir=clienttest --exclude-dir=uitest)))
 
 # The tests of the examples are among the unit tests, run the same samples and hold their figures.
 APPLICATIONS = $(notdir $(patsubst %/,%,$(dir $(shell grep -l examples/internal/demo examples/*/main.go))))

@@ -64,9 +64,6 @@ func TestExamples(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("examples are for a shell")
 	}
-	if testing.Short() {
-		t.Skip("the scripts run every command")
-	}
 	bin := programFolder(t)
 	eachCommand(func(c *cobra.Command) {
 		name := nameOf(c)

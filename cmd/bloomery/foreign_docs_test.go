@@ -19,9 +19,6 @@ const tableQueries = 200_000
 // TestFormatsTable holds the table of docs/formats.md to the formats, and measures their
 // rates for it.
 func TestFormatsTable(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it measures rates")
-	}
 	var b strings.Builder
 	b.WriteString("| format | read | write | add | union | promised at 1% | 10 keys | 1,000 keys | 100,000 keys |\n|---|---|---|---|---|---|---|---|---|\n")
 	for _, f := range foreignFormats {
