@@ -5,12 +5,14 @@ import (
 	"encoding"
 	"errors"
 	"io"
+	"runtime"
 	"testing"
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/bloom"
 	"github.com/bloomery/bloomery/codec"
 	"github.com/bloomery/bloomery/hashing"
+	"github.com/bloomery/bloomery/quotient"
 )
 
 // TestMakeLooksAtNothing makes filters of outlines in arrays that are not empty, which nobody may notice: to look through
@@ -25,14 +27,7 @@ func TestMakeLooksAtNothing(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		data, err := codec.AppendOutline(nil, f)
-		if err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
-		o, err := codec.ParseOutline(data)
-		if err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
+		o := outlineOf(t, f)
 		g, err := codec.Config{Alloc: func(n int) ([]byte, error) {
 			array := make([]byte, n)
 			for i := n / 4; i < n/2; i++ {
@@ -48,6 +43,48 @@ func TestMakeLooksAtNothing(t *testing.T) {
 			t.Errorf("%s: %d keys are counted", name, w.Added())
 		}
 	}
+}
+
+// TestMakeOfManySegments makes a growing filter for many keys: its segments have memory when keys come.
+func TestMakeOfManySegments(t *testing.T) {
+	f := quotient.NewGrowing(3_000_000, 0.01)
+	o := outlineOf(t, f)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	g, err := codec.Config{}.Make(&o)
+	runtime.ReadMemStats(&after)
+	if n := after.TotalAlloc - before.TotalAlloc; err != nil || n > o.Bytes()/20 || g.Stats() != f.Stats() {
+		t.Fatalf("%v: %d bytes are made of a filter of %d: %v, want %v", err, n, o.Bytes(), g, f)
+	}
+	for _, n := range []int{1, 100_000} {
+		for _, f := range []bloomery.Hashed{f, g} {
+			if _, err := f.(*quotient.Growing).InsertHashes(hashes(n, 1)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if !bytes.Equal(marshalled(t, f), marshalled(t, g)) {
+			t.Errorf("with %d keys it is another filter", n)
+		}
+		if n == 1 { // one that is not new
+			o := outlineOf(t, f)
+			if g, err = (codec.Config{}).Make(&o); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+func outlineOf(t *testing.T, f bloomery.Hashed) codec.Outline {
+	t.Helper()
+	data, err := codec.AppendOutline(nil, f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o, err := codec.ParseOutline(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return o
 }
 
 // TestOutline asks that a filter made from an outline is, to the byte, the one

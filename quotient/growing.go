@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"math"
 	"slices"
 	"sync/atomic"
 
@@ -80,26 +81,34 @@ func (c Config) newGrowing() (*Growing, error) {
 		return nil, errors.Unwrap(err)
 	}
 	g := &Growing{segments{plan: plan, hasher: c.Hasher, capacity: uint64(c.Capacity), rate: c.ErrorRate}}
-	address, slots := plan.First(g.capacity)
-	one := arrayBytes(plan.Segment(address, slots, 0))
-	if err := memory.Fits(one << max(0, address-sizing.SegmentBits)); err != nil {
+	q, depth := g.firstShape()
+	if err := memory.Fits(arrayBytes(q) << depth); err != nil {
 		return nil, err
 	}
 	g.start()
 	return g, nil
 }
 
+// nobody is the owner of the segments of an empty filter, which have one array: each is copied before its first change. A
+// large filter is empty for long, and takes next to no time to make.
+const nobody = math.MaxUint64
+
+// firstShape returns the shape of the first segments and the length of their prefixes.
+func (g *segments) firstShape() (q sizing.Quotient, depth int) {
+	address, slots := g.plan.First(g.capacity)
+	return g.plan.Segment(address, slots, 0), max(0, address-sizing.SegmentBits)
+}
+
 // start makes the segments of an empty filter.
 func (g *Growing) start() {
-	address, slots := g.plan.First(g.capacity)
-	q := g.plan.Segment(address, slots, 0)
-	depth := max(0, address-sizing.SegmentBits)
-	g.dir, g.first, g.sum, g.elders, g.reach = nil, address, sums{}, elders{}, reach{}
+	q, depth := g.firstShape()
+	g.dir, g.sum, g.elders, g.reach = nil, sums{}, elders{}, reach{}
+	g.first, _ = g.plan.First(g.capacity)
 	g.setDirectory(depth)
+	zeros := memory.Bytes(int(arrayBytes(q)))
 	for i := range g.dir {
-		// Not a Piece, which is there at once: a large filter is empty for long.
-		s := newSegment(q, uint64(i)<<1<<(63-depth), depth, memory.Bytes(int(arrayBytes(q))))
-		s.owner = g.owner
+		s := newSegment(q, uint64(i)<<1<<(63-depth), depth, zeros)
+		s.owner = nobody
 		g.enter(s)
 		g.sum.add(s)
 	}
@@ -146,12 +155,14 @@ func (g *Growing) InsertHash(h uint64) error {
 	}
 }
 
-// writable returns the segment of a hash, a copy if a fork has it, too.
+// writable returns the segment of a hash, a copy if a fork has it, too, or its array is that of an empty filter.
 func (g *Growing) writable(h uint64) *segment {
 	g.made()
 	s := g.at(h)
 	if s.owner != g.owner {
-		g.copied += segmentBytes + uint64(len(s.data))
+		if s.owner != nobody {
+			g.copied += segmentBytes + uint64(len(s.data))
+		}
 		s = s.clone(g.owner)
 		g.enter(s)
 	}

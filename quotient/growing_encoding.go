@@ -37,11 +37,7 @@ func (g *segments) header() envelope.Header {
 // the elders, and the array of each segment.
 func (g *segments) parts() iter.Seq2[[]uint64, error] {
 	return func(yield func([]uint64, error) bool) {
-		head := []uint64{g.sum.items, g.sum.used, g.sum.mass, g.sum.count, uint64(g.elders.size)}
-		for s := range g.each {
-			head = append(head, s.code())
-		}
-		if !yield(head, nil) || !yield(g.elders.words(), nil) {
+		if !yield(g.head(), nil) || !yield(g.elders.words(), nil) {
 			return
 		}
 		for s := range g.each {
@@ -50,6 +46,15 @@ func (g *segments) parts() iter.Seq2[[]uint64, error] {
 			}
 		}
 	}
+}
+
+// head returns the head of the payload, with the shapes of all segments.
+func (g *segments) head() []uint64 {
+	head := []uint64{g.sum.items, g.sum.used, g.sum.mass, g.sum.count, uint64(g.elders.size)}
+	for s := range g.each {
+		head = append(head, s.code())
+	}
+	return head
 }
 
 // code returns the shape of a segment as one word.

@@ -3,6 +3,7 @@ package quotient
 import (
 	"github.com/bloomery/bloomery/hashing"
 	"github.com/bloomery/bloomery/internal/envelope"
+	"github.com/bloomery/bloomery/internal/memory"
 )
 
 // growingOpening returns the part of c that opens filters.
@@ -37,13 +38,34 @@ func (g *segments) load(given hashing.Hasher, from *envelope.Source) error {
 	return err
 }
 
-// load gives every segment its own memory, since segments come and go.
+// load gives every segment its own memory, since segments come and go. A new filter that was not read is made.
 func (g *Growing) load(given hashing.Hasher, from *envelope.Source) error {
+	if b, ok := from.Blank(); ok && g.startAs(given, b) {
+		return nil
+	}
 	err := g.segments.load(given, from)
 	if err == nil {
 		g.segments = g.clone()
 	}
 	return err
+}
+
+// startAs makes g a new filter if that is what b describes. Else it reports false, and g stays as it was.
+func (g *Growing) startAs(given hashing.Hasher, b *envelope.Blank) bool {
+	got, err := parseGrowing(b.Header, given)
+	if err != nil {
+		return false
+	}
+	fresh := Growing{got}
+	if q, depth := fresh.firstShape(); b.Header.Size != q.Bits()<<depth || memory.Fits(arrayBytes(q)<<depth) != nil {
+		return false
+	}
+	fresh.start()
+	if !b.Is(fresh.header(), fresh.head()) {
+		return false
+	}
+	*g = fresh
+	return true
 }
 
 // UnmarshalBinary replaces g by the filter that data encodes. If that was made

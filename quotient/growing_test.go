@@ -446,13 +446,6 @@ func TestForkCopiesLittle(t *testing.T) {
 		}
 	}
 	segments, _, _ := quotient.Segments(g)
-	bytesOf := func(do func()) uint64 {
-		var before, after runtime.MemStats
-		runtime.ReadMemStats(&before)
-		do()
-		runtime.ReadMemStats(&after)
-		return after.TotalAlloc - before.TotalAlloc
-	}
 	var fork *quotient.Growing
 	if n := bytesOf(func() { fork = g.Fork() }); n > 64*segments+8192 {
 		t.Errorf("Fork of %d segments of %d bytes copies %d", segments, g.Stats().Bytes, n)
@@ -461,6 +454,34 @@ func TestForkCopiesLittle(t *testing.T) {
 		t.Errorf("the next change copies %d bytes of %d", n, g.Stats().Bytes)
 	}
 	runtime.KeepAlive(fork)
+}
+
+// bytesOf returns how many bytes do allocates.
+func bytesOf(do func()) uint64 {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	do()
+	runtime.ReadMemStats(&after)
+	return after.TotalAlloc - before.TotalAlloc
+}
+
+// TestGrowingIsLazy: a filter for many keys takes memory when they come, and no fork takes any of what is empty.
+func TestGrowingIsLazy(t *testing.T) {
+	var g *quotient.Growing
+	if n := bytesOf(func() { g = quotient.NewGrowing(10_000_000, 0.01) }); n > g.Stats().Bytes/20 {
+		t.Errorf("an empty filter of %d bytes takes %d bytes at once", g.Stats().Bytes, n)
+	}
+	fork := g.Fork()
+	if err := g.InsertHash(7); err != nil || !g.ContainsHash(7) || g.ContainsHash(1<<63) || g.Copied() != 0 || fork.ContainsHash(7) {
+		t.Errorf("%v: found is %v, another key %v, and by a fork %v; %d bytes are copied", err, g.ContainsHash(7), g.ContainsHash(1<<63), fork.ContainsHash(7), g.Copied())
+	}
+	if !bytes.Equal(encoded(t, fork), encoded(t, quotient.NewGrowing(10_000_000, 0.01))) {
+		t.Error("the fork is not empty")
+	}
+	g.Clear()
+	if n := bytesOf(g.Clear); n > g.Stats().Bytes/20 || !bytes.Equal(encoded(t, g), encoded(t, fork)) {
+		t.Errorf("to empty it takes %d bytes of %d, or it is another one", n, g.Stats().Bytes)
+	}
 }
 
 // TestGrowSegments adds keys to a filter, all over it, in one place and again and again, and asks that no

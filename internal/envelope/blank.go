@@ -23,6 +23,21 @@ func (*Blank) Read([]byte) (int, error) {
 	return 0, fmt.Errorf("%w: a blank is not read", bloomery.ErrCorrupt)
 }
 
+// Is reports whether b has a header, and a payload of words and then of zeros.
+func (b *Blank) Is(h Header, words []uint64) bool {
+	left := b.Words
+	for i, w := range words {
+		if w == 0 {
+			continue
+		}
+		if len(left) == 0 || left[0] != (Word{uint64(i), w}) {
+			return false
+		}
+		left = left[1:]
+	}
+	return len(left) == 0 && b.Header == h
+}
+
 // words returns header and payload, as ReadIn does.
 func (b *Blank) words(alloc memory.Alloc, accept func(Header) error) (Header, []uint64, int64, error) {
 	h := b.Header

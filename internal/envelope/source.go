@@ -49,9 +49,15 @@ func (s *Source) Words(accept func(Header) error) (h Header, words []uint64, err
 	return h, words, err
 }
 
+// Blank returns the encoding if it is not to be read.
+func (s *Source) Blank() (b *Blank, ok bool) {
+	b, ok = s.r.(*Blank)
+	return b, ok
+}
+
 // Zero reports whether all words of the payload from one on are known to be zero: then nobody has to look at them.
 func (s *Source) Zero(from uint64) bool {
-	b, ok := s.r.(*Blank)
+	b, ok := s.Blank()
 	return ok && (len(b.Words) == 0 || b.Words[len(b.Words)-1].Index < from)
 }
 
