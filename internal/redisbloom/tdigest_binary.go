@@ -177,8 +177,8 @@ func (t *TDigest) Begin(header []byte) error {
 		}
 		t.leave()
 	} else {
-		t.Reset()
-		n.array, n.nodes, n.shared, n.memory = t.array, t.nodes, t.shared, t.memory
+		t.Reset() // no fork reads its array then
+		n.array, n.nodes, n.memory = t.array, t.nodes, t.memory
 	}
 	*t = *n
 	if !single {

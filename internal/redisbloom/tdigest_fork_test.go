@@ -2,6 +2,7 @@ package redisbloom_test
 
 import (
 	"bytes"
+	"encoding/binary"
 	"io"
 	"math"
 	"sync"
@@ -129,26 +130,51 @@ func TestForksAreReadMeanwhile(t *testing.T) {
 	}
 }
 
-// TestForkWithoutMemory compresses a digest that has a fork, though the Arena has no other array: nobody refuses a
-// compression.
+// TestForkWithoutMemory compresses and replaces a digest that has a fork, though the Arena has no other array: nobody refuses
+// that, and the Arena gets no array that it has not given.
 func TestForkWithoutMemory(t *testing.T) {
-	a, m := newArena(t, 1)
-	d, err := redisbloom.NewTDigest(redisbloom.TDigestParams{Compression: 100, Memory: m})
-	if err != nil {
-		t.Fatal(err)
+	for name, change := range map[string]func(*redisbloom.TDigest) error{
+		"compress": func(d *redisbloom.TDigest) error { d.Compress(); return nil },
+		"begin":    func(d *redisbloom.TDigest) error { return d.Begin(d.AppendHeader(nil)) },
+	} {
+		a, m := newArena(t, 1)
+		d, err := redisbloom.NewTDigest(redisbloom.TDigestParams{Compression: 100, Memory: m})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range 500 {
+			_ = d.Add(float64(i))
+		}
+		fork := d.Fork()
+		want, _ := d.MarshalBinary()
+		if err := change(d); err != nil {
+			t.Error(err)
+		}
+		if got, _ := fork.MarshalBinary(); !bytes.Equal(got, want) || d.Stats().UnmergedNodes != 0 {
+			t.Errorf("%s: %d nodes are not merged, or the fork has changed", name, d.Stats().UnmergedNodes)
+		}
+		d.Release()
+		fork.Release()
+		a.empty()
 	}
-	for i := range 500 {
-		_ = d.Add(float64(i))
+}
+
+// TestForkOfAFullDigest adds to a digest that is full of merged nodes, as only a loaded one is: they are halved, and its fork
+// stays what it was.
+func TestForkOfAFullDigest(t *testing.T) {
+	d := newTDigest(t, 100)
+	one := binary.LittleEndian.AppendUint64(nil, math.Float64bits(1))
+	if err := d.LoadNodes(bytes.Repeat(append(one, 2, 0, 0, 0, 0, 0, 0, 0), 609), false); err != nil {
+		t.Fatal(err)
 	}
 	fork := d.Fork()
 	want, _ := d.MarshalBinary()
-	d.Compress()
-	if got, _ := fork.MarshalBinary(); !bytes.Equal(got, want) || d.Stats().MergedNodes == 0 {
-		t.Errorf("%d nodes are merged, or the fork has changed", d.Stats().MergedNodes)
+	if err := d.Add(3); err != nil || d.Stats().MergedNodes > 310 {
+		t.Fatalf("%d merged nodes, %v", d.Stats().MergedNodes, err)
 	}
-	d.Release()
-	fork.Release()
-	a.empty()
+	if got, _ := fork.MarshalBinary(); !bytes.Equal(got, want) {
+		t.Error("the fork has changed")
+	}
 }
 
 // TestFreezeOfTDigest asks that nothing of a digest is copied when it is frozen: its lock is held meanwhile.
