@@ -97,6 +97,40 @@ func (p *Part) LargeDigest(more int) (large, due bool) {
 	return true, !t.Compressed()
 }
 
+// ReadyDigest is a digest as a record leaves it, if the part has the version that it was forked from. The record then takes
+// it, and has nothing to compress.
+type ReadyDigest struct {
+	Version uint64
+	Digest  *redisbloom.TDigest
+	aside   uint64 // bytes that are set aside for it
+}
+
+// ReadyDigest returns what change makes of the digest of a part, outside of its lock, and nil if change refuses it or there is
+// no memory for another one. DropDigest gives that back.
+func (s *Supply) ReadyDigest(p *Part, change func(*redisbloom.TDigest) error) *ReadyDigest {
+	t, version := p.ForkDigest()
+	if t == nil {
+		return nil
+	}
+	r := &ReadyDigest{version, t, t.Size()}
+	if !s.setAside(r.aside) {
+		r.aside = 0
+	} else if t.Add() == nil && change(t) == nil { // the first takes an array
+		return r
+	}
+	s.DropDigest(r)
+	return nil
+}
+
+// DropDigest gives back what a record has left of a digest: that which was there before, or the one that it has not taken. It
+// does nothing for nil.
+func (s *Supply) DropDigest(r *ReadyDigest) {
+	if r != nil {
+		r.Digest.Release()
+		s.giveBack(r.aside)
+	}
+}
+
 // NewDigest returns an empty digest in the memory of s.
 func (s *Supply) NewDigest(p redisbloom.TDigestParams) (*redisbloom.TDigest, error) {
 	p.Memory = s.arena

@@ -6,7 +6,6 @@ import (
 	"errors"
 
 	"github.com/bloomery/bloomery/server/internal/contents"
-	"github.com/bloomery/bloomery/server/internal/store"
 )
 
 // errStopped means that a copy was given up.
@@ -15,7 +14,7 @@ var errStopped = errors.New("staging: the client is gone")
 // compressed returns a compressed copy of a digest as it is now, and the version that it is of.
 // The caller releases it. The error is ErrRetry if the digest is gone, errStopped, or that of its
 // memory.
-func (a Area) compressed(p *contents.Part) (r store.ReadyDigest, err error) {
+func (a Area) compressed(p *contents.Part) (r contents.ReadyDigest, err error) {
 	if r.Digest, r.Version = p.ForkDigest(); r.Digest == nil {
 		return r, contents.ErrRetry
 	}

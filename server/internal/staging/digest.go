@@ -13,9 +13,13 @@ import (
 )
 
 // Compress compresses a digest in a copy, outside of all locks, and has the copy take its
-// place unless it has changed meanwhile. The reply says why that was not possible, and is
-// None if it was tried.
+// place unless it has changed meanwhile. In a cluster every machine does that by itself. The
+// reply says why that was not possible, and is None if it was tried.
 func (a Area) Compress(entry *catalog.Entry) answer.Reply {
+	if a.run.Shared() {
+		_, failed := a.run.ApplyPiece(contents.PartOf(entry), store.Record{ID: entry.ID, Body: &store.TDigestCompress{}})
+		return failed
+	}
 	ready, size, failed := a.copyDigest(entry)
 	if failed.Kind != answer.None {
 		return failed
@@ -39,7 +43,7 @@ func (a Area) WithDigest(entry *catalog.Entry, f func(*redisbloom.TDigest)) answ
 }
 
 // copyDigest returns a compressed copy of a digest, and what is counted for it.
-func (a Area) copyDigest(entry *catalog.Entry) (ready store.ReadyDigest, size int, failed answer.Reply) {
+func (a Area) copyDigest(entry *catalog.Entry) (ready contents.ReadyDigest, size int, failed answer.Reply) {
 	p := contents.PartOf(entry)
 	p.RLock()
 	size = int(p.Bytes())

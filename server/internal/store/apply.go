@@ -41,6 +41,8 @@ type Result struct {
 	made    []*contents.Part // locked until Release
 	held    []*contents.Part // the same, of a merge
 	effects []Record         // what a merge did
+
+	ready *contents.ReadyDigest // see State.Prepare
 }
 
 // What became of an item that was inserted, as Codes has it.

@@ -22,6 +22,9 @@ func (o *TDigestAdd) append(b []byte, r *Record) []byte {
 	return wire.AppendBytes(appendTarget(b, r), o.Values)
 }
 
+// valueBytes is how long a value is in TDigestAdd.
+const valueBytes = 8
+
 // AppendValue appends a value to the Values of TDigestAdd.
 func AppendValue(b []byte, v float64) []byte {
 	return binary.LittleEndian.AppendUint64(b, math.Float64bits(v))
@@ -30,13 +33,15 @@ func AppendValue(b []byte, v float64) []byte {
 func (o *TDigestAdd) change(_ *State, p *contents.Part, _ *Record, res *Result) (grown int64) {
 	t := p.TDigest()
 	before := t.Bytes()
-	res.Err = o.add(t)
+	if !res.prepared(p) {
+		res.Err = o.add(t)
+	}
 	res.Changed = res.Err == nil
 	return int64(t.Bytes()) - int64(before)
 }
 
 func (o *TDigestAdd) add(t *redisbloom.TDigest) error {
-	const valueBytes, most = 8, 64
+	const most = 64
 	n := len(o.Values) / valueBytes
 	if len(o.Values)%valueBytes != 0 {
 		return errPayload(o)
@@ -63,7 +68,7 @@ func (o *TDigestAdd) add(t *redisbloom.TDigest) error {
 }
 
 func valueAt(b []byte, i int) float64 {
-	return math.Float64frombits(binary.LittleEndian.Uint64(b[8*i:]))
+	return math.Float64frombits(binary.LittleEndian.Uint64(b[valueBytes*i:]))
 }
 
 // TDigestChunk adds nodes.
@@ -107,7 +112,7 @@ func (o *TDigestBegin) change(_ *State, p *contents.Part, _ *Record, res *Result
 type TDigestCompress struct {
 	// Ready is taken instead of compressing, if it is not nil. The error is ErrCondition
 	// if the digest has changed. It is not encoded.
-	Ready *ReadyDigest
+	Ready *contents.ReadyDigest
 }
 
 func (*TDigestCompress) op() Op                          { return OpCompress }
@@ -123,13 +128,42 @@ func (o *TDigestCompress) change(_ *State, p *contents.Part, _ *Record, res *Res
 	if res.Changed = !t.Compressed(); o.Ready != nil {
 		t.Swap(o.Ready.Digest)
 	}
-	t.Compress()
+	if !res.prepared(p) {
+		t.Compress()
+	}
 	return int64(t.Bytes()) - int64(before)
 }
 
-// ReadyDigest is a digest as TDigestCompress leaves it, if the part has the version that it
-// was copied from. The record then takes it instead of compressing.
-type ReadyDigest struct {
-	Version uint64
-	Digest  *redisbloom.TDigest
+// Prepare does outside of the lock of a part what would take long under it: a large digest that a record compresses is found
+// beside it, and the record takes that. Nobody else changes the part until then: this is for nodes of a cluster, each of which
+// has all records of a part in one order. Conclude has to follow when the record was applied.
+func (s *State) Prepare(r *Record, p *contents.Part, res *Result) {
+	var change func(*redisbloom.TDigest) error
+	more := 0
+	switch o := r.Body.(type) {
+	case *TDigestAdd:
+		change, more = o.add, len(o.Values)/valueBytes
+	case *TDigestCompress:
+		change = func(t *redisbloom.TDigest) error { t.Compress(); return nil }
+	default:
+		return
+	}
+	if _, due := p.LargeDigest(more); due {
+		res.ready = s.ReadyDigest(p, change)
+	}
+}
+
+// Conclude gives back what Prepare has made.
+func (s *State) Conclude(res *Result) {
+	s.DropDigest(res.ready)
+	res.ready = nil
+}
+
+// prepared has a digest take what Prepare has made, and reports whether there is that.
+func (res *Result) prepared(p *contents.Part) bool {
+	if res.ready == nil || res.ready.Version != p.Changes() {
+		return false
+	}
+	p.TDigest().Swap(res.ready.Digest)
+	return true
 }

@@ -3,6 +3,7 @@ package cluster
 // Small decisions on messages, ops and questions, asked for one by one.
 
 import (
+	"bytes"
 	"errors"
 	"slices"
 	"sync/atomic"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery/internal/redisbloom"
+	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/door/cluster/heartbeat"
@@ -284,4 +286,87 @@ func TestOwnMessages(t *testing.T) {
 	if err := d.Close(); err != nil {
 		t.Error(err)
 	}
+}
+
+// asideMemory counts what is set aside.
+type asideMemory struct{ now, most uint64 }
+
+func (m *asideMemory) Reserve(n uint64) bool { m.Claim(n); return true }
+func (m *asideMemory) Claim(n uint64)        { m.now += n; m.most = max(m.most, m.now) }
+func (m *asideMemory) Release(n uint64)      { m.now -= n }
+
+// TestDigestsAreCompressedOutsideOfLocks has a large digest compressed, and values added to one that is full: every node makes
+// another one of it, without its lock, which has all that it would have had.
+func TestDigestsAreCompressedOutsideOfLocks(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		log := memlog.New(1, memlog.Faults{})
+		a, b := open(t, log, Config{}), open(t, log, Config{})
+		want, _ := redisbloom.NewTDigest(redisbloom.TDigestParams{Compression: 3000})
+		header := redisbloom.AppendTDigestHeader(nil, redisbloom.TDigestParams{Compression: 3000})
+		do := func(r store.Record) *door.Op {
+			t.Helper()
+			op := &door.Op{Record: r}
+			a.Do([]*door.Op{op})
+			a.Wait([]*door.Op{op})
+			if synctest.Wait(); op.Err != nil || op.Result.Err != nil {
+				t.Fatal(op.Err, op.Result.Err)
+			}
+			return op
+		}
+		id := do(store.Record{Body: store.FromDump(catalog.TDigest, []byte("d"), header)}).Result.Entry.ID
+		arrays := func() (list []*byte) {
+			t.Helper()
+			expected, _ := want.MarshalBinary()
+			for _, d := range []*Door{a, b} {
+				digest := contents.PartOf(d.state.Names.ByID(id)).TDigest()
+				if got, _ := digest.MarshalBinary(); !bytes.Equal(got, expected) {
+					t.Errorf("node %d has another digest", d.number.Load())
+				}
+				for array := range digest.Arrays() {
+					list = append(list, &array[0])
+				}
+			}
+			return list
+		}
+		var aside asideMemory
+		a.state.SetMemory(&aside)
+		before, mapped := arrays(), a.state.Mapped()
+		changed := func(what string, other bool) {
+			t.Helper()
+			now := arrays()
+			for i := range now {
+				if (now[i] != before[i]) != other {
+					t.Errorf("%s: node %d has another array: %t, want %t", what, i+1, now[i] != before[i], other)
+				}
+			}
+			before = now
+		}
+		add := func(n int) {
+			t.Helper()
+			var body store.TDigestAdd
+			for i := range n {
+				v := float64(i * 7919 % 4001)
+				body.Values = store.AppendValue(body.Values, v)
+				_ = want.Add(v)
+			}
+			do(store.Record{ID: id, Body: &body})
+		}
+		for range 18 {
+			add(1000)
+		}
+		changed("values are added", false)
+		add(1000)
+		changed("values are added to a full one", true)
+		want.Compress()
+		do(store.Record{ID: id, Body: &store.TDigestCompress{}})
+		changed("it is compressed", true)
+		for _, d := range []*Door{a, b} {
+			if n := d.state.Mapped(); n != mapped {
+				t.Errorf("node %d has %d bytes of arrays, want %d", d.number.Load(), n, mapped)
+			}
+		}
+		if aside.most == 0 || aside.now != 0 {
+			t.Errorf("%d bytes were set aside at most, and %d are", aside.most, aside.now)
+		}
+	})
 }

@@ -300,6 +300,7 @@ func (l *lane) applyPart(seq uint64, r *store.Record, res *store.Result) {
 		res.Err, res.Changed, res.Done, res.N = contents.ErrRetry, false, 0, 0
 		return
 	}
+	l.d.state.Prepare(r, p, res)
 	p.Lock()
 	store.Apply(l.d.state, r, p, res)
 	l.journal.Add(r, res)
@@ -308,6 +309,7 @@ func (l *lane) applyPart(seq uint64, r *store.Record, res *store.Result) {
 	}
 	l.d.keep.save.Note(p)
 	p.Unlock()
+	l.d.state.Conclude(res)
 }
 
 // applyNames applies a record of the catalogue.
