@@ -180,14 +180,21 @@ func (c Config) memberKind(data []byte) (Kind, error) {
 		return Kind{}, fmt.Errorf("%w: a member that is not in the plain form", bloomery.ErrCorrupt)
 	}
 	k, err := c.kindIn(data)
-	switch {
-	case err != nil:
-	case k.read == nil:
-		err = fmt.Errorf("%w: a member that has members", bloomery.ErrCorrupt)
-	case k.Features.Static: // whose shards, of all members together, no limit would count
-		err = fmt.Errorf("%w: a member that takes no keys", bloomery.ErrCorrupt)
+	if err == nil {
+		err = k.memberOf()
 	}
 	return k, err
+}
+
+// memberOf returns an error unless a filter of the kind can be a member.
+func (k Kind) memberOf() error {
+	switch {
+	case k.read == nil:
+		return fmt.Errorf("%w: a member that has members", bloomery.ErrCorrupt)
+	case k.Features.Static: // whose shards, of all members together, no limit would count
+		return fmt.Errorf("%w: a member that takes no keys", bloomery.ErrCorrupt)
+	}
+	return nil
 }
 
 // correctedFilter opens the filter of a corrected one, of any kind but those that are

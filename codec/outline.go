@@ -6,6 +6,7 @@ import (
 	"io"
 
 	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/compose"
 	"github.com/bloomery/bloomery/hashing"
 	"github.com/bloomery/bloomery/internal/envelope"
 )
@@ -96,9 +97,12 @@ func (c Config) Make(o *Outline) (bloomery.Hashed, error) {
 	if err := c.allow(o.kind, o.blank.Header); err != nil {
 		return nil, fmt.Errorf("codec: make: %w", err)
 	}
-	if o.kind.read != nil {
-		blank := o.blank
+	blank := o.blank
+	switch {
+	case o.kind.read != nil:
 		return o.kind.read(c, &blank)
+	case o.kind.Number == envelope.KindQuorum:
+		return envelope.Hashed(compose.MakeQuorum(&blank, c.makeMember))
 	}
 	// The encodings of members are in the payload, with checksums of their own.
 	h := o.blank.Header
@@ -110,6 +114,21 @@ func (c Config) Make(o *Outline) (bloomery.Hashed, error) {
 		words[w.Index] = w.Value
 	}
 	return c.decode(o.kind, envelope.Append(nil, h, words))
+}
+
+// makeMember is member for what is not read.
+func (c Config) makeMember(b *envelope.Blank) (bloomery.Hashed, error) {
+	k, err := kindOf(b.Header.Kind)
+	if err == nil {
+		err = k.memberOf()
+	}
+	if err == nil {
+		err = c.allow(k, b.Header)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return k.read(c, b)
 }
 
 // sketcher is a writer that keeps the header of an encoding and the words of its

@@ -143,6 +143,30 @@ func openMembers(payload []byte, n int, open opener) ([]bloomery.Hashed, error) 
 	return members, nil
 }
 
+// makeMembers is openMembers of what is not read.
+func makeMembers(b *envelope.Blank, open func(*envelope.Blank) (bloomery.Hashed, error)) ([]bloomery.Hashed, error) {
+	n, at := uint64(b.Header.Extra), uint64(lines(8*int(b.Header.Extra)))
+	if n < 1 || n > MaxMembers {
+		return nil, fmt.Errorf("%w: %d members", bloomery.ErrCorrupt, n)
+	}
+	members := make([]bloomery.Hashed, n)
+	for i := range members {
+		size := b.At(uint64(i))
+		inner, err := b.Within(at/8, size)
+		if err == nil {
+			members[i], err = open(inner)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("member %d: %w", i, err)
+		}
+		at += uint64(lines(int(size)))
+	}
+	if at != b.Header.Payload {
+		return nil, fmt.Errorf("%w: %d bytes of members in a payload of %d", bloomery.ErrCorrupt, at, b.Header.Payload)
+	}
+	return members, nil
+}
+
 // encodeMembers appends a whole encoding to dst. Members write theirs where it stays,
 // in room for all if they are as large as the first.
 func encodeMembers(dst []byte, h envelope.Header, members []bloomery.Hashed) ([]byte, error) {

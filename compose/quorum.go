@@ -387,16 +387,38 @@ func (q *Quorum) WriteTo(w io.Writer) (int64, error) {
 func (c QuorumConfig) Decode(data []byte) (*Quorum, error) {
 	q, _, err := c.open("Decode", data, true)
 	if err == nil {
-		for i, m := range q.members {
-			if writable(i, m) != nil {
-				err = fmt.Errorf("%w: member %d takes no keys", bloomery.ErrCorrupt, i)
-			}
-		}
+		err = q.takesKeys()
 	}
 	if err != nil {
 		return nil, fmt.Errorf("compose: decode quorum: %w", err)
 	}
 	return &Quorum{q}, nil
+}
+
+// MakeQuorum is Decode of what is not read: open makes the members. It is for programs of this module.
+func MakeQuorum(b *envelope.Blank, open func(*envelope.Blank) (bloomery.Hashed, error)) (*Quorum, error) {
+	members, err := makeMembers(b, open)
+	var q quorum
+	if err == nil {
+		q, err = quorumOf(b.Header, members)
+	}
+	if err == nil {
+		err = q.takesKeys()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("compose: make quorum: %w", err)
+	}
+	return &Quorum{q}, nil
+}
+
+// takesKeys returns an error unless keys can be put into all members.
+func (q *quorum) takesKeys() error {
+	for i, m := range q.members {
+		if writable(i, m) != nil {
+			return fmt.Errorf("%w: member %d takes no keys", bloomery.ErrCorrupt, i)
+		}
+	}
+	return nil
 }
 
 // open returns the quorum that data encodes; verify checks its payload. name is that
@@ -409,19 +431,25 @@ func (c QuorumConfig) open(name string, data []byte, verify bool) (quorum, envel
 	if err != nil {
 		return quorum{}, sealed, err
 	}
-	need := int(sealed.Header.K)
+	q, err := quorumOf(sealed.Header, members)
+	return q, sealed, err
+}
+
+// quorumOf returns the quorum of members that a header describes.
+func quorumOf(h envelope.Header, members []bloomery.Hashed) (quorum, error) {
+	need := int(h.K)
 	if need < 1 || need > len(members) {
-		return quorum{}, sealed, fmt.Errorf("%w: %d of %d members cannot agree", bloomery.ErrCorrupt, need, len(members))
+		return quorum{}, fmt.Errorf("%w: %d of %d members cannot agree", bloomery.ErrCorrupt, need, len(members))
 	}
 	q, err := agree(need, members)
 	if err != nil {
-		return quorum{}, sealed, fmt.Errorf("%w: %w", bloomery.ErrCorrupt, err)
+		return quorum{}, fmt.Errorf("%w: %w", bloomery.ErrCorrupt, err)
 	}
 	want := q.header()
-	if want.Payload = sealed.Header.Payload; want != sealed.Header {
-		return quorum{}, sealed, fmt.Errorf("%w: the header does not fit the members", bloomery.ErrCorrupt)
+	if want.Payload = h.Payload; want != h {
+		return quorum{}, fmt.Errorf("%w: the header does not fit the members", bloomery.ErrCorrupt)
 	}
-	return q, sealed, nil
+	return q, nil
 }
 
 // quorumView is a quorum over an encoding that stays where it lies.

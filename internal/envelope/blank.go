@@ -1,7 +1,10 @@
 package envelope
 
 import (
+	"cmp"
+	"encoding/binary"
 	"fmt"
+	"slices"
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/internal/memory"
@@ -36,6 +39,42 @@ func (b *Blank) Is(h Header, words []uint64) bool {
 		left = left[1:]
 	}
 	return len(left) == 0 && b.Header == h
+}
+
+// At returns a word of the payload.
+func (b *Blank) At(index uint64) uint64 {
+	if i, ok := slices.BinarySearchFunc(b.Words, index, Word.compare); ok {
+		return b.Words[i].Value
+	}
+	return 0
+}
+
+func (w Word) compare(index uint64) int { return cmp.Compare(w.Index, index) }
+
+// Within returns the encoding of so many bytes that lies in the payload from a word on. Its checksums are left out.
+func (b *Blank) Within(index, bytes uint64) (*Blank, error) {
+	if all := b.Header.Payload / 8; index > all || bytes > 8*(all-index) {
+		return nil, fmt.Errorf("%w: %d bytes from word %d of %d on", bloomery.ErrCorrupt, bytes, index, all)
+	}
+	var head [HeaderSize]byte
+	for i := range uint64(len(head)) / 8 {
+		binary.LittleEndian.PutUint64(head[8*i:], b.At(index+i))
+	}
+	h, err := ParseHeader(head[:])
+	if err == nil && h.EncodedSize() != bytes {
+		err = fmt.Errorf("%w: %d bytes, the header says %d", bloomery.ErrCorrupt, bytes, h.EncodedSize())
+	}
+	if err != nil {
+		return nil, err
+	}
+	index += uint64(len(head)) / 8
+	from, _ := slices.BinarySearchFunc(b.Words, index, Word.compare)
+	to, _ := slices.BinarySearchFunc(b.Words, index+h.Payload/8, Word.compare)
+	words := slices.Clone(b.Words[from:to])
+	for i := range words {
+		words[i].Index -= index
+	}
+	return &Blank{h, words}, nil
 }
 
 // words returns header and payload, as ReadIn does.

@@ -33,16 +33,17 @@ var alone = map[string][]apart{
 	"append": {{"SET newtext{i} $text", "APPEND newtext{i} $text"}}, "set": {{"SET newtext{i} $text", "SET newtext{i} $text"}}, "getdel": {{"SET newtext{i} $text", "GETDEL newtext{i}"}},
 	"bf.loadchunk": {{"BF.LOADCHUNK newbf{i} 1 $bf", "BF.LOADCHUNK newbf{i} $bfat $bfchunk"}}, "cf.loadchunk": {{"CF.LOADCHUNK newcf{i} 1 $cf", "CF.LOADCHUNK newcf{i} $cfat $cfchunk"}},
 	"copy": {
-		{"", "COPY text newcopy{i}"}, {"", "COPY single newcopy{i}"}, {"", "COPY grown newcopy{i}"}, {"", "COPY quotient newcopy{i}"},
+		{"", "COPY text newcopy{i}"}, {"", "COPY single newcopy{i}"}, {"", "COPY grown newcopy{i}"}, {"", "COPY quotient newcopy{i}"}, {"", "COPY quorum newcopy{i}"},
 		{"BF.RESERVE newcopy{i} 0.01 {capacity}", "COPY single newcopy{i} REPLACE"},
 	},
 	"del":          {{"COPY single newgone{i}", "DEL newgone{i}"}, {"COPY grown newgone{i}", "DEL newgone{i}"}, {"BF.RESERVE newgone{i} 0.01 {capacity}", "DEL newgone{i}"}},
 	"unlink":       {{"COPY single newgone{i}", "UNLINK newgone{i}"}},
 	"expire":       {{"COPY single newgone{i}", "EXPIRE newgone{i} -1"}},
-	"dump":         {{"", "DUMP cf"}, {"", "DUMP cms"}, {"", "DUMP topk"}, {"", "DUMP tdigest"}, {"", "DUMP text"}, {"", "DUMP single"}, {"", "DUMP grown"}, {"", "DUMP quotient"}},
-	"filter.clear": {{"COPY grown newclear{i}", "FILTER.CLEAR newclear{i}"}, {"COPY single newclear{i}", "FILTER.CLEAR newclear{i}"}},
+	"dump":         {{"", "DUMP cf"}, {"", "DUMP cms"}, {"", "DUMP topk"}, {"", "DUMP tdigest"}, {"", "DUMP text"}, {"", "DUMP single"}, {"", "DUMP grown"}, {"", "DUMP quotient"}, {"", "DUMP quorum"}},
+	"filter.clear": {{"COPY grown newclear{i}", "FILTER.CLEAR newclear{i}"}, {"COPY single newclear{i}", "FILTER.CLEAR newclear{i}"}, {"COPY quorum newclear{i}", "FILTER.CLEAR newclear{i}"}},
 	"filter.create": {
 		{"", "FILTER.CREATE newgrown{i} growing CAPACITY {capacity}"}, {"", "FILTER.CREATE newquotient{i} quotient CAPACITY {capacity}"}, {"", "FILTER.CREATE newcuckoo{i} cuckoo CAPACITY {capacity}"},
+		{"", "FILTER.CREATE newquorum{i} quorum CAPACITY {capacity} PARTS 1"},
 	},
 	"filter.dump": {{"", "FILTER.DUMP single 0"}, {"", "FILTER.DUMP grown 0"}, {"", "FILTER.DUMP quotient 0"}},
 	"filter.fold": {{"COPY single newfold{i}", "FILTER.FOLD newfold{i}"}}, "filter.grow": {{"COPY single newgrow{i}", "FILTER.GROW newgrow{i}"}},
@@ -76,7 +77,7 @@ func fillAlone(b *client, bytes int) map[string]string {
 	for _, line := range []string{
 		"BF.RESERVE bf 0.01 {capacity}", "CF.RESERVE cf {capacity}", "CMS.INITBYDIM cms {width} 5", "CMS.INITBYDIM cms2 {width} 5", "TOPK.RESERVE topk 2000 {width} 4 0.9",
 		"TDIGEST.CREATE tdigest COMPRESSION {compression}", fmt.Sprint("FILTER.CREATE single bloom CAPACITY ", bytes*8/12, " PARTS 1"), fmt.Sprint("FILTER.CREATE slots quotient CAPACITY ", bytes*8/20, " PARTS 1"),
-		fmt.Sprint("FILTER.CREATE grown growing CAPACITY ", bytes*8/20), "FILTER.CREATE quotient quotient CAPACITY {capacity}",
+		fmt.Sprint("FILTER.CREATE grown growing CAPACITY ", bytes*8/20), "FILTER.CREATE quotient quotient CAPACITY {capacity}", fmt.Sprint("FILTER.CREATE quorum quorum CAPACITY ", bytes*8/30, " PARTS 1"),
 	} {
 		if got := b.do(largestCall(line, 0, values)...); got != "+OK" {
 			panic(line + ": " + got)
