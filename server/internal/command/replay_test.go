@@ -335,7 +335,7 @@ func TestReplayOfConcurrentWriters(t *testing.T) {
 			h := &history{rng: rand.New(rand.NewPCG(id, 2))}
 			s := engine.NewSession(int64(id), "", "", began, func() {})
 			var w engine.Workspace
-			for range 1500 {
+			for range 500 {
 				w.Reset()
 				for range 1 + h.rng.IntN(6) {
 					var args [][]byte

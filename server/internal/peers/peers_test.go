@@ -243,7 +243,7 @@ func TestManyAtOnce(t *testing.T) {
 	})
 	var all sync.WaitGroup
 	var answered atomic.Int64
-	for i := range 10000 {
+	for i := range 3000 {
 		all.Go(func() {
 			body := binary.LittleEndian.AppendUint32(nil, uint32(i))
 			q := Question{Body: append(body, make([]byte, i%7000)...), Room: 4 * repeats(uint32(i)), Waits: i%3 == 0}
@@ -268,7 +268,7 @@ func TestManyAtOnce(t *testing.T) {
 		})
 	}
 	all.Wait()
-	if answered.Load() < 9000 {
+	if answered.Load() < 2700 {
 		t.Errorf("%d answers", answered.Load())
 	}
 	allFree(t, a)

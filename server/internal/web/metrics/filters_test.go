@@ -210,7 +210,7 @@ func TestScrapesWhileFiltersComeAndGo(t *testing.T) {
 		})
 	}
 	r := rand.New(rand.NewPCG(1, 1))
-	for range 2000 {
+	for range 500 {
 		name, to := fmt.Sprint("f", r.IntN(20)), fmt.Sprint("f", r.IntN(20))
 		switch r.IntN(4) {
 		case 0:
