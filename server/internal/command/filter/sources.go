@@ -7,6 +7,7 @@ import (
 	"errors"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/codec"
@@ -178,6 +179,7 @@ func putSource(x *engine.Context, entry *catalog.Entry, part int, v *loadCall, d
 	if failed.Kind != answer.None {
 		return failed
 	}
+	release = sync.OnceFunc(release)
 	defer release()
 	known := x.Contents().LastRebuild(entry.ID, p, nil)
 	piece := min(sourcePiece, pieceReads/(len(sources)+1))
@@ -190,6 +192,7 @@ func putSource(x *engine.Context, entry *catalog.Entry, part int, v *loadCall, d
 			Offset: int64(at), Of: uint64(len(data)), Data: data[at:min(at+piece, len(data))],
 		}, Known: known}
 		res, failed := apply(p, store.Record{ID: entry.ID, Index: uint32(part), Body: body})
+		release() // the first piece has made all arrays, which count by themselves
 		switch {
 		case failed.Kind != answer.None:
 			return failed

@@ -3,6 +3,7 @@ package filter_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -306,16 +307,18 @@ func TestSourceRefusedOnce(t *testing.T) {
 	}
 }
 
-// pieceDoor notes how long the longest piece of a source was.
+// pieceDoor notes how long the longest piece of a source was, and calls seen before each.
 type pieceDoor struct {
 	door.Door
 	longest int
+	seen    func()
 }
 
 func (d *pieceDoor) Do(ops []*door.Op) {
 	for _, op := range ops {
 		if body, ok := op.Record.Body.(*store.FilterSource); ok {
 			d.longest = max(d.longest, len(body.Data))
+			d.seen()
 		}
 	}
 	d.Door.Do(ops)
@@ -325,7 +328,7 @@ func (d *pieceDoor) Do(ops []*door.Op) {
 // it, under the lock of the part.
 func TestPiecesOfManySources(t *testing.T) {
 	b := newBench(t, 1<<30)
-	d := &pieceDoor{}
+	d := &pieceDoor{seen: func() {}}
 	b.Rewire(func(c *engine.Config) { d.Door, c.Door = c.Door, d })
 	data := summary(t, 80_000, "a")
 	for i := range 50 {
@@ -342,6 +345,23 @@ func TestPiecesOfManySources(t *testing.T) {
 	}
 	if got := b.Line("FILTER.HAS f a"); got != "[true]" {
 		t.Error(got)
+	}
+}
+
+// TestSourceIsCountedOnce asks that memory which is set aside for a source is given back when its arrays are made: they count
+// by themselves from then on.
+func TestSourceIsCountedOnce(t *testing.T) {
+	b := newBench(t, 1<<30)
+	d := &pieceDoor{}
+	b.Rewire(func(c *engine.Config) { d.Door, c.Door = c.Door, d })
+	data := summary(t, 800_000, "a")
+	var aside []int64
+	d.seen = func() { aside = append(aside, b.Engine.Budget.Used()-b.State.Bytes()) }
+	if got := b.load("f", "s", 1, data); got != "1" {
+		t.Fatal(got)
+	}
+	if len(aside) < 3 || aside[0] < 3*int64(len(data)) || slices.Max(aside[1:]) > 0 {
+		t.Errorf("%d bytes are set aside before each piece of %d", aside, len(data))
 	}
 }
 
