@@ -138,6 +138,20 @@ func (s *Supply) AwaitBuilt(p *Part, attempt uint64, over <-chan time.Time) (ite
 	}
 }
 
+// AwaitSealed waits until a part is built that is sealed, as another node has lent it; it does nothing for others. The caller
+// holds no lock of the part.
+func (s *Supply) AwaitSealed(p *Part) {
+	p.RLock()
+	attempt := uint64(0)
+	if d, ok := p.contents.(*Draft); ok {
+		attempt = d.sealed
+	}
+	p.RUnlock()
+	if attempt != 0 {
+		_, _, _ = s.AwaitBuilt(p, attempt, nil) // if it cannot be built now, the swap builds it
+	}
+}
+
 // buildingOf returns what a part becomes that an attempt has sealed, nil if that has ended. What a snapshot
 // had, or another node has lent, is not being built yet. The caller holds the lock of the part.
 func (s *Supply) buildingOf(p *Part, attempt uint64) *building {

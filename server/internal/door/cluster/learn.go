@@ -133,6 +133,7 @@ func (g *learned) follow(ctx context.Context) error {
 		return errClosed
 	}
 	for {
+		g.d.state.AwaitSealed(g.part) // it may be swapped in by now: the lane is not to stand still for that
 		at, done := g.install()
 		switch {
 		case done:

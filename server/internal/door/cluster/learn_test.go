@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bloomery/bloomery/codec"
+	"github.com/bloomery/bloomery/hashing"
 	"github.com/bloomery/bloomery/internal/redisbloom"
 	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/door"
@@ -325,4 +327,58 @@ func TestLostContents(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestLearnsWhatIsBuilt has a node learn a part of a static filter that is swapped in meanwhile: it is built before the lane of
+// the part stands still for it.
+func TestLearnsWhatIsBuilt(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		nodes, _, _ := spreadNodes(t, memlog.New(1, memlog.Faults{}), Config{MoveRate: 256 << 10})
+		c := nodes[2]
+		names(t, nodes[0], &store.Level{Level: store.LevelRebuilds})
+		kinds := codec.Kinds()
+		fuse8 := kinds[slices.IndexFunc(kinds, func(k codec.Kind) bool { return k.Name == "fuse8" })]
+		open := &door.Op{Record: store.Record{Body: &store.ShadowOpen{Name: []byte("f"), Shared: true, Header: contents.AppendStatic(nil, &contents.Plan{}, &fuse8, hashing.Seeded(0), 50_000, 0.01)}}}
+		if err := do(nodes[0], open); err != nil {
+			t.Fatal(err)
+		}
+		id, shard := open.Result.Entry.ID, contents.PartOf(open.Result.Entry).Shard()
+		names(t, nodes[0], &store.ShardRetire{Node: 3, Shard: uint64(shard), Version: nodes[0].state.Roster().Shards.Places[shard].Version})
+		time.Sleep(time.Second)
+		c.retireShards(t.Context())
+		time.Sleep(time.Second)
+		part := func(b store.Body) {
+			t.Helper()
+			if err := do(nodes[0], &door.Op{Record: store.Record{ID: id, Body: b}}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for i := range uint64(50) {
+			hashes := make([]uint64, 1000)
+			for j := range hashes {
+				hashes[j] = (1000*i + uint64(j)) * 0x9e3779b97f4a7c15
+			}
+			part(&store.ShadowAdd{Fed: true, Shared: true, Hashes: hashes, Room: store.Unlimited})
+		}
+		names(t, nodes[0], &store.RebuildStep{ID: id, What: store.StepReady})
+		attempt := uint64(names(t, nodes[0], &store.RebuildStep{ID: id, What: store.StepAttempt}))
+		part(&store.RebuildSeal{Attempt: attempt})
+		toLearn(t, nodes, shard)
+		time.Sleep(time.Second)
+		var aside asideMemory
+		c.state.SetMemory(&aside)
+		go func() {
+			time.Sleep(time.Second) // some of it has come
+			names(t, nodes[0], &store.RebuildSwap{ID: id, Attempt: attempt})
+		}()
+		if c.learnShards(t.Context()); phaseOf(c, shard) != roster.Holds {
+			t.Fatalf("the shard is not learned: %s", *c.moves.failed.Load())
+		}
+		if f := contents.PartOf(c.state.Names.ByID(id)).Filter(); f == nil || !f.ContainsHash(0x9e3779b97f4a7c15) {
+			t.Error("the filter is not there")
+		}
+		if aside.most == 0 || aside.claimed != 0 || aside.now != 0 {
+			t.Errorf("%d bytes were set aside to build it, %d were taken while the lane stood still, %d are not given back", aside.most, aside.claimed, aside.now)
+		}
+	})
 }

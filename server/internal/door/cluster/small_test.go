@@ -288,11 +288,11 @@ func TestOwnMessages(t *testing.T) {
 	}
 }
 
-// asideMemory counts what is set aside.
-type asideMemory struct{ now, most uint64 }
+// asideMemory counts what is set aside, and what is taken all the same.
+type asideMemory struct{ now, most, claimed uint64 }
 
-func (m *asideMemory) Reserve(n uint64) bool { m.Claim(n); return true }
-func (m *asideMemory) Claim(n uint64)        { m.now += n; m.most = max(m.most, m.now) }
+func (m *asideMemory) Reserve(n uint64) bool { m.now += n; m.most = max(m.most, m.now); return true }
+func (m *asideMemory) Claim(n uint64)        { m.now += n; m.claimed += n }
 func (m *asideMemory) Release(n uint64)      { m.now -= n }
 
 // TestDigestsAreCompressedOutsideOfLocks has a large digest compressed, and values added to one that is full: every node makes
