@@ -47,10 +47,8 @@ func (f *Filter) foldIn(by int, alloc memory.Alloc) (*Filter, error) {
 	if err != nil {
 		return nil, fmt.Errorf("bloom: fold: %w", err)
 	}
-	foldBlocks(words, f.words(), lineWords, by)
-	g := &Filter{lines{b, kernel.Blocks(words)}}
-	g.keepRate(f.rate, g.EstimateCount())
-	return g, nil
+	b.keepRate(f.rate, foldBlocks(words, f.words(), lineWords, by))
+	return &Filter{lines{b, kernel.Blocks(words)}}, nil
 }
 
 // Fold is Filter.Fold for a Split, which can be folded by any divisor of its blocks.
@@ -66,28 +64,30 @@ func (f *Split) foldIn(by int, alloc memory.Alloc) (*Split, error) {
 	if err != nil {
 		return nil, fmt.Errorf("bloom: fold: %w", err)
 	}
-	foldBlocks(words, f.words(), halfWords, by)
-	g := &Split{halves{b, kernel.SplitBlocks(words)}}
-	g.keepRate(f.rate, g.EstimateCount())
-	return g, nil
+	b.keepRate(f.rate, foldBlocks(words, f.words(), halfWords, by))
+	return &Split{halves{b, kernel.SplitBlocks(words)}}, nil
 }
 
 // halfWords is the number of words in a block of the split layout.
 const halfWords = sizing.SplitBits / 64
 
 // foldBlocks makes block i of dst, of so many words, the union of the blocks i·by to
-// i·by+by-1 of src. Both may begin at the same place.
-func foldBlocks(dst, src []uint64, words, by int) {
-	var sum kernel.Block
-	for i := 0; i < len(dst); i += words {
-		clear(sum[:])
-		for j := i * by; j < (i+words)*by; j += words {
-			for lane, word := range src[j : j+words] {
-				sum[lane] |= word
+// i·by+by-1 of src, and returns how many bits are set. Both may begin at the same place.
+func foldBlocks(dst, src []uint64, words, by int) (set uint64) {
+	for len(dst) > 0 {
+		to, first := dst[:words], src[:words]
+		next := src[words*(by-1):][:words] // the last: the only one beside the first where by is 2
+		for lane := range to {
+			word := first[lane] | next[lane]
+			for j := lane + words; j < words*(by-1); j += words {
+				word |= src[j]
 			}
+			to[lane] = word
+			set += uint64(bits.OnesCount64(word))
 		}
-		copy(dst[i:], sum[:words])
+		dst, src = dst[words:], src[words*by:]
 	}
+	return set
 }
 
 // Fold is Filter.Fold for a Standard: bits i·by to i·by+by-1 become bit i. It
@@ -107,16 +107,25 @@ func (f *Standard) foldIn(by int, alloc memory.Alloc) (*Standard, error) {
 	if err != nil {
 		return nil, fmt.Errorf("bloom: fold: %w", err)
 	}
-	for i, word := range f.words {
-		if by == 2 {
-			words[i/2] |= foldPairs(word) << (i % 2 * 32)
+	b.keepRate(f.rate, foldBits(words, f.words, by))
+	return &Standard{flatSet{newFlat(b, words)}}, nil
+}
+
+// foldBits makes bit i of dst the union of the bits i·by to i·by+by-1 of src, and returns how many are set.
+func foldBits(dst, src []uint64, by int) (set uint64) {
+	for i, word := range src {
+		if by != 2 {
+			foldWord(dst, i, word, uint64(by))
 			continue
 		}
-		foldWord(words, i, word, uint64(by))
+		pairs := foldPairs(word)
+		dst[i/2] |= pairs << (i % 2 * 32)
+		set += uint64(bits.OnesCount64(pairs))
 	}
-	g := &Standard{flatSet{newFlat(b, words)}}
-	g.keepRate(f.rate, g.EstimateCount())
-	return g, nil
+	if by != 2 {
+		return count(dst)
+	}
+	return set
 }
 
 // foldWord sets in dst bit i for the bits i·by to i·by+by-1 of an array whose word at is
@@ -173,8 +182,9 @@ func (f *base) folded(by int, units uint64) (base, error) {
 }
 
 // keepRate sets the rate asked for back to rate, and the capacity to what the array
-// holds at it, if there is room for the keys.
-func (f *base) keepRate(rate float64, keys uint64) {
+// holds at it, if there is room for the keys that have set so many bits.
+func (f *base) keepRate(rate float64, set uint64) {
+	keys := round(f.shape.Count(f.fill(set, wordsFor(f.shape.Bits))))
 	if f.rate <= rate || keys >= f.capacity || f.shape.Rate(float64(max(keys, 1))) > rate {
 		return
 	}
