@@ -14,7 +14,7 @@ import (
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
-// feedPiece is how many items are fed at a time.
+// feedPiece is how many items are fed at a time, at most.
 const feedPiece = 256
 
 // feed is what a piece needs: items by part, and an op for every part that has some.
@@ -43,7 +43,7 @@ func (a Area) Feed(sh *shadow.Shadow, items [][]byte) (done int, failed answer.R
 	}()
 	h, _ := sh.Hasher()
 	for len(items) > 0 {
-		n := min(len(items), feedPiece)
+		n := min(len(items), feedPiece, contents.PartOf(sh.Entry()).FeedRun())
 		h.HashKeys(f.hashes[:n], items[:n])
 		f.sorted.Sort(f.hashes[:n], uint(sh.Plan().Parts))
 		f.fill(sh, a.admit, a.run.Shared())
