@@ -159,7 +159,8 @@ func (k *OnSketch) sliced(p *contents.Part, c *engine.Call) bool {
 }
 
 // relieved calls Relieve. It reports true if the gate was left: what was looked up may
-// have changed. In a transaction, and in a cluster, everything is done under the lock.
+// have changed. In a transaction everything is done under the lock, and in a cluster every
+// machine does by itself what takes long.
 func (k *OnSketch) relieved(t engine.Turn, entry *catalog.Entry, items int) bool {
 	x := t.Context()
 	return k.Relieve != nil && !x.Alone() && !x.Can().Cluster && !x.Killed() && k.Relieve(x, entry, items)

@@ -13,13 +13,10 @@ import (
 )
 
 // Compress compresses a digest in a copy, outside of all locks, and has the copy take its
-// place unless it has changed meanwhile. In a cluster every machine does that by itself. The
-// reply says why that was not possible, and is None if it was tried.
+// place unless it has changed meanwhile. It is not for a cluster: no other machine has the
+// copy, and each compresses by itself, see store.State.Prepare. The reply says why that was
+// not possible, and is None if it was tried.
 func (a Area) Compress(entry *catalog.Entry) answer.Reply {
-	if a.run.Shared() {
-		_, failed := a.run.ApplyPiece(contents.PartOf(entry), store.Record{ID: entry.ID, Body: &store.TDigestCompress{}})
-		return failed
-	}
 	ready, size, failed := a.copyDigest(entry)
 	if failed.Kind != answer.None {
 		return failed
