@@ -5,7 +5,10 @@ package cluster
 import (
 	"bytes"
 	"errors"
+	"math"
+	"math/rand/v2"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -367,6 +370,125 @@ func TestDigestsAreCompressedOutsideOfLocks(t *testing.T) {
 		}
 		if aside.most == 0 || aside.now != 0 {
 			t.Errorf("%d bytes were set aside at most, and %d are", aside.most, aside.now)
+		}
+	})
+}
+
+// askedMemory asks a test whether there is memory, outside of all locks of parts.
+type askedMemory struct {
+	asideMemory
+	ask func() bool
+
+	given, refused int
+}
+
+func (m *askedMemory) Reserve(n uint64) bool {
+	if !m.ask() {
+		m.refused++
+		return false
+	}
+	m.given++
+	return m.asideMemory.Reserve(n)
+}
+
+// TestDigestsAreAlikeWhateverIsPrepared has nodes of which one, or the other, or none has memory to compress a digest outside of
+// its lock, refuses what cannot be added to a full one, and removes it while it is compressed: all of them have the same, and
+// give back what they have taken.
+func TestDigestsAreAlikeWhateverIsPrepared(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		log := memlog.New(1, memlog.Faults{})
+		doors := []*Door{open(t, log, Config{}), open(t, log, Config{})}
+		rng := rand.New(rand.NewPCG(3, 4))
+		params := redisbloom.TDigestParams{Compression: 3000}
+		want, _ := redisbloom.NewTDigest(params)
+		var mapped []int64
+		memories := make([]*askedMemory, len(doors))
+		for i, d := range doors {
+			mapped = append(mapped, d.state.Mapped())
+			chance := rand.New(rand.NewPCG(5, uint64(i)))
+			memories[i] = &askedMemory{ask: func() bool { return chance.IntN(2) == 0 }}
+			d.state.SetMemory(memories[i])
+		}
+		do := func(r store.Record) store.Result {
+			t.Helper()
+			op := &door.Op{Record: r}
+			doors[0].Do([]*door.Op{op})
+			doors[0].Wait([]*door.Op{op})
+			if synctest.Wait(); op.Err != nil {
+				t.Fatal(op.Err)
+			}
+			return op.Result
+		}
+		id := do(store.Record{Body: store.FromDump(catalog.TDigest, []byte("d"), redisbloom.AppendTDigestHeader(nil, params))}).Entry.ID
+		values := func(list ...float64) *store.TDigestAdd {
+			var body store.TDigestAdd
+			for _, v := range list {
+				body.Values = store.AppendValue(body.Values, v)
+			}
+			return &body
+		}
+		for range 150 {
+			list := make([]float64, 1+rng.IntN(3000))
+			for i := range list {
+				list[i] = rng.NormFloat64()
+			}
+			var body store.Body = values(list...)
+			fails := false
+			switch rng.IntN(40) {
+			case 0:
+				want.Reset()
+				body = &store.TDigestBegin{}
+			case 1, 2, 3, 4:
+				want.Compress()
+				body = &store.TDigestCompress{}
+			case 5, 6, 7, 8, 9, 10, 11, 12:
+				body, fails = values(append(list, math.NaN())...), true
+			default:
+				_ = want.Add(list...)
+			}
+			if res := do(store.Record{ID: id, Body: body}); (res.Err != nil) != fails {
+				t.Fatal(res.Err)
+			}
+			expected, _ := want.MarshalBinary()
+			for i, d := range doors {
+				if got, _ := contents.PartOf(d.state.Names.ByID(id)).TDigest().MarshalBinary(); !bytes.Equal(got, expected) {
+					t.Fatalf("node %d has another digest", i+1)
+				}
+				if n := memories[i].now; n != 0 {
+					t.Fatalf("node %d has %d bytes set aside", i+1, n)
+				}
+			}
+		}
+		for i, m := range memories {
+			if m.given < 5 || m.refused < 5 {
+				t.Errorf("node %d had memory %d times, and had none %d times", i+1, m.given, m.refused)
+			}
+		}
+		// The name, and the digest, go while both nodes compress it.
+		do(store.Record{ID: id, Body: values(1, 2, 3)})
+		remove := &door.Op{Record: store.Record{Body: &store.Remove{Names: [][]byte{[]byte("d")}}}}
+		var once sync.Once
+		for i, d := range doors {
+			p := contents.PartOf(d.state.Names.ByID(id))
+			memories[i].ask = func() bool {
+				once.Do(func() { doors[0].Do([]*door.Op{remove}) })
+				for gone := false; !gone; time.Sleep(time.Millisecond) {
+					p.RLock()
+					gone = p.Gone()
+					p.RUnlock()
+				}
+				return true
+			}
+		}
+		if res := do(store.Record{ID: id, Body: &store.TDigestCompress{}}); !errors.Is(res.Err, contents.ErrRetry) {
+			t.Error("a digest that is gone:", res.Err)
+		}
+		doors[0].Wait([]*door.Op{remove})
+		synctest.Wait()
+		for i, d := range doors {
+			if n := d.state.Mapped(); n != mapped[i] || memories[i].now != 0 || d.state.Copied() != 0 {
+				t.Errorf("node %d has %d bytes of arrays, want %d; %d set aside, %d of copies", i+1, n, mapped[i], memories[i].now, d.state.Copied())
+			}
 		}
 	})
 }
