@@ -14,11 +14,6 @@ type Call struct {
 	Args [][]byte
 	// Reply is the answer.
 	Reply answer.Reply
-	// Proto is the protocol version in force when the call was answered.
-	Proto uint8
-	// Mute reports that the client asked not to get the reply.
-	Mute bool
-
 	// Items are what a command on a filter is about; Parse sets them.
 	Items [][]byte
 	// Option is what a command keeps from one step to the next.
@@ -33,21 +28,29 @@ type Call struct {
 	Rooms  uint8
 	Single bool
 
-	answered bool   // Reply is final
-	queued   bool   // it is for EXEC to run
-	waiting  bool   // for a record that is on its way
-	looked   bool   // it is counted that it has looked for its key
-	barred   bool   // its user had no right to it when EXEC began
-	own      bool   // Args are its own: nobody uses their memory for something else
-	looks    uint8  // how often another machine did not hold what it was asked for
-	filter   uint64 // whose hashes the items are, 0 if they are none
-	cmd      *Command
-	made     *made               // what it will store
-	finish   func() answer.Reply // makes the reply when the gate is left
+	// Mute reports that the client asked not to get the reply.
+	Mute bool
+
+	// Add empties these and the three above, which lie side by side, with one store.
+	answered bool  // Reply is final
+	queued   bool  // it is for EXEC to run
+	waiting  bool  // for a record that is on its way
+	looked   bool  // it is counted that it has looked for its key
+	looks    uint8 // how often another machine did not hold what it was asked for
+
+	// Proto is the protocol version in force when the call was answered.
+	Proto uint8
+
+	barred bool   // its user had no right to it when EXEC began
+	own    bool   // Args are its own: nobody uses their memory for something else
+	filter uint64 // whose hashes the items are, 0 if they are none
+	cmd    *Command
+	made   *made               // what it will store
+	finish func() answer.Reply // makes the reply when the gate is left
 }
 
 // callBytes is what a Call takes in an array of them.
-const callBytes = 240
+const callBytes = 232
 
 // Command returns what is called.
 func (c *Call) Command() *Command { return c.cmd }

@@ -185,6 +185,10 @@ func (e *Engine) runPlain(s *Session, calls []Call) int {
 func (e *Engine) perform(s *Session, calls []Call) {
 	c, held := &calls[0], e.state.Holdings()
 	s.running = c.cmd
+	if held == nil && c.cmd.quick && !s.w.underway() { // most of them
+		e.quick(s, c)
+		return
+	}
 	if !e.here(s, calls[:1]) {
 		return
 	}
@@ -202,18 +206,23 @@ func (e *Engine) perform(s *Session, calls []Call) {
 	}
 }
 
+// quick runs a command whose Run is all.
+func (e *Engine) quick(s *Session, c *Call) {
+	if c.cmd.gated {
+		e.enter(s)
+	} else if c.cmd.Flags&traits.Fast == 0 {
+		e.leave(s)
+	}
+	c.cmd.Run(&s.ctx, c)
+	s.weight++
+}
+
 // handle runs calls[0], whose contents are here.
 func (e *Engine) handle(s *Session, calls []Call) {
 	c := &calls[0]
 	cmd := c.cmd
 	if cmd.quick {
-		if cmd.gated {
-			e.enter(s)
-		} else if cmd.Flags&traits.Fast == 0 {
-			e.leave(s)
-		}
-		cmd.Run(&s.ctx, c)
-		s.weight++
+		e.quick(s, c)
 		return
 	}
 	if cmd.Before != nil && !s.alone {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// BenchmarkPipeline64 runs 64 lookups at a time, as a pipeline brings them. Its profile
+// BenchmarkPipeline64 runs 64 lookups, or PINGs, at a time, as a pipeline brings them. Its profile
 // shows what counting costs:
 //
 //	go test -run '^$' -bench Pipeline64 -cpuprofile cpu.out ./server/internal/engine
@@ -18,10 +18,21 @@ func BenchmarkPipeline64(b *testing.B) {
 		s.engine.Health().Step()
 		s.now = s.now.Add(time.Second)
 	}
+	for name, args := range map[string]func(i int) [][]byte{
+		"BF.EXISTS": func(i int) [][]byte {
+			return [][]byte{[]byte("BF.EXISTS"), []byte("f"), fmt.Appendf(nil, "item-%d", i)}
+		},
+		"PING": func(int) [][]byte { return [][]byte{[]byte("PING")} },
+	} {
+		b.Run(name, func(b *testing.B) { s.pipeline64(b, args) })
+	}
+}
+
+func (s *bench) pipeline64(b *testing.B, args func(i int) [][]byte) {
 	const calls = 64
 	commands := make([][][]byte, calls)
 	for i := range commands {
-		commands[i] = [][]byte{[]byte("BF.EXISTS"), []byte("f"), fmt.Appendf(nil, "item-%d", i)}
+		commands[i] = args(i)
 	}
 	for b.Loop() {
 		s.work.Reset()

@@ -43,8 +43,9 @@ func (w *Workspace) Add(args [][]byte) {
 	if len(w.Calls) < cap(w.Calls) {
 		w.Calls = w.Calls[:len(w.Calls)+1]
 		c := &w.Calls[len(w.Calls)-1]
-		c.Args, c.Reply.Kind, c.answered, c.Mute, c.Option, c.finish = args, answer.None, false, false, nil, nil
-		c.waiting, c.looked, c.Single, c.queued, c.Rooms, c.looks, c.Pieces, c.made, c.filter = false, false, false, false, 0, 0, nil, nil, 0
+		c.Args, c.Reply.Kind, c.filter = args, answer.None, 0
+		c.Rooms, c.Single, c.Mute, c.answered, c.queued, c.waiting, c.looked, c.looks = 0, false, false, false, false, false, false, 0
+		c.Option, c.Pieces, c.made, c.finish = nil, nil, nil, nil
 		return
 	}
 	w.Calls = append(w.Calls, Call{Args: args})
