@@ -132,7 +132,7 @@ func (p *Parser) array(buf []byte, args [][]byte) (_ [][]byte, n int, err error)
 		args = slices.Grow(args, p.count)
 	}
 	if p.length < 0 {
-		args = p.short(buf, args, p.missing, true)
+		args = p.short(buf, args)
 	}
 	for p.missing > 0 {
 		from, to, err := p.argument(buf)
@@ -149,17 +149,14 @@ func (p *Parser) array(buf []byte, args [][]byte) (_ [][]byte, n int, err error)
 // arrived goes on in a command that broke off, and reports whether it is whole
 // now.
 func (p *Parser) arrived(buf []byte) (bool, error) {
+	limit := min(99, p.maxLength())
 	for p.missing > 0 {
-		most := p.missing
-		if p.Room > 0 {
-			most = min(most, p.Room-(p.count-p.missing))
-		}
-		if most <= 0 {
+		if p.Room > 0 && p.count-p.missing >= p.Room {
 			return false, ErrRoom
 		}
-		if p.length < 0 {
-			before := p.missing
-			if p.short(buf, nil, most, false); p.missing < before {
+		if p.length < 0 && p.pos+5 < len(buf) {
+			if head, length := shortLine(buf[p.pos:]); length <= limit && p.pos+head+length+2 <= len(buf) {
+				p.pos, p.missing = p.pos+head+length+2, p.missing-1
 				continue
 			}
 		}
@@ -170,32 +167,41 @@ func (p *Parser) arrived(buf []byte) (bool, error) {
 	return true, nil
 }
 
-// short takes so many arguments of at most 99 bytes, which almost all are, as long
-// as they come: it is argument without the checks that they cannot fail. It appends
-// them to args if they are to be kept.
-func (p *Parser) short(buf []byte, args [][]byte, most int, keep bool) [][]byte {
-	pos, left := p.pos, most
+// short takes arguments of at most 99 bytes, which almost all are, as long as
+// they come: it is argument without the checks that they cannot fail.
+func (p *Parser) short(buf []byte, args [][]byte) [][]byte {
+	pos, missing := p.pos, p.missing
 	limit := min(99, p.maxLength())
-	for left > 0 && pos+5 < len(buf) && buf[pos] == '$' {
-		length, next := int(buf[pos+1]-'0'), pos+4
-		if buf[pos+2] != '\r' {
-			length, next = 10*length+int(buf[pos+2]-'0'), pos+5
-			if buf[pos+1] < '1' || buf[pos+2]-'0' > 9 || buf[pos+3] != '\r' {
-				break
-			}
-		}
-		end := next + length
-		if buf[pos+1]-'0' > 9 || buf[next-1] != '\n' || length > limit || len(buf) < end+2 {
+	for missing > 0 && pos+5 < len(buf) {
+		head, length := shortLine(buf[pos:])
+		from := pos + head
+		end := from + length
+		if length > limit || end+2 > len(buf) {
 			break
 		}
-		if keep {
-			args = append(args, buf[next:end:end])
-		}
+		args = append(args, buf[from:end:end])
 		pos = end + 2
-		left--
+		missing--
 	}
-	p.pos, p.missing = pos, p.missing-(most-left)
+	p.pos, p.missing = pos, missing
 	return args
+}
+
+// shortLine reads the line in front of an argument of at most 99 bytes, of a buf of at least 6. It returns the
+// length of the line and of the argument, which is above 99 if it is not such a line.
+func shortLine(buf []byte) (head, length int) {
+	length = int(buf[1] - '0')
+	if buf[0] != '$' || length > 9 {
+		return 0, 100
+	}
+	if buf[2] == '\r' && buf[3] == '\n' {
+		return 4, length
+	}
+	low := int(buf[2] - '0')
+	if length == 0 || low > 9 || buf[3] != '\r' || buf[4] != '\n' {
+		return 0, 100
+	}
+	return 5, 10*length + low
 }
 
 // argument takes the argument at p.pos and returns its place. If it has not

@@ -193,6 +193,18 @@ func BenchmarkParser(b *testing.B) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(64*b.N), "ns/command")
 }
 
+// BenchmarkParserPieces has a command of 1,000 items arrive in three pieces.
+func BenchmarkParserPieces(b *testing.B) {
+	data := append([]byte("*1002\r\n$10\r\nFILTER.ADD\r\n$1\r\nk\r\n"), bytes.Repeat([]byte("$12\r\n0123456789ab\r\n"), 1000)...)
+	args := make([][]byte, 0, 1002)
+	var p resp.Parser
+	for b.Loop() {
+		for _, end := range []int{len(data) / 3, 2 * len(data) / 3, len(data)} {
+			_, _, _ = p.Next(data[:end], args[:0])
+		}
+	}
+}
+
 // TestRoom stops at arguments for which there is no room, and goes on with more,
 // however the command is cut into pieces.
 func TestRoom(t *testing.T) {
