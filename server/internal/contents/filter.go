@@ -82,10 +82,19 @@ func (s *Supply) newContents(p *Shared, open func(codec.Config) (bloomery.Hashed
 	if err != nil {
 		return nil, err
 	}
-	if _, grows := c.f.(*bloomfilter.Scalable); !grows && len(c.own.list) == 1 && c.own.bytes < keepFrom {
+	if !getsArrays(c.f) && len(c.own.list) == 1 && c.own.bytes < keepFrom {
 		c.own = nil
 	}
 	return c, nil
+}
+
+// getsArrays reports whether a filter, or a member of it, gets more arrays when it grows.
+func getsArrays(f bloomery.Hashed) (gets bool) {
+	effort.EachMember(f, func(m bloomery.Hashed) {
+		_, scalable := m.(*bloomfilter.Scalable)
+		gets = gets || scalable
+	})
+	return gets
 }
 
 // keptContents is newContents for a filter whose arrays are remembered, small as they may be.
@@ -184,9 +193,21 @@ func (c *Filter) Bytes() uint64 {
 	case c.f == nil:
 		return 0
 	case c.own != nil && c.own.bytes > 0:
-		return c.own.bytes + c.besides()
+		return c.own.bytes + c.onHeap() + c.besides()
 	}
 	return c.taken(c.f.Stats())
+}
+
+// onHeap is what members of a quorum take that grow on the Go heap, beside the arrays of others.
+func (c *Filter) onHeap() (n uint64) {
+	if q, ok := c.f.(*composed.Quorum); ok {
+		for _, m := range q.Members() {
+			if g, ok := m.(*quotient.Growing); ok {
+				n += g.Stats().Bytes
+			}
+		}
+	}
+	return n
 }
 
 // besides is what the filter takes besides its arrays.
@@ -198,7 +219,7 @@ func (c *Filter) besides() uint64 {
 // taken is Bytes for a caller who has asked the filter for its state.
 func (c *Filter) taken(s bloomery.Stats) uint64 {
 	if c.own != nil && c.own.bytes > 0 {
-		return c.own.bytes + c.besides()
+		return c.own.bytes + c.onHeap() + c.besides()
 	}
 	return s.Bytes + c.besides()
 }
@@ -208,14 +229,21 @@ func (c *Filter) taken(s bloomery.Stats) uint64 {
 const growingStep = 256 << 10
 
 // Growth implements Contents.
-func (c *Filter) Growth(n int) (most uint64, sure bool) {
-	switch f := c.f.(type) {
+func (c *Filter) Growth(n int) (most uint64, sure bool) { return growth(c.f, n), true }
+
+// growth returns the most bytes that n more items can make a filter grow by, with all of its members.
+func growth(f bloomery.Hashed, n int) (most uint64) {
+	switch f := f.(type) {
 	case *bloomfilter.Scalable:
-		return f.GrowBytes(n), true
+		return f.GrowBytes(n)
 	case *quotient.Growing:
-		return growingStep + 64*uint64(n), true
+		return growingStep + 64*uint64(n)
+	case *composed.Quorum:
+		for _, m := range f.Members() {
+			most += growth(m, n)
+		}
 	}
-	return 0, true
+	return most
 }
 
 // Add adds or inserts hashes, and returns by how many bytes that has grown, room at most. Bools says
@@ -321,10 +349,13 @@ func (c *Filter) steps() (n uint64) {
 	return n + change/effort.MovedBlock
 }
 
-// growingBytes is Bytes of a filter that grows on the Go heap, 0 of any other.
+// growingBytes is Bytes of a filter that inserts can make grow, 0 of any other.
 func (c *Filter) growingBytes() int64 {
-	if g, ok := c.f.(*quotient.Growing); ok {
-		return int64(g.Stats().Bytes)
+	switch f := c.f.(type) {
+	case *quotient.Growing:
+		return int64(f.Stats().Bytes)
+	case *composed.Quorum: // members that were loaded may grow
+		return int64(c.Bytes())
 	}
 	return 0
 }

@@ -5,10 +5,15 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/bloom"
+	"github.com/bloomery/bloomery/compose"
 	"github.com/bloomery/bloomery/quotient"
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/command/commandtest"
+	"github.com/bloomery/bloomery/server/internal/store"
 )
 
 // piecesOf returns the words of FILTER.LOAD for every piece of a filter, without the
@@ -194,5 +199,51 @@ func TestCrowdedFiltersAreNotLoaded(t *testing.T) {
 			t.Errorf("the filter is there: %v, want %s", loaded, c.want)
 		}
 		b.Line("DEL x")
+	}
+}
+
+// TestMembersThatGrow loads quorums with members that grow, which only programs make: what they grow by counts, max-memory
+// bounds it, and it is given back.
+func TestMembersThatGrow(t *testing.T) {
+	fixed, small := bloom.New(10_000, 0.01), bloom.New(10, 0.01)
+	scalable, growing := bloom.NewScalable(10, 0.01), quotient.NewGrowing(10, 0.01)
+	for name, members := range map[string][]bloomery.Hashed{
+		"scalable": {scalable}, "growing": {growing}, "fixed and scalable": {fixed, scalable}, "fixed and growing": {fixed, growing}, "small and growing": {small, growing},
+	} {
+		q, err := compose.NewQuorum(1, members...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		data, err := q.MarshalBinary()
+		if err != nil {
+			t.Fatal(err)
+		}
+		const limit = 400 << 10
+		b := newBench(t, limit)
+		if got := b.Do("FILTER.LOAD", "q", "1", string(data)); got != "+OK" {
+			t.Fatalf("%s: %s", name, got)
+		}
+		counts := func(when string) {
+			t.Helper()
+			if n, want := b.State.Bytes(), store.Cost("q", b.State.Names.Get([]byte("q"))); n != want {
+				t.Errorf("%s, %s: the state counts %d bytes of %d", name, when, n, want)
+			}
+		}
+		got := ""
+		for i := 0; i < 300 && !strings.Contains(got, answer.TextOOM); i++ {
+			got = b.Do(append([]string{"FILTER.ADD", "q"}, itemsOf("i", 1000*i, 1000*i+1000)...)...)
+		}
+		if n := b.State.Bytes(); !strings.Contains(got, answer.TextOOM) || n > limit || n < limit/8 {
+			t.Errorf("%s: %d bytes, and no more are refused: %.80s", name, n, got)
+		}
+		counts("full")
+		b.OK(t, "FILTER.CLEAR q")
+		counts("empty")
+		b.Line("DEL q")
+		for deadline := time.Now().Add(30 * time.Second); b.State.Bytes() != 0 || b.State.Mapped() != 0; time.Sleep(time.Millisecond) {
+			if time.Now().After(deadline) {
+				t.Fatalf("%s: %d bytes are counted, and %d are mapped, of a filter that is gone", name, b.State.Bytes(), b.State.Mapped())
+			}
+		}
 	}
 }
