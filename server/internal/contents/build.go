@@ -138,17 +138,24 @@ func (s *Supply) AwaitBuilt(p *Part, attempt uint64, over <-chan time.Time) (ite
 	}
 }
 
-// AwaitSealed waits until a part is built that is sealed, as another node has lent it; it does nothing for others. The caller
-// holds no lock of the part.
-func (s *Supply) AwaitSealed(p *Part) {
-	p.RLock()
-	attempt := uint64(0)
-	if d, ok := p.contents.(*Draft); ok {
-		attempt = d.sealed
+// AwaitSealed waits until a part is built that is sealed, as another node has lent it; it does nothing for others, and if it cannot
+// be built now, the swap builds it. It reports false if over is closed before: that may take long. The caller holds no lock of
+// the part.
+func (s *Supply) AwaitSealed(p *Part, over <-chan struct{}) bool {
+	p.Lock()
+	var b *building
+	if d, ok := p.contents.(*Draft); ok && d.sealed != 0 {
+		b = s.buildingOf(p, d.sealed)
 	}
-	p.RUnlock()
-	if attempt != 0 {
-		_, _, _ = s.AwaitBuilt(p, attempt, nil) // if it cannot be built now, the swap builds it
+	p.Unlock()
+	if b == nil {
+		return true
+	}
+	select {
+	case <-b.done:
+		return true
+	case <-over:
+		return false
 	}
 }
 

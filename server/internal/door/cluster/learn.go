@@ -133,7 +133,9 @@ func (g *learned) follow(ctx context.Context) error {
 		return errClosed
 	}
 	for {
-		g.d.state.AwaitSealed(g.part) // it may be swapped in by now: the lane is not to stand still for that
+		if !g.d.state.AwaitSealed(g.part, ctx.Done()) { // it may be swapped in by now: the lane is not to stand still for that
+			return ctx.Err()
+		}
 		at, done := g.install()
 		switch {
 		case done:

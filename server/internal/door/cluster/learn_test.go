@@ -329,8 +329,19 @@ func TestLostContents(t *testing.T) {
 	}
 }
 
+// lateMemory has nothing to set aside before a moment.
+type lateMemory struct {
+	asideMemory
+	from chan struct{}
+}
+
+func (m *lateMemory) Reserve(n uint64) bool {
+	<-m.from
+	return m.asideMemory.Reserve(n)
+}
+
 // TestLearnsWhatIsBuilt has a node learn a part of a static filter that is swapped in meanwhile: it is built before the lane of
-// the part stands still for it.
+// the part stands still for it. A node that ends does not wait for that.
 func TestLearnsWhatIsBuilt(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		nodes, _, _ := spreadNodes(t, memlog.New(1, memlog.Faults{}), Config{MoveRate: 256 << 10})
@@ -365,8 +376,15 @@ func TestLearnsWhatIsBuilt(t *testing.T) {
 		part(&store.RebuildSeal{Attempt: attempt})
 		toLearn(t, nodes, shard)
 		time.Sleep(time.Second)
-		var aside asideMemory
+		aside := lateMemory{from: make(chan struct{})}
 		c.state.SetMemory(&aside)
+		over, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		if c.learnShards(over); phaseOf(c, shard) == roster.Holds || aside.most != 0 {
+			t.Fatalf("the shard is learned, and %d bytes were set aside", aside.most)
+		}
+		close(aside.from)
+		time.Sleep(time.Second) // what was begun is built, and given back
 		go func() {
 			time.Sleep(time.Second) // some of it has come
 			names(t, nodes[0], &store.RebuildSwap{ID: id, Attempt: attempt})
