@@ -11,6 +11,7 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/bloom"
 	"github.com/bloomery/bloomery/codec"
+	"github.com/bloomery/bloomery/compose"
 	"github.com/bloomery/bloomery/hashing"
 	"github.com/bloomery/bloomery/quotient"
 )
@@ -158,6 +159,20 @@ func TestOutline(t *testing.T) {
 					t.Fatalf("%s: outline cut at %d: %v, want ErrCorrupt", k.Name, cut, err)
 				}
 			}
+		}
+	}
+}
+
+// TestOutlineOfMembers makes quorums, part after part, of members whose arrays are not all zeros when they are empty.
+func TestOutlineOfMembers(t *testing.T) {
+	q, err := compose.NewQuorum(1, bloom.NewScalable(100, 0.01), quotient.NewGrowing(100, 0.01), quotient.NewGrowing(100_000, 0.01))
+	if err != nil {
+		t.Fatal(err)
+	}
+	o, want := outlineOf(t, q), marshalled(t, q)
+	for part := range 2 {
+		if g, err := (codec.Config{}).Make(&o); err != nil || !bytes.Equal(marshalled(t, g), want) {
+			t.Errorf("part %d is another filter: %v", part, err)
 		}
 	}
 }
