@@ -2,6 +2,8 @@ package server
 
 // What a connection counts in the budget of memory.
 
+import "github.com/bloomery/bloomery/internal/memory"
+
 // argumentBytes is what an argument of a command takes beside its bytes: its
 // slice.
 const argumentBytes = 24
@@ -74,7 +76,7 @@ func (c *conn) grow() error {
 	}
 	c.server.collect(size)
 	in := make([]byte, len(c.b.in), size)
-	copy(in, c.b.in)
+	memory.Copy(in, c.b.in)
 	c.b.in = in
 	c.settle()
 	return nil

@@ -1,6 +1,8 @@
 package server
 
 import (
+	"runtime"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -47,4 +49,33 @@ func TestRoomForArgumentsCounts(t *testing.T) {
 	if got := s.engine.Budget.Clients(); got != 0 {
 		t.Errorf("at the end %d bytes count", got)
 	}
+}
+
+// TestOthersRunWhileABufferGrows has another goroutine count on the only processor while a long command is copied to a larger
+// buffer: one that cannot be stopped there keeps the collector waiting, and all clients with it.
+func TestOthersRunWhileABufferGrows(t *testing.T) {
+	const long = 32 << 20
+	s := newServer(t, Config{MaxMemory: 1 << 30})
+	c := &conn{server: s, session: engine.NewSession(1, "", "", time.Now(), func() {}), parser: resp.Parser{Room: maxArgs}}
+	c.b = &buffers{in: make([]byte, long)}
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	var turns atomic.Int64
+	var stop atomic.Bool
+	stopped := make(chan struct{})
+	go func() {
+		defer close(stopped)
+		for ; !stop.Load(); runtime.Gosched() {
+			turns.Add(1)
+		}
+	}()
+	runtime.Gosched()
+	before := turns.Load()
+	err := c.grow()
+	got := turns.Load() - before
+	stop.Store(true)
+	<-stopped
+	if err != nil || len(c.b.in) != long || cap(c.b.in) <= long || got < 16 {
+		t.Errorf("others had %d turns while %d bytes were copied to %d: %v", got, len(c.b.in), cap(c.b.in), err)
+	}
+	c.release()
 }
