@@ -59,7 +59,7 @@ func (s Setting) Env() string {
 func Settings() []Setting {
 	d := session.RedisBloomDefaults()
 	return []Setting{
-		listSetting("addr", "127.0.0.1:6379", "where clients connect: HOST:PORT (with TLS if there is a certificate), plain:HOST:PORT (without) or unix:PATH, several with commas",
+		listSetting("addr", "127.0.0.1:6379", "where clients connect: HOST:PORT (with TLS if there is a certificate), tls:HOST:PORT (always), plain:HOST:PORT (never) or unix:PATH, several with commas",
 			func(c *Config) *[]string { return &c.Addr }),
 		listSetting("http", "127.0.0.1:8379", "where HTTP is served (API, metrics, page): addresses as in --addr; \"\" for none", func(c *Config) *[]string { return &c.HTTP }),
 		text("http-token", "", "token that HTTP requests can give instead of a user; better in BLOOMERY_HTTP_TOKEN or the file", func(c *Config) *string { return &c.HTTPToken }).secret(),
