@@ -99,27 +99,17 @@ const (
 	unitBytes = 1 << 10 // of max-transaction
 )
 
-const textCost = "EXECABORT Transaction discarded: its commands touch %s of data or more, and all other clients would wait; " +
-	"max-transaction allows %s (CONFIG SET max-transaction, in KiB). Send it in parts, and commands that work on large keys outside of MULTI"
+const textCost = "EXECABORT Transaction discarded: its commands touch %d KiB of data or more, and all other clients would wait; " +
+	"max-transaction allows %d KiB (CONFIG SET max-transaction). Send it in parts, and commands that work on large keys outside of MULTI"
 
-// TooMuch returns why a transaction is refused, "" if it is not.
+// TooMuch returns why a transaction is refused, "" if it is not. Its figures are in the unit of
+// the setting, so that they always differ.
 func (x *Sum) TooMuch() string {
-	most := uint64(x.from.Settings.MaxTransaction.Load()) * unitBytes
-	if n := x.total(most); n > most {
-		return fmt.Sprintf(textCost, inBytes(n), inBytes(most))
+	most := uint64(x.from.Settings.MaxTransaction.Load())
+	if n := x.total(most * unitBytes); n > most*unitBytes {
+		return fmt.Sprintf(textCost, (n-1)/unitBytes+1, most)
 	}
 	return ""
-}
-
-// inBytes writes a number of bytes for people.
-func inBytes(n uint64) string {
-	switch {
-	case n >= 10<<30:
-		return fmt.Sprintf("%d GiB", n>>30)
-	case n >= 10<<20:
-		return fmt.Sprintf("%d MiB", n>>20)
-	}
-	return fmt.Sprintf("%d KiB", n>>10)
 }
 
 // Words adds the words of a call, its name included.

@@ -144,7 +144,7 @@ func TestLongTransactions(t *testing.T) {
 				t.Fatalf("%s: %s = %s", tt.name, words[0], got)
 			}
 		}
-		if got := b.line("EXEC"); !strings.HasPrefix(got, "-EXECABORT") || !strings.Contains(got, "max-transaction allows 244 MiB") {
+		if got := b.line("EXEC"); !strings.HasPrefix(got, "-EXECABORT") || !strings.Contains(got, "max-transaction allows 250000 KiB") {
 			t.Errorf("%s: EXEC = %.200s", tt.name, got)
 		}
 		if got := b.line("GET mark"); got != "nil" {
