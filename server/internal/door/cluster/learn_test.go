@@ -9,6 +9,7 @@ import (
 	"hash/crc32"
 	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/bloomery/bloomery/codec"
@@ -384,7 +385,7 @@ func TestLearnsWhatIsBuilt(t *testing.T) {
 			t.Fatalf("the shard is learned, and %d bytes were set aside", aside.most)
 		}
 		close(aside.from)
-		time.Sleep(time.Second) // what was begun is built, and given back
+		synctest.Wait() // what was begun is built, and given back
 		go func() {
 			time.Sleep(time.Second) // some of it has come
 			names(t, nodes[0], &store.RebuildSwap{ID: id, Attempt: attempt})
@@ -395,6 +396,7 @@ func TestLearnsWhatIsBuilt(t *testing.T) {
 		if f := contents.PartOf(c.state.Names.ByID(id)).Filter(); f == nil || !f.ContainsHash(0x9e3779b97f4a7c15) {
 			t.Error("the filter is not there")
 		}
+		synctest.Wait()
 		if aside.most == 0 || aside.claimed != 0 || aside.now != 0 {
 			t.Errorf("%d bytes were set aside to build it, %d were taken while the lane stood still, %d are not given back", aside.most, aside.claimed, aside.now)
 		}
