@@ -71,6 +71,7 @@ type extent struct {
 	adds                 uint64 // calls that add items
 
 	text, appended, texts uint64 // of strings: the longest, what is appended, how often they are copied
+	writes                uint64 // how often they are written
 	named                 bool   // a string may get a name that is free
 }
 
@@ -88,6 +89,8 @@ const (
 	madeBytes  = 16 << 10 // something that is made
 	freeBytes  = 12 << 10 // a name that is removed
 	namedBytes = 3 << 10  // a free name that a string gets
+	againBytes = 3 << 9   // a string that is written under a name that is not free
+	countBytes = 512      // a number that is counted up: it is read and written
 	whenBytes  = 2 << 10  // a deadline that comes with it
 	userBytes  = 16 << 10 // a user or a client that is described
 
@@ -266,14 +269,23 @@ func (x *Sum) Store(name []byte, n int) {
 	e := x.at(name)
 	e.text = max(e.text, uint64(n))
 	e.named = true
+	e.writes++
 	e.frees++
 }
 
 // Deadline adds what it takes to give a string a deadline.
 func (x *Sum) Deadline() { x.sum += whenBytes }
 
-// Name notes that a command may give a free name to a short string.
-func (x *Sum) Name(name []byte) { x.at(name).named = true }
+// Number notes that a command counts a number up or down, and may give it a free name.
+func (x *Sum) Number(name []byte) {
+	x.sum += countBytes
+	e := x.at(name)
+	e.named = true
+	e.writes++
+}
+
+// Text notes that a command may copy the string of a name: the log gets a copy, too.
+func (x *Sum) Text(name []byte) { x.at(name).texts++ }
 
 // Append notes that a command copies the string of a name to make it longer by n
 // bytes, or gives it one.
@@ -282,6 +294,7 @@ func (x *Sum) Append(name []byte, n int) {
 	e.named = true
 	e.appended = plus(e.appended, uint64(n))
 	e.texts++
+	e.writes++
 }
 
 // Same notes that one name may get what the other one has.
@@ -303,7 +316,7 @@ func (x *Sum) Same(a, b []byte) {
 	e.records += o.records
 	e.rows, e.adds = plus(e.rows, o.rows), e.adds+o.adds
 	e.text, e.appended, e.texts = max(e.text, o.text), plus(e.appended, o.appended), e.texts+o.texts
-	e.named = e.named || o.named
+	e.named, e.writes = e.named || o.named, e.writes+o.writes
 	*o = extent{in: e}
 }
 
@@ -403,6 +416,7 @@ func (x *Sum) of(e *extent, most uint64) uint64 {
 		}
 	})
 	frees := e.frees + x.flushes
+	named += (e.writes - min(e.writes, named/namedBytes)) * againBytes
 	sum := plus(named, times(min(e.makes, 1+frees), made.Bytes))
 	if e.items > 0 {
 		size.Item = plus(size.Item, x.layers(below))

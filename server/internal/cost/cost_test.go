@@ -127,6 +127,9 @@ func TestMoreCostsMore(t *testing.T) {
 		"users":   func(x *cost.Sum, n int) { repeat(n, x.Users) },
 		"clients": func(x *cost.Sum, n int) { repeat(n, x.Clients) },
 		"appends": func(x *cost.Sum, n int) { repeat(n, func() { x.Append([]byte("text"), 1) }) },
+		"counts":  func(x *cost.Sum, n int) { repeat(n, func() { x.Number([]byte("text")) }) },
+		"stores":  func(x *cost.Sum, n int) { repeat(n, func() { x.Store([]byte("text"), 1) }) },
+		"copies":  func(x *cost.Sum, n int) { repeat(n, func() { x.Text([]byte("text")) }) },
 		"frees":   func(x *cost.Sum, n int) { repeat(n, func() { x.Free(name) }) },
 		"slow":    func(x *cost.Sum, n int) { repeat(n, x.Slow) },
 	} {

@@ -124,6 +124,9 @@ func TestLongTransactions(t *testing.T) {
 		{"DEL of many names", items(50_000, "DEL")},
 		{"strings under new names", linesOf(65_536, "SETNX new{i} x")},
 		{"numbers under new names", linesOf(65_536, "INCR new{i}")},
+		{"a number that is counted up", linesOf(90_000, "INCR n")},
+		{"copies of a string", append(linesOf(1, "SETRANGE s 1000000 x"), linesOf(200, "COPY s copy REPLACE")...)},
+		{"COMMAND DOCS", linesOf(60, "COMMAND DOCS")},
 		{"strings with deadlines", linesOf(40_000, "SETEX new{i} 100 x")},
 		{"FILTER.ADD to two filters", linesOf(60_000, "FILTER.ADD rebuilt x{i}")},
 		{"very many hashes", linesOf(60_000, "FILTER.ADD hashes x{i}")},
@@ -256,6 +259,7 @@ func TestCostIsFoundFast(t *testing.T) {
 func TestRepliesOfTransactionsAreCounted(t *testing.T) {
 	const memory = 64 << 20
 	b := newBench(t, memory)
+	b.line(fmt.Sprint("CONFIG SET max-transaction ", 10*session.DefaultMaxTransaction))
 	b.line("BF.RESERVE f 0.01 100000")
 	b.do("SET", "fill", strings.Repeat("x", memory*8/10)) // clients have their tenth
 	for _, line := range []string{"COMMAND DOCS", "BF.SCANDUMP f 1", "FILTER.KINDS"} {

@@ -10,10 +10,14 @@ import (
 	"github.com/bloomery/bloomery/server/internal/traits"
 )
 
+// costOfDescription counts the description of all commands, of which any may be repeated.
+func costOfDescription(x *engine.Costs, c *engine.Call) { x.Bytes(8<<20 + len(c.Args)*64<<10) }
+
 // commandCommand is COMMAND, with its subcommands.
 var commandCommand = engine.Command{
 	Name: "command", Arity: -1, Flags: traits.Loading | traits.Stale, Categories: []string{"slow", "connection"}, Group: traits.GroupServer, Since: "2.8.13",
 	Syntax: "[subcommand]", Complexity: "O(n), n being the number of commands", Summary: "Describes the commands.",
+	Cost: costOfDescription,
 	Run: func(x *engine.Context, c *engine.Call) {
 		c.Answer(allInfo(x))
 	},
@@ -26,7 +30,8 @@ var commandCommand = engine.Command{
 		{
 			Name: "docs", Arity: -2, Flags: traits.Loading | traits.Stale, Categories: []string{"slow", "connection"}, Syntax: "[command-name [command-name ...]]",
 			Complexity: "O(n), n being the number of commands", Summary: "Returns what commands do and how they are called.",
-			Run: runCommandDocs,
+			Cost: costOfDescription,
+			Run:  runCommandDocs,
 		},
 		{
 			Name: "getkeys", Arity: -3, Flags: traits.Loading | traits.Stale, Categories: []string{"slow", "connection"}, Syntax: "command [arg ...]",
@@ -36,6 +41,7 @@ var commandCommand = engine.Command{
 		{
 			Name: "info", Arity: -2, Flags: traits.Loading | traits.Stale, Categories: []string{"slow", "connection"}, Syntax: "[command-name [command-name ...]]",
 			Complexity: "O(n), n being the number of commands", Summary: "Describes commands.",
+			Cost: costOfDescription,
 			Run: func(x *engine.Context, c *engine.Call) {
 				if len(c.Args) == 2 {
 					c.Answer(allInfo(x))

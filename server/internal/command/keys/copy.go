@@ -85,6 +85,7 @@ func costOfCopy(x *engine.Costs, c *engine.Call) {
 	x.Same(c.Args[1], c.Args[2])
 	x.Free(c.Args[2])
 	x.Whole(c.Args[1], 8)
+	x.Text(c.Args[1])
 }
 
 func parseCopy(args [][]byte) (replace bool, text string) {

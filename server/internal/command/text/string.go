@@ -101,7 +101,7 @@ func incrementCommand(name string, arity int, syntax, summary string, parse func
 		Name: name, Arity: arity, Flags: traits.Write | traits.DenyOOM | traits.Fast, Keys: traits.OneKey(traits.KeyUpdate),
 		Categories: []string{"write", "string", "fast"}, Group: traits.GroupString, Since: "1.0.0",
 		Syntax: syntax, Complexity: "O(1)", Summary: summary,
-		Cost: engine.ByKeys((*engine.Costs).Name),
+		Cost: engine.ByKeys((*engine.Costs).Number),
 		Prepare: func(x *engine.Context, c *engine.Call) *engine.Op {
 			by, text := parse(c)
 			if text != "" {
