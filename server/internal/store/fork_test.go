@@ -522,6 +522,7 @@ func TestFoldOfLarge(t *testing.T) {
 				t.Errorf("%T: the half is not that of the library: %v", half, err)
 			}
 		}
+		runtime.KeepAlive(s) // the arrays of its filters go with it
 	}
 }
 
