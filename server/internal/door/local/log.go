@@ -26,8 +26,9 @@ const (
 	flushBytes = 256 << 10
 	// firstBuffer is where a buffer begins to grow.
 	firstBuffer = 4 << 10
-	// keptBuffer is the largest buffer that is used again.
-	keptBuffer = 1 << 20
+	// maxBuffer is the largest buffer that grows, and that is used again: a larger one would be
+	// copied again and again while a transaction fills it, and all others wait.
+	maxBuffer = 1 << 20
 
 	// everysec: an fsync begins syncEvery after the first record that it
 	// makes durable, and a writer waits for it if it has not ended maxBehind
@@ -159,9 +160,11 @@ func (l *log) append(records []byte, long [][]byte) {
 	}
 	l.mu.Lock()
 	first := len(l.buf) == folder.FrameHeader && len(l.full) == 0
-	if len(long) > 0 || int64(len(l.buf)+len(records)) > l.limit { // what comes is long, or the disk far behind
+	if len(long) > 0 { // none of them is copied
 		l.endFrame(nil)
-		l.buf = slices.Grow(l.buf, len(records))
+	} else if most := min(l.limit, maxBuffer); int64(len(l.buf)+len(records)) > most { // the disk is behind
+		l.endFrame(nil)
+		l.buf = slices.Grow(l.buf, int(most)-len(l.buf)) // what filled one buffer fills the next
 	}
 	l.buf = append(l.buf, records...)
 	if len(long) > 0 {
@@ -430,7 +433,7 @@ func (l *log) write() error {
 		l.count()
 	}
 	l.mu.Unlock()
-	if cap(l.pending.head) <= keptBuffer {
+	if cap(l.pending.head) <= maxBuffer {
 		l.spare = l.pending.head[:folder.FrameHeader]
 	}
 	l.pending = block{}
