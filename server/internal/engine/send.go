@@ -42,7 +42,7 @@ func merges(op *Op) bool {
 // order on condition that the destination has not changed meanwhile.
 func (e *Engine) doMerge(s *Session, op *Op) {
 	if op.Settled = true; s.group != nil {
-		s.group.refuseCall(textSteps)
+		s.group.refuseCall(textMerge)
 		op.Err = door.ErrGroup
 		return
 	}
