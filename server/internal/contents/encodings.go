@@ -3,9 +3,9 @@ package contents
 // What is asked of encodings before they are loaded.
 
 import (
-	"bytes"
 	"encoding/binary"
 	"fmt"
+	"slices"
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/codec"
@@ -13,13 +13,15 @@ import (
 	"github.com/bloomery/bloomery/internal/envelope"
 )
 
-// CheckEncodings returns an error unless parts can be among all parts of one filter here:
-// of one kind and with one hash, which is not a function, and not of too many members.
+// CheckEncodings returns an error unless parts can be among all parts of one filter here: of one kind and with one hash, which is
+// not a function, not of too many members, and if they are windows with as many generations. Of parts of which others are known to
+// be right the header is enough.
 func CheckEncodings(parts [][]byte, all int) error {
 	var first struct {
-		kind  uint16
-		hash  hashing.Kind
-		check uint64
+		kind        uint16
+		hash        hashing.Kind
+		check       uint64
+		generations uint32
 	}
 	for i, data := range parts {
 		header, err := codec.Peek(data)
@@ -28,7 +30,7 @@ func CheckEncodings(parts [][]byte, all int) error {
 		}
 		k, hash := header.Kind, header.Hash
 		this := first
-		this.kind, this.hash, this.check = k.Number, hash, header.Check
+		this.kind, this.hash, this.check, this.generations = k.Number, hash, header.Check, generationsIn(data)
 		switch {
 		case rows[k.Number] == nil:
 			return fmt.Errorf("store: load: %w: kind %s is not served", bloomery.ErrIncompatible, k.Name)
@@ -37,7 +39,7 @@ func CheckEncodings(parts [][]byte, all int) error {
 		case hash != hashing.XXH3 && salted(k, data):
 			return fmt.Errorf("store: load: %w: kind %s with a secret key for its members", bloomery.ErrIncompatible, k.Name)
 		case i > 0 && this != first:
-			return fmt.Errorf("store: load: %w: part %d differs from part 0", bloomery.ErrIncompatible, i)
+			return fmt.Errorf("store: load: %w: it is not a part of the same filter: kind, hash or generations differ", bloomery.ErrIncompatible)
 		case k.Number == envelope.KindQuorum && membersIn(data) > maxLoaded/all:
 			return fmt.Errorf("store: load: %w: %d parts of %d members, and there may be %d at most", bloomery.ErrTooLarge, all, membersIn(data), maxLoaded)
 		}
@@ -70,6 +72,9 @@ func membersIn(data []byte) (n int) {
 	return n
 }
 
+// HeaderOf returns a copy of the header of an encoding that was checked.
+func HeaderOf(data []byte) []byte { return slices.Clone(data[:envelope.HeaderSize]) }
+
 // HashOf returns how the filter of an encoding hashes, without its secret key if it has
 // one. CheckEncodings asks that all parts do alike.
 func HashOf(data []byte) (hashing.Hasher, error) {
@@ -80,16 +85,19 @@ func HashOf(data []byte) (hashing.Hasher, error) {
 	return hashing.Keyless(header.Check), nil
 }
 
+// rotates is set in the header of a window of which each generation has a secret of its own, beside the number of generations.
+const rotates = 1 << 8
+
+// generationsIn returns how many generations the window of an encoding has, and whether its secret rotates; 0 if it is no window.
+func generationsIn(data []byte) uint32 {
+	if h, _ := envelope.ParseHeader(data); h.Kind == envelope.KindWindow {
+		return h.Extra & (2*rotates - 1)
+	}
+	return 0
+}
+
 // salted reports whether a filter derives more secrets from that of its hash, so
 // that it takes no hashes without the key.
 func salted(k codec.Kind, data []byte) bool {
-	const rotates = 1 << 8 // in the header of a window
-	switch k.Name {
-	case "quorum":
-		return true
-	case "window":
-		i, err := codec.Inspect(bytes.NewReader(data))
-		return err != nil || i.Extra&rotates != 0
-	}
-	return false
+	return k.Number == envelope.KindQuorum || generationsIn(data)&rotates != 0
 }

@@ -73,8 +73,17 @@ type Staged struct {
 	Left int
 	// Version is what the filter will have, 0 for none.
 	Version uint64
+	// Generation is how many milliseconds a generation of it takes, 0 if it is no window.
+	Generation int64
 	// Source is whose summary is the first of the filter, "" if it is no union of sources.
 	Source string
+
+	first []byte // the header of the part that came first, wherever that is held
+}
+
+// Fits returns an error unless data can be the encoding of a part beside those that have come.
+func (t *Staged) Fits(data []byte) error {
+	return contents.CheckEncodings([][]byte{t.first, data}, len(t.Have))
 }
 
 // Begin makes a filter, which will have a name, whose parts LoadPart fills; part is the
@@ -84,7 +93,11 @@ func (a Area) Begin(name []byte, plan *contents.Plan, part []byte) (*Staged, ans
 	if err != nil {
 		return nil, answer.Fail("ERR " + answer.OneLine(err))
 	}
-	return a.stage(body)
+	t, failed := a.stage(body)
+	if t != nil {
+		t.Generation, t.first = plan.Generation, contents.HeaderOf(part)
+	}
+	return t, failed
 }
 
 // Blank makes a filter, which will have a name, whose parts are empty. The reply is what is

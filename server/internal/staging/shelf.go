@@ -3,7 +3,7 @@ package staging
 // What a client has staged, and will load more of.
 
 // shelfBytes is what a staged filter takes besides its data and its name.
-const shelfBytes = 192
+const shelfBytes = 288
 
 // Shelf is what a client has staged, by the names that it will have.
 //

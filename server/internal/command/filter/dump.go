@@ -217,11 +217,11 @@ func beforeLoad(x *engine.Context, c *engine.Call) {
 	if c.Answered() {
 		return
 	}
-	switch {
-	case err == nil && t != nil:
-		err = fits(x, t, part, data)
-	case err == nil:
-		plan.Generation, err = generationOf(entry, data, v.span, x.Milliseconds())
+	if err == nil && t != nil {
+		err = t.Fits(data)
+	}
+	if err == nil {
+		plan.Generation, err = generationOf(entry, t, data, v.span, x.Milliseconds())
 	}
 	if err != nil {
 		c.Fail("ERR " + answer.OneLine(err))
@@ -270,22 +270,6 @@ func planOf(x *engine.Context, c *engine.Call, entry *catalog.Entry, parts int, 
 	p.KeyID = x.Contents().Keys().ID(h)
 	x.Names().MayHash(c, c.Args[1], h)
 	return p, nil
-}
-
-// fits returns an error unless a piece belongs to the others that have come. Nodes that hold it refuse one that does not,
-// too.
-func fits(x *engine.Context, t *staging.Staged, part int, data []byte) error {
-	for i, p := range contents.Parts(t.Entry) {
-		if !t.Have[i] || i == part || !x.Contents().Here(p) {
-			continue
-		}
-		other, _, err := encode(p)
-		if err != nil {
-			return err
-		}
-		return contents.CheckEncodings([][]byte{other, data}, len(t.Have))
-	}
-	return nil
 }
 
 func prepareLoad(x *engine.Context, c *engine.Call) *engine.Op {

@@ -12,6 +12,7 @@ import (
 	"github.com/bloomery/bloomery/hashing"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/contents"
+	"github.com/bloomery/bloomery/server/internal/staging"
 	"github.com/bloomery/bloomery/sizing"
 )
 
@@ -20,10 +21,10 @@ var errSpan = errors.New("a window is loaded with the SPAN that it was made with
 	"DUMP and RESTORE carry the span")
 
 // generationOf returns the milliseconds of a generation of the filter that data
-// encodes, 0 if it is no window: what the span that was given makes, or that of the
-// window that it replaces. It refuses a window for which time would stand still, or
-// whose items would all be forgotten at once.
-func generationOf(entry *catalog.Entry, data []byte, span time.Duration, now int64) (int64, error) {
+// encodes, 0 if it is no window: that of the parts that have come, what the span that was
+// given makes, or that of the window that it replaces. It refuses a window for which time would
+// stand still, or whose items would all be forgotten at once.
+func generationOf(entry *catalog.Entry, t *staging.Staged, data []byte, span time.Duration, now int64) (int64, error) {
 	header, err := codec.Peek(data)
 	if err != nil {
 		return 0, err
@@ -48,7 +49,9 @@ func generationOf(entry *catalog.Entry, data []byte, span time.Duration, now int
 	})
 	generations := w.Shape().Generations
 	length := max(1, span.Milliseconds()/int64(generations))
-	if span == 0 {
+	if t != nil {
+		length = t.Generation
+	} else if span == 0 {
 		if length = lengthIn(entry, generations); length == 0 {
 			return 0, errSpan
 		}
