@@ -1,6 +1,6 @@
 package contents
 
-// What there is to know of a part for those who rebuild its filter.
+// What there is to know of a part for those who rebuild or unite its filter.
 
 import (
 	"encoding/binary"
@@ -9,9 +9,10 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/compose"
 	"github.com/bloomery/bloomery/server/internal/wire"
+	"github.com/bloomery/bloomery/sizing"
 )
 
-// Progress is what there is to know of a filter, or of a shadow, for those who rebuild it.
+// Progress is what there is to know of a filter, or of a shadow, for those who rebuild or unite it.
 type Progress struct {
 	Items, Bytes, Capacity uint64
 	Fed, Added, Missed     uint64  // of a shadow: see Draft
@@ -20,6 +21,8 @@ type Progress struct {
 	// Members and Need are those of kind quorum, Generations and Burst those of a window.
 	Members, Need, Generations uint64
 	Burst                      float64
+	// Bits and K are the shape of an array that can be united with others, of the first part.
+	Bits, K uint64
 
 	Open bool // it is of a shadow; not sent
 }
@@ -47,6 +50,9 @@ func (p *Part) Progress() (v Progress, ok bool) {
 		case *compose.Window:
 			shape := f.Shape()
 			v.Generations, v.Burst = uint64(shape.Generations), shape.Burst
+		case interface{ Shape() sizing.Shape }:
+			shape := f.Shape()
+			v.Bits, v.K = shape.Bits, uint64(shape.K)
 		}
 	default:
 		return v, false
@@ -67,7 +73,7 @@ func plus(a, b uint64) uint64 { return a + min(b, math.MaxUint64-a) }
 
 // numbers are those of v, as they are sent between nodes.
 func (v *Progress) numbers() []*uint64 {
-	return []*uint64{&v.Items, &v.Bytes, &v.Capacity, &v.Fed, &v.Added, &v.Missed, &v.Gone, &v.Members, &v.Need, &v.Generations}
+	return []*uint64{&v.Items, &v.Bytes, &v.Capacity, &v.Fed, &v.Added, &v.Missed, &v.Gone, &v.Members, &v.Need, &v.Generations, &v.Bits, &v.K}
 }
 
 // Append appends v for ReadProgress.

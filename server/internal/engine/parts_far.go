@@ -402,18 +402,31 @@ func (e *Engine) knows(op *door.Op) {
 // Progress returns what there is to know of the parts of a filter, or of a shadow, together, wherever they are held. The
 // reply is None if it could be found out. It reports false if the filter is gone.
 func (x Contents) Progress(id uint64) (sum contents.Progress, ok bool, failed answer.Reply) {
+	rows, ok, failed := x.PartsProgress(id)
+	for i := range rows {
+		if i == 0 {
+			sum = rows[0]
+			continue
+		}
+		sum.Add(&rows[i])
+	}
+	return sum, ok, failed
+}
+
+// PartsProgress is Progress of each part.
+func (x Contents) PartsProgress(id uint64) (rows []contents.Progress, ok bool, failed answer.Reply) {
 	e := x.e
 	e.leave(x.s)
 	v := &faraway{e: e, s: x.s}
 	var rest []*door.Op // which only name parts
 	entry := e.state.Names.ByID(id)
 	if entry == nil {
-		return sum, false, failed
+		return nil, false, failed
 	}
 	for i := range contents.Parts(entry) {
 		rest = append(rest, &door.Op{Record: store.Record{ID: id, Index: uint32(i)}})
 	}
-	rows := make([]contents.Progress, len(rest))
+	rows = make([]contents.Progress, len(rest))
 	for looks := 0; len(rest) > 0; looks++ {
 		near, far := v.sort(rest, looks)
 		places := v.each(far, func(node uint32, list []*door.Op) door.Answer { return v.look(node, list, rows) }, func() {
@@ -424,19 +437,15 @@ func (x Contents) Progress(id uint64) (sum contents.Progress, ok bool, failed an
 		for _, op := range rest {
 			switch {
 			case op.Err != nil:
-				return sum, false, e.unsettled(op.Err)
+				return nil, false, e.unsettled(op.Err)
 			case op.Result.Err != nil:
-				return sum, false, failed
+				return nil, false, failed
 			}
 		}
 		rest = v.again(rest)
 		v.follow(places, rest)
 	}
-	sum = rows[0]
-	for _, r := range rows[1:] {
-		sum.Add(&r)
-	}
-	return sum, true, failed
+	return rows, true, failed
 }
 
 // look asks a machine for the progress of parts. Those that it does not hold are left.

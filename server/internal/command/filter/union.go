@@ -70,7 +70,6 @@ const unionPiece = 256 << 10
 type shaped interface {
 	bloomery.Hashed
 	Shape() sizing.Shape
-	Hasher() hashing.Hasher
 }
 
 // form is what filters must have in common to be united.
@@ -96,14 +95,33 @@ func formOf(x *engine.Context, entry *catalog.Entry) (form, answer.Reply) {
 		return form{}, failed
 	}
 	defer giveBack()
-	p.RLock()
-	defer p.RUnlock()
-	f, ok := p.Filter().(shaped)
-	if !ok || p.Gone() {
+	h, _ := p.Hasher() // without the key it is compared all the same
+	f := form{row.Name, contents.PartCount(entry), shapeOf(p), h.Kind(), h.Check()}
+	parts, ok, failed := x.Contents().PartsProgress(entry.ID)
+	switch {
+	case failed.Kind != answer.None:
+		return form{}, failed
+	case !ok || f.shape.Bits == 0:
 		return form{}, answer.Fail("ERR " + answer.OneLine(errGone))
 	}
-	h := f.Hasher()
-	return form{row.Name, contents.PartCount(entry), f.Shape(), h.Kind(), h.Check()}, answer.Reply{}
+	for i := range parts {
+		if parts[i].Bits != f.shape.Bits || parts[i].K != uint64(f.shape.K) {
+			return form{}, answer.Fail(textUneven)
+		}
+	}
+	return f, answer.Reply{}
+}
+
+const textUneven = "ERR the parts of a filter differ in size: if a FILTER.FOLD of it was cut short run that again, else load all parts from one dump"
+
+// shapeOf returns the shape of a part, the zero one if it is gone.
+func shapeOf(p *contents.Part) (s sizing.Shape) {
+	p.RLock()
+	defer p.RUnlock()
+	if f, ok := p.Filter().(shaped); ok && !p.Gone() {
+		s = f.Shape()
+	}
+	return s
 }
 
 // differs names the first difference of two forms, "" if there is none.
@@ -171,7 +189,7 @@ func unite(x *engine.Context, c *engine.Call, entries []*catalog.Entry, f form) 
 	x.Look(func() { to = x.Names().Lookup(c.Args[1]) })
 	switch {
 	case to == nil:
-		stageUnion(x, c, entries)
+		stageUnion(x, c, entries, f)
 		return
 	case to.Kind != catalog.Filter:
 		c.Fail(answer.TextWrongType)
@@ -196,7 +214,7 @@ func unite(x *engine.Context, c *engine.Call, entries []*catalog.Entry, f form) 
 		if from.ID == to.ID {
 			continue
 		}
-		if failed := pour(x, to, []*catalog.Entry{from}, toTheEnd); failed.Kind != answer.None {
+		if failed := pour(x, to, []*catalog.Entry{from}, f, toTheEnd); failed.Kind != answer.None {
 			c.Answer(failed)
 			return
 		}
@@ -206,13 +224,13 @@ func unite(x *engine.Context, c *engine.Call, entries []*catalog.Entry, f form) 
 
 // stageUnion makes the destination, fills it, and gives it its name. It does not
 // answer if somebody else has made one meanwhile.
-func stageUnion(x *engine.Context, c *engine.Call, entries []*catalog.Entry) {
+func stageUnion(x *engine.Context, c *engine.Call, entries []*catalog.Entry, f form) {
 	if !x.Names().MayCopy(c, c.Args[1], entries[0]) {
 		return
 	}
 	t, failed := stageLike(x, c.Args[1], entries[0])
 	for i := 0; i < len(entries) && failed.Kind == answer.None; i++ {
-		failed = pour(x, t.Entry, entries[i:i+1], x.Stopped)
+		failed = pour(x, t.Entry, entries[i:i+1], f, x.Stopped)
 	}
 	reveal(x, c, t, failed, store.IfAbsent)
 }
@@ -224,13 +242,13 @@ func runIntersect(x *engine.Context, c *engine.Call) {
 			return
 		}
 	}
-	entries, _, ok := sources(x, c, 2)
+	entries, f, ok := sources(x, c, 2)
 	if !ok || !filters.Usable(c, entries[0]) || !x.Names().MayCopy(c, c.Args[1], entries[0]) {
 		return
 	}
 	t, failed := stageLike(x, c.Args[1], entries[0])
 	if failed.Kind == answer.None {
-		failed = pour(x, t.Entry, entries, x.Stopped)
+		failed = pour(x, t.Entry, entries, f, x.Stopped)
 	}
 	reveal(x, c, t, failed, store.IfFilter|store.KeepTTL)
 }
@@ -280,16 +298,16 @@ func reveal(x *engine.Context, c *engine.Call, t *staging.Staged, failed answer.
 // toTheEnd is for a filter in use: half of a union would stay in it.
 func toTheEnd() bool { return false }
 
-// pour adds to a filter what is in all of the others, piece by piece, until stop reports
-// true.
-func pour(x *engine.Context, to *catalog.Entry, from []*catalog.Entry, stop func() bool) answer.Reply {
+// pour adds to a filter what is in all of the others, which are of one form, piece by piece, until stop
+// reports true.
+func pour(x *engine.Context, to *catalog.Entry, from []*catalog.Entry, f form, stop func() bool) answer.Reply {
 	for i, p := range contents.Parts(to) {
 		if stop() {
 			return answer.Fail(answer.TextStopped)
 		}
 		parts, giveBack, failed := borrow(x, from, uint32(i))
 		if failed.Kind == answer.None {
-			failed = pourPart(x, p, store.Record{ID: to.ID, Index: uint32(i)}, parts, stop)
+			failed = pourPart(x, p, store.Record{ID: to.ID, Index: uint32(i)}, parts, f, stop)
 		}
 		if giveBack(); failed.Kind != answer.None {
 			return failed
@@ -316,13 +334,16 @@ func borrow(x *engine.Context, from []*catalog.Entry, index uint32) (parts []*co
 	return parts, giveBack, failed
 }
 
-func pourPart(x *engine.Context, p *contents.Part, r store.Record, from []*contents.Part, stop func() bool) answer.Reply {
+// pourPart is pour for a part. If one of them is folded meanwhile, the pieces of what was a larger array end with an error.
+func pourPart(x *engine.Context, p *contents.Part, r store.Record, from []*contents.Part, f form, stop func() bool) answer.Reply {
 	known := x.Contents().LastRebuild(r.ID, p, nil)
-	size := arrayBytes(p)
-	if !x.Contents().Here(p) {
-		size = arrayBytes(from[0]) // of the same form
+	size := arrayBytes(from[0])
+	for _, q := range from {
+		if shapeOf(q) != f.shape { // it was folded since it was looked at, maybe before its size was
+			return answer.Fail(textUneven)
+		}
 	}
-	if size == 0 {
+	if size == 0 || x.Contents().Here(p) && arrayBytes(p) == 0 {
 		data, err := common(from)
 		if err != nil {
 			return answer.Fail("ERR " + answer.OneLine(err))
