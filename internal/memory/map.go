@@ -36,6 +36,35 @@ func Map(bytes int) ([]byte, error) {
 	return b, nil
 }
 
+// touchStep is how much Touch asks the system for at a time: a huge page, which takes some tenths
+// of a millisecond.
+const touchStep = 2 << 20
+
+// Touch has the system make the pages of an array that Map has returned, as the first write to
+// each of them would, and leaves what is in them. That takes 0.2 to 1 second for a GiB, and
+// no time where they are there. stop, if it is not nil, is asked before every 2 MiB; if it reports
+// true, Touch ends and reports false. Arrays on the heap are left as they are, and so are all if the system cannot do it:
+// Linux can from 5.14 on.
+//
+// The array may be given back meanwhile: whatever is mapped at its addresses then gets pages,
+// which changes nothing in it.
+func Touch(b []byte, stop func() bool) bool {
+	if len(b) < MapFrom {
+		return true
+	}
+	for len(b) > 0 {
+		if stop != nil && stop() {
+			return false
+		}
+		n := min(len(b), touchStep)
+		if !touch(b[:n]) {
+			return true
+		}
+		b = b[n:]
+	}
+	return true
+}
+
 // Unmap gives back an array that Map returned, as it was returned: nothing may
 // use it from then on. What lies on the heap is left to the collector. Any
 // other array of 256 KiB or more is an error that wraps ErrParameter.

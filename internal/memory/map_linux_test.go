@@ -66,3 +66,46 @@ func pagesOf(t *testing.T, from, to uintptr) (huge, all int) {
 	}
 	return huge, all
 }
+
+// TestTouch has the pages of an array made, at first up to where it is stopped, and asks that what is in
+// them stays.
+func TestTouch(t *testing.T) {
+	const n = 6*touchStep + 12345
+	b, err := Map(n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = Unmap(b) }()
+	at := uintptr(unsafe.Pointer(&b[0]))
+	inMemory := func() int {
+		_, all := pagesOf(t, at, at+uintptr(reach(n)))
+		return all
+	}
+	b[0], b[touchStep+1], b[n-1] = 1, 2, 3
+	if !touch(b[:4096]) {
+		t.Skip("this kernel does not make pages when it is asked to")
+	}
+	before, asked := inMemory(), 0
+	if Touch(b, func() bool { asked++; return asked > 4 }) {
+		t.Error("Touch that was stopped = true")
+	}
+	if got := inMemory(); asked != 5 || got < before+2*touchStep || got > 6*touchStep {
+		t.Errorf("stopped at question %d: %d bytes in memory, before %d", asked, got, before)
+	}
+	if !Touch(b, func() bool { return false }) {
+		t.Error("Touch = false")
+	}
+	if got := inMemory(); got < n {
+		t.Errorf("%d bytes of %d in memory", got, n)
+	}
+	sum := 0
+	for _, v := range b {
+		sum += int(v)
+	}
+	if sum != 6 || b[0] != 1 || b[touchStep+1] != 2 || b[n-1] != 3 {
+		t.Error("Touch has changed the array")
+	}
+	if !Touch(make([]byte, 100), func() bool { t.Error("Touch has looked at a small array"); return true }) {
+		t.Error("Touch of a small array = false")
+	}
+}

@@ -18,3 +18,6 @@ func collapseHuge([]byte) {}
 
 // adviseAround does nothing: macOS has no such advice.
 func adviseAround([]byte) {}
+
+// touch does nothing: macOS has no such advice.
+func touch([]byte) bool { return false }

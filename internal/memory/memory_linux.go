@@ -43,6 +43,9 @@ func collapseHuge(b []byte) {
 	}
 }
 
+// touch makes the pages of b, which begins at one. It reports false if the kernel does not.
+func touch(b []byte) bool { return unix.Madvise(b, unix.MADV_POPULATE_WRITE) == nil }
+
 // adviseAround asks for huge pages where b lies, whatever else lies in them, and
 // moves it there if it lies in small ones. The address is a number here: the
 // pages hold memory that is not b's, and nothing of it is read or written.

@@ -12,3 +12,6 @@ func collapseHuge([]byte) {}
 
 // adviseAround does nothing: only Linux has such advice.
 func adviseAround([]byte) {}
+
+// touch does nothing: only Linux has such advice.
+func touch([]byte) bool { return false }

@@ -95,6 +95,9 @@ func (f *OnFilter) Bundling() engine.Bundling {
 	return b
 }
 
+// adds reports whether the command adds items.
+func (f *OnFilter) adds() bool { return f.Write != nil && !f.Write.Deletes && !f.Write.Reports }
+
 // work returns what calls of the command do to a filter.
 func (f *OnFilter) work() health.Work {
 	switch {
@@ -170,7 +173,7 @@ func (f *OnFilter) Unfit(t engine.Turn, c *engine.Call, entry *catalog.Entry) {
 func (f *OnFilter) Run(t engine.Turn, entry *catalog.Entry, calls []engine.Call) {
 	c, m, p := &calls[0], t.Memory(), contents.PartOf(entry)
 	t.Meter(entry)
-	if f.Write != nil && t.Busy() {
+	if f.Write != nil && (t.Busy() || p.Untouched() && f.adds() && touched(t, entry, countItems(calls))) {
 		return
 	}
 	if most := p.Run(); most < maxRun {
@@ -184,7 +187,9 @@ func (f *OnFilter) Run(t engine.Turn, entry *catalog.Entry, calls []engine.Call)
 		return
 	}
 	t.Reuse()
-	m.Shadow = f.shadowOf(t, entry)
+	if m.Shadow = f.shadowOf(t, entry); m.Shadow != nil && touched(t, m.Shadow.Entry(), countItems(calls)) {
+		return
+	}
 	apart := isLong(calls) && !t.Context().Alone()
 	if apart {
 		t.Leave()

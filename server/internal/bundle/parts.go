@@ -115,6 +115,9 @@ func writeParts(t engine.Turn, c *engine.Call, entry *catalog.Entry, v *scratch.
 	m := t.Memory()
 	r := &m.Routes
 	r.Sort(m.Hashes[first:first+n], logOf(entry))
+	if Of(c).adds() && untouched(entry, r) && touched(t, entry, n) {
+		return
+	}
 	ops := partOps(t, c, entry, r)
 	secondParts(t, entry, ops, first, n)
 	for rest := ops; len(rest) > 0; c.Rooms++ {

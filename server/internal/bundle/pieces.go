@@ -75,7 +75,7 @@ func (f *OnFilter) begin(t engine.Turn, c *engine.Call, v *scratch.Pieces) bool 
 func (f *OnFilter) piece(t engine.Turn, entry *catalog.Entry, calls []engine.Call, v *scratch.Pieces) {
 	c, m, p := &calls[0], t.Memory(), contents.PartOf(entry)
 	t.Meter(entry)
-	if f.Write != nil && t.Busy() {
+	if f.Write != nil && (t.Busy() || p.Untouched() && f.adds() && touched(t, entry, len(c.Items)-v.Done)) {
 		return
 	}
 	if !f.checked(t, entry, calls) {
@@ -83,7 +83,9 @@ func (f *OnFilter) piece(t engine.Turn, entry *catalog.Entry, calls []engine.Cal
 	}
 	t.Reuse()
 	items := c.Items[v.Done:min(v.Done+f.pieceItems(t, entry), len(c.Items))]
-	m.Shadow = f.shadowOf(t, entry)
+	if m.Shadow = f.shadowOf(t, entry); m.Shadow != nil && touched(t, m.Shadow.Entry(), len(items)) {
+		return
+	}
 	apart := bytesOf(items) >= longBytes && !t.Context().Alone()
 	if apart {
 		t.Leave()

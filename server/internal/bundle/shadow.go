@@ -21,7 +21,7 @@ import (
 // shadowOf returns the shadow that a write to a filter has to do with, nil if there is
 // none.
 func (f *OnFilter) shadowOf(t engine.Turn, entry *catalog.Entry) *shadow.Shadow {
-	if f.Write == nil || f.Write.Deletes || f.Write.Reports || entry.Kind != catalog.Filter {
+	if !f.adds() || entry.Kind != catalog.Filter {
 		return nil
 	}
 	if sh := t.Context().Contents().Shadow(entry); sh != nil && !sh.Broken() {

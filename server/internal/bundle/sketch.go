@@ -142,7 +142,7 @@ func (k *OnSketch) Run(t engine.Turn, entry *catalog.Entry, calls []engine.Call)
 		runPieces(k, t, calls[:1], &scratch.Pieces{Part: p, Most: most})
 	case k.Body == nil:
 		k.ask(t, p, calls[:n])
-	case k.relieved(t, entry, maxItems):
+	case k.relieved(t, entry, maxItems) || p.Untouched() && t.Touched(p, countItems(calls[:n])):
 	case !t.Busy():
 		k.write(t, entry, p, calls[:n], most)
 	}
@@ -369,7 +369,7 @@ func (k *OnSketch) piece(t engine.Turn, entry *catalog.Entry, calls []engine.Cal
 	switch c := &calls[0]; {
 	case k.Body == nil:
 		v.Done += k.askPiece(contents.PartOf(entry), c, v)
-	case k.relieved(t, entry, v.Most):
+	case k.relieved(t, entry, v.Most) || t.Touched(contents.PartOf(entry), len(calls[0].Items)):
 	case !t.Busy():
 		v.Done += k.writePiece(t, entry, c, v)
 	}

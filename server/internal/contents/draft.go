@@ -126,24 +126,6 @@ func (d *Draft) Feed(hashes []uint64, room uint64, res *Outcome) (grown int64) {
 	return grown
 }
 
-// FeedRun returns how many items are fed under one lock to a shadow of which p is a part. The system has to clear the pages of
-// an array that was never written, 2 MiB and half a millisecond each: few items at a time are fed to a large one until most
-// pages are there.
-func (p *Part) FeedRun() int {
-	const page, many, few = 2 << 20, 32, 4
-	p.RLock()
-	defer p.RUnlock()
-	d, ok := p.contents.(*Draft)
-	if !ok || d.inner == nil || d.inner.own == nil {
-		return maxRun
-	}
-	pages := d.inner.own.bytes / page
-	if pages<<d.plan.Parts > many && d.fed+d.added < 4*pages {
-		return few
-	}
-	return maxRun
-}
-
 // Mirror adds hashes that were added to the filter.
 func (d *Draft) Mirror(hashes []uint64, room uint64, res *Outcome) (grown int64) {
 	grown = d.put(hashes, room, res)

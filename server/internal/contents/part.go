@@ -3,7 +3,6 @@ package contents
 // Parts: contents with a lock.
 
 import (
-	"math"
 	"sync/atomic"
 
 	"github.com/bloomery/bloomery/server/internal/catalog"
@@ -21,7 +20,7 @@ type Part struct {
 	contents Contents     // replaced only when a load is complete; what is in them belongs to the lock
 	holders  atomic.Int32 // who keep the contents of a filter that may be gone
 	made     uint32       // seconds since 1970; 0 if that is not known
-	steps    atomic.Int32 // see Run; 0 stands for 1
+	steps    atomic.Int32 // see Run; 0 stands for 1; and untouched
 	gone     absence      // why nobody uses it any more
 	wide     bool         // see Everywhere; it never changes
 	shard    uint16       // of the contents of a cluster; it never changes
@@ -38,7 +37,7 @@ const (
 // NewPart returns a part that holds c.
 func NewPart(c Contents) *Part {
 	p := &Part{contents: c, wide: everywhere(c)}
-	p.Measure()
+	p.Renewed()
 	return p
 }
 
@@ -53,7 +52,7 @@ const (
 // Run returns how many items may be looked at or written under one lock: fewer of a
 // filter that takes long for each. It needs no lock.
 func (p *Part) Run() int {
-	steps := int(p.steps.Load())
+	steps := p.Steps()
 	if steps <= maxSteps/maxRun {
 		return maxRun
 	}
@@ -61,27 +60,28 @@ func (p *Part) Run() int {
 }
 
 // Steps returns how many steps an item takes. It needs no lock.
-func (p *Part) Steps() int { return max(1, int(p.steps.Load())) }
+func (p *Part) Steps() int { return max(1, int(p.steps.Load()&^untouched)) }
 
 // Measure notes how many steps an item takes. The caller holds the lock of p, or is the
 // only one who has it.
 func (p *Part) Measure() {
+	steps := uint64(0)
 	switch c := p.contents.(type) {
 	case bloom:
-		p.steps.Store(int32(min(c.Layers(), maxSteps)))
+		steps = min(uint64(c.Layers()), maxSteps)
 	case topK:
 		const slots = 16 // are looked at in a step
-		p.steps.Store(int32(min(uint64(c.K())/slots+uint64(c.Depth()), math.MaxInt32)))
+		steps = min(uint64(c.K())/slots+uint64(c.Depth()), untouched-1)
 	case tdigest:
-		p.steps.Store(0)
 		if c.TDigest.Stats().Capacity > largeDigest {
-			p.steps.Store(maxSteps)
+			steps = maxSteps
 		}
 	case cuckoo:
-		p.steps.Store(int32(min(c.Filters()+int(c.MaxIterations()), maxSteps)))
+		steps = min(uint64(c.Filters())+uint64(c.MaxIterations()), maxSteps)
 	case *Filter:
-		p.steps.Store(int32(min(c.steps(), maxSteps)))
+		steps = min(c.steps(), maxSteps)
 	}
+	p.steps.Store(int32(steps) | p.steps.Load()&untouched)
 }
 
 // Contents returns what the part holds, nil if it is void. They belong to the

@@ -487,6 +487,46 @@ func (x *Sum) toForget(entry *catalog.Entry) uint64 {
 	return 0
 }
 
+// Untouched returns the parts to which the transaction adds items and whose pages may have to be made
+// first: see [contents.Part.Touch]. There are none if it adds few items.
+func (x *Sum) Untouched() (parts []*contents.Part) {
+	items := 0
+	for _, e := range x.all {
+		items += e.adding.Items
+	}
+	if items <= contents.FewItems {
+		return nil
+	}
+	add := func(entry *catalog.Entry) {
+		for _, p := range contents.Parts(entry) {
+			if p.Untouched() {
+				parts = append(parts, p)
+			}
+		}
+	}
+	for _, e := range x.all {
+		if e.adding.Items == 0 {
+			continue
+		}
+		for _, name := range e.names {
+			entry := x.from.State.Names.Lookup([]byte(name), x.from.Now())
+			if entry == nil {
+				continue
+			}
+			add(entry)
+			if sh := x.from.State.ShadowOf(entry.ID); sh != nil {
+				add(sh.Entry())
+			}
+		}
+		for _, id := range e.staged {
+			if entry := x.from.State.Names.ByID(id); entry != nil {
+				add(entry)
+			}
+		}
+	}
+	return parts
+}
+
 // both returns the size of an entry. What is added to a filter that is being rebuilt is
 // added to its shadow as well.
 func (x *Sum) both(entry *catalog.Entry, a effort.Adding) effort.Size {

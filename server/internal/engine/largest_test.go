@@ -308,6 +308,63 @@ func TestLargestTransactions(t *testing.T) {
 	})
 }
 
+// TestTransactionsOnNewFilters writes items to large filters that nobody has written to, and asks that what EXEC takes is
+// short for others: the system clears 2 MiB for almost every item, which is done before.
+func TestTransactionsOnNewFilters(t *testing.T) {
+	mib, margin := 4, 20
+	if *largestMiB > 0 {
+		mib, margin = *largestMiB, 1
+	}
+	if underRace {
+		margin *= 20
+	}
+	allowed := 150 * time.Millisecond * time.Duration(margin)
+	for _, tt := range []struct {
+		name, make, add string
+		keys, calls     int
+	}{
+		{"20 BF.MADD to 20 filters", "BF.RESERVE k{key} 0.01 {capacity}", "BF.MADD k{key} {items}", 20, 1},
+		{"BF.MADD of many items to one", "BF.RESERVE k{key} 0.01 {twice}", "BF.MADD k{key} {items}", 1, 6},
+		{"CMS.INCRBY", "CMS.INITBYDIM k{key} {wide} 5", "CMS.INCRBY k{key} {pairs}", 1, 1},
+		{"TOPK.ADD", "TOPK.RESERVE k{key} 10 {wide} 5 0.9", "TOPK.ADD k{key} {items}", 1, 1},
+		{"FILTER.ADD to 4 filters of 4 parts", "FILTER.CREATE k{key} bloom CAPACITY {capacity} PARTS 4", "FILTER.ADD k{key} {items}", 4, 1},
+		{"a filter that was cleared", "FILTER.CREATE k{key} bloom CAPACITY {capacity}\nFILTER.ADD k{key} {items}\nFILTER.CLEAR k{key}", "FILTER.ADD k{key} {items}", 1, 6},
+	} {
+		var held time.Duration
+		for range tries {
+			b, timer := newTimed(t, 16<<30)
+			var calls [][]string
+			for key := range tt.keys {
+				line := func(line string, call int) []string {
+					for name, n := range map[string]int{"{key}": key, "{capacity}": mib << 20 * 8 / 10, "{twice}": mib << 20 * 16 / 10, "{wide}": mib << 20 / 4} {
+						line = strings.ReplaceAll(line, name, strconv.Itoa(n))
+					}
+					return largestCall(line, call, nil)
+				}
+				for make := range strings.SplitSeq(tt.make, "\n") {
+					if got := b.do(line(make, 0)...); strings.HasPrefix(got, "-") {
+						t.Fatal(tt.name, got)
+					}
+				}
+				for call := range tt.calls {
+					calls = append(calls, line(tt.add, key+call))
+				}
+			}
+			var r answer.Reply
+			if r, held = timer.transact(b.client, calls...); r.Kind != answer.Array {
+				t.Fatalf("%s: %.200s", tt.name, show(r))
+			}
+			if b.state.Discard(); held <= allowed {
+				break
+			}
+		}
+		t.Logf("%v %s", held, tt.name)
+		if held > allowed {
+			t.Errorf("%s took %v of the processor, want at most %v", tt.name, held, allowed)
+		}
+	}
+}
+
 // eachLargest calls f with the largest calls of every command that a transaction takes.
 // Those that empty the data come last.
 func eachLargest(t *testing.T, f func(line string)) {

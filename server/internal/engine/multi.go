@@ -164,6 +164,11 @@ func (e *Engine) commit(s *Session, c *Call) {
 		e.before(s, calls)
 		costs, _, _ = e.count(s, calls) // with what was made
 	}
+	if e.shared == nil && !e.touch(s, costs) {
+		e.discard(s)
+		c.Fail(answer.TextStopped)
+		return
+	}
 	held := s.queuedBytes
 	s.queuedBytes = 0 // until the replies are made
 	defer e.Hold(s, -held)
@@ -199,6 +204,27 @@ func (e *Engine) commit(s *Session, c *Call) {
 		elems[i] = calls[i].Reply
 	}
 	c.Answer(answer.List(elems...))
+}
+
+// touch has the system make the pages that the queued commands are about to write to, unless they
+// are refused. It reports false if the client was killed meanwhile: then nothing is done. Other
+// clients may give a filter new arrays while its old ones are touched, so it looks again, some times.
+func (e *Engine) touch(s *Session, costs *Costs) bool {
+	const most = 4
+	for range most {
+		parts := costs.Untouched()
+		if len(parts) == 0 || costs.TooMuch() != "" {
+			return true
+		}
+		e.leave(s)
+		e.waits(s, "pages of arrays")
+		for _, p := range parts {
+			if p.Touch(s.Ended); s.Ended() {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // count makes calls of the queued commands and counts what they cost. It reports whether

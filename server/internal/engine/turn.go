@@ -5,6 +5,7 @@ package engine
 import (
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/scratch"
 )
@@ -35,6 +36,20 @@ func (t Turn) Leave() { t.e.leave(t.s) }
 // Busy waits outside the gate if the door cannot take a record now. It reports true if it
 // has: what was looked up may have changed.
 func (t Turn) Busy() bool { return t.e.busy(t.s) }
+
+// Touched has the system make the pages of a part to which so many items are about to be added: see
+// [contents.Part.Touch]. It reports true if it has left the gate for that: what was looked up may
+// have changed. It does nothing in a transaction, before which all is done, and in a cluster, where
+// every node does it.
+func (t Turn) Touched(p *contents.Part, items int) bool {
+	if !p.Untouched() || items <= contents.FewItems || t.s.alone || t.e.shared != nil || t.s.Ended() {
+		return false
+	}
+	t.Leave()
+	t.e.waits(t.s, "pages of an array")
+	p.Touch(t.s.Ended)
+	return true
+}
 
 // Weigh says that so many items were looked at inside the gate.
 func (t Turn) Weigh(items int) { t.s.weight += items }

@@ -14,7 +14,7 @@ import (
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
-// feedPiece is how many items are fed at a time, at most.
+// feedPiece is how many items are fed at a time.
 const feedPiece = 256
 
 // feed is what a piece needs: items by part, and an op for every part that has some.
@@ -42,8 +42,13 @@ func (a Area) Feed(sh *shadow.Shadow, items [][]byte) (done int, failed answer.R
 		feeds.Put(f)
 	}()
 	h, _ := sh.Hasher()
+	if len(items) > contents.FewItems && !a.run.Shared() {
+		if contents.Touch(sh.Entry(), a.run.Killed); a.run.Killed() {
+			return 0, answer.Fail(answer.TextStopped), nil
+		}
+	}
 	for len(items) > 0 {
-		n := min(len(items), feedPiece, contents.PartOf(sh.Entry()).FeedRun())
+		n := min(len(items), feedPiece)
 		h.HashKeys(f.hashes[:n], items[:n])
 		f.sorted.Sort(f.hashes[:n], uint(sh.Plan().Parts))
 		f.fill(sh, a.admit, a.run.Shared())

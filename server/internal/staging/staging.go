@@ -32,6 +32,8 @@ type Run interface {
 	Look(f func())
 	// Stopped reports whether the command is to be given up. It is asked between pieces.
 	Stopped() bool
+	// Killed is Stopped for what a client that has left by itself wants done.
+	Killed() bool
 	// Reserve sets n bytes of memory aside for records. It reports false if there are
 	// not so many. Hold counts them for the reply, Unhold gives them back.
 	Reserve(n uint64) (release func(), ok bool)

@@ -117,7 +117,7 @@ func (s *State) applyPart(p *contents.Part, body changer, r *Record, res *Result
 	}
 	if grown := body.change(s, p, r, res); grown != 0 {
 		s.bytes.Add(grown)
-		p.Measure()
+		p.Grew(grown)
 	}
 	if res.Changed {
 		p.Raise()

@@ -153,6 +153,7 @@ func (o *FilterClear) change(s *State, p *contents.Part, r *Record, res *Result)
 		return 0
 	}
 	res.Changed = true
+	p.Renewed()
 	if f := s.emptied.Load(); f != nil {
 		(*f)(r.ID)
 	}

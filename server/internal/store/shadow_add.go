@@ -83,8 +83,10 @@ func (s *State) toShadow(sh *shadow.Shadow, index uint32, body drafted, res *Res
 		return 0, nil // it was given up
 	}
 	var own Result
-	grown = body.draw(d, &own)
-	s.bytes.Add(grown)
+	if grown = body.draw(d, &own); grown != 0 {
+		s.bytes.Add(grown)
+		p.Grew(grown)
+	}
 	if d.Broken() {
 		sh.SetBroken(true)
 	}

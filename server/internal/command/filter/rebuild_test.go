@@ -2,16 +2,12 @@ package filter_test
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/bloomery/bloomery/server/internal/command/commandtest"
-	"github.com/bloomery/bloomery/server/internal/door"
-	"github.com/bloomery/bloomery/server/internal/engine"
-	"github.com/bloomery/bloomery/server/internal/store"
 )
 
 // feed feeds items to the rebuild of a filter.
@@ -349,43 +345,5 @@ func TestRebuildInFigures(t *testing.T) {
 	_, status, _ = strings.Cut(b.Line("FILTER.REBUILD f STATUS"), `"capacity" `)
 	if _, err := fmt.Sscanf(status, ":%d", &capacity); err != nil || capacity <= 100_000_000 || capacity > 110_000_000 {
 		t.Errorf("a capacity of %d, %v, want some more than 100,000,000", capacity, err)
-	}
-}
-
-// fedDoor notes how many items each record feeds to a shadow.
-type fedDoor struct {
-	door.Door
-	items []int
-}
-
-func (d *fedDoor) Do(ops []*door.Op) {
-	for _, op := range ops {
-		if body, ok := op.Record.Body.(*store.ShadowAdd); ok {
-			d.items = append(d.items, body.Len())
-		}
-	}
-	d.Door.Do(ops)
-}
-
-// TestFeedsOfALargeShadow asks that the first items are fed to a large shadow few at a time, since the system clears a page for
-// almost each of them, and later ones, and those of a small shadow, many at a time.
-func TestFeedsOfALargeShadow(t *testing.T) {
-	b := newBench(t, 1<<30)
-	d := &fedDoor{}
-	b.Rewire(func(c *engine.Config) { d.Door, c.Door = c.Door, d })
-	for _, capacity := range []int{1000, 67_000_000} { // some 80 MiB
-		key := fmt.Sprint("f", capacity)
-		b.OK(t, fmt.Sprint("FILTER.REBUILD ", key, " BEGIN bloom CAPACITY ", capacity, " PARTS 1"))
-		d.items = nil
-		b.feed(t, key, "i", 0, 700)
-		young := 0
-		for _, n := range d.items {
-			if n <= 4 {
-				young += n
-			}
-		}
-		if large := capacity > 1000; large && (young < 100 || young > 300) || slices.Max(d.items) != 256 || large == (d.items[0] == 256) {
-			t.Errorf("a shadow for %d items: %d of 700 items are fed few at a time: %d", capacity, young, d.items)
-		}
 	}
 }

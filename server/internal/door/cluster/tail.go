@@ -51,6 +51,7 @@ func (l *lane) took(seq uint64, msg []byte) {
 	l.bytes.Add(int64(len(msg) + messageCost))
 	l.d.keep.took(len(msg))
 	l.recent.Load().keep(seq, msg)
+	l.d.state.Touch(l.records)
 	if h.Flags&messages.Group != 0 {
 		l.d.alone(func() { l.applyMessage(seq, &h, messages.SumOf(msg)) })
 	} else {

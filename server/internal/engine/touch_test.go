@@ -1,0 +1,225 @@
+package engine_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/bloomery/bloomery/server/internal/command"
+	"github.com/bloomery/bloomery/server/internal/contents"
+	"github.com/bloomery/bloomery/server/internal/door"
+	"github.com/bloomery/bloomery/server/internal/door/cluster"
+	"github.com/bloomery/bloomery/server/internal/door/cluster/memlog"
+	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/folder"
+	"github.com/bloomery/bloomery/server/internal/session"
+	"github.com/bloomery/bloomery/server/internal/store"
+)
+
+// pageDoor notes records of many items for parts whose pages the system may still have to make, and
+// in a transaction all such.
+type pageDoor struct {
+	door.Door
+	state *store.State
+	alone bool
+	found []string
+	items int // of all records that were looked at
+}
+
+// Do implements door.Door.
+func (d *pageDoor) Do(ops []*door.Op) {
+	for _, op := range ops {
+		switch op.Record.Op() {
+		case store.OpBegin:
+			d.alone = true
+		case store.OpCommit:
+			d.alone = false
+		}
+		items := 0
+		switch body := op.Record.Body.(type) {
+		case store.Items:
+			items = body.Len()
+		case *store.CountMinIncr, *store.TopKIncr:
+			items = 500 // the calls of the test have so many
+		}
+		d.items += items
+		if items == 0 || !d.alone && items <= contents.FewItems {
+			continue
+		}
+		parts := []*contents.Part{op.Part}
+		if o, ok := op.Record.Body.(*store.FilterAdd); ok && o.Shadow != 0 {
+			for _, p := range contents.Parts(d.state.ShadowByID(o.Shadow).Entry()) {
+				parts = append(parts, p)
+			}
+		}
+		for _, p := range parts {
+			if p.Untouched() {
+				d.found = append(d.found, fmt.Sprintf("%T of %d items, in a transaction %t", op.Record.Body, items, d.alone))
+			}
+		}
+	}
+	d.Door.Do(ops)
+}
+
+// TestPagesAreMadeBefore writes many items to new filters and sketches, outside of transactions and in
+// them, and asks that the pages of their arrays were made before, when nothing was locked.
+func TestPagesAreMadeBefore(t *testing.T) {
+	pairs := strings.Join(someWords("{pairs}", 0), " ")
+	items := strings.Join(someWords("{items}", 0), " ")
+	numbers := strings.Join(someWords("{hashes}", 0), " ")
+	for _, tt := range []struct{ name, make, add string }{
+		{"BF", "BF.RESERVE k 0.01 1000000", "BF.MADD k " + items},
+		{"BF that grows", "BF.RESERVE k 0.01 400\nBF.MADD k " + items + "\nBF.INSERT k EXPANSION 2 ITEMS x", "BF.MADD k " + items},
+		{"CF", "CF.RESERVE k 1000000", "CF.INSERT k ITEMS " + items},
+		{"CMS", "CMS.INITBYDIM k 100000 5", "CMS.INCRBY k " + pairs},
+		{"TOPK", "TOPK.RESERVE k 10 100000 5 0.9", "TOPK.ADD k " + items},
+		{"bloom", "FILTER.CREATE k bloom CAPACITY 1000000", "FILTER.ADD k " + items},
+		{"parts", "FILTER.CREATE k bloom CAPACITY 4000000 PARTS 4", "FILTER.ADD k " + items},
+		{"cuckoo", "FILTER.CREATE k cuckoo CAPACITY 1000000", "FILTER.ADD k " + items},
+		{"quotient", "FILTER.CREATE k quotient CAPACITY 1000000", "FILTER.ADD k " + items},
+		{"hashes", "FILTER.CREATE k quotient CAPACITY 1000000", "FILTER.ADDHASH k " + numbers},
+		{"window", "FILTER.CREATE k window CAPACITY 1000000 SPAN 10m GENERATIONS 4", "FILTER.ADD k " + items},
+		{"cleared", "FILTER.CREATE k bloom CAPACITY 1000000\nFILTER.ADD k " + items + "\nFILTER.CLEAR k", "FILTER.ADD k " + items},
+		{"rebuilt", "FILTER.CREATE k bloom CAPACITY 1000000\nFILTER.ADD k " + items + "\nFILTER.REBUILD k BEGIN bloom CAPACITY 4000000 PARTS 4", "FILTER.ADD k " + items},
+		{"fed", "FILTER.REBUILD k BEGIN bloom CAPACITY 1000000", "FILTER.REBUILD k FEED " + items},
+		{"one by one", "BF.RESERVE k 0.01 1000000", "pipeline BF.ADD k x"},
+	} {
+		for _, alone := range []bool{false, true} {
+			b := newBench(t, 1<<30)
+			d := &pageDoor{Door: b.door, state: b.state}
+			b.engine = engine.New(engine.Config{
+				Commands: command.All(), State: b.state, Door: d, Keeper: b.door.Door, Host: b, MaxMemory: 1 << 30,
+				Clock: b.clock, Settings: session.NewSettings(session.RedisBloomDefaults(), ""),
+			})
+			for line := range strings.SplitSeq(tt.make, "\n") {
+				if got := b.line(line); strings.HasPrefix(got, "-") {
+					t.Fatalf("%s: %.60s = %s", tt.name, line, got)
+				}
+			}
+			d.found, d.items = nil, 0
+			lines := []string{tt.add}
+			if one, is := strings.CutPrefix(tt.add, "pipeline "); is {
+				lines = nil
+				for i := range 100 {
+					lines = append(lines, fmt.Sprint(one, i))
+				}
+			}
+			if alone {
+				lines = append([]string{"MULTI"}, append(lines, "EXEC")...)
+			}
+			got := b.lines(lines...)
+			if last := got[len(got)-1]; strings.HasPrefix(last, "-") {
+				if alone && tt.name == "fed" {
+					continue // it cannot be in one
+				}
+				t.Fatalf("%s: %.200s", tt.name, last)
+			}
+			if d.found = d.found[:min(len(d.found), 2)]; len(d.found) > 0 || d.items < 100 {
+				t.Errorf("%s, in a transaction %t, %d items: %v", tt.name, alone, d.items, d.found)
+			}
+		}
+	}
+}
+
+// TestFewItemsMakeFewPages adds some items to a new filter: pages of all of it would take too long.
+func TestFewItemsMakeFewPages(t *testing.T) {
+	b := newBench(t, 1<<30)
+	b.lines("BF.RESERVE k 0.01 1000000", "BF.MADD k a b c d", "MULTI", "BF.ADD k e", "BF.ADD k f", "EXEC", "BF.EXISTS k a")
+	p := contents.PartOf(b.state.Names.Lookup([]byte("k"), 0))
+	if !p.Untouched() {
+		t.Error("all pages were made for few items")
+	}
+	if b.lines("BF.MADD k g h i j k"); p.Untouched() {
+		t.Error("the pages were not made for many items")
+	}
+}
+
+// TestPagesOfNewLayers has a filter grow in a transaction: the next one finds its new array touched.
+func TestPagesOfNewLayers(t *testing.T) {
+	b := newBench(t, 1<<30)
+	b.line("BF.RESERVE k 0.01 300000")
+	p := contents.PartOf(b.state.Names.Lookup([]byte("k"), 0))
+	i := 0
+	for ; p.Bloom().Items() < 299_000; i++ {
+		b.do(append([]string{"BF.MADD", "k"}, someWords("{items}", i)...)...)
+	}
+	if p.Untouched() {
+		t.Error("the pages of the first layer were not made")
+	}
+	for ; p.Bloom().Layers() == 1; i++ {
+		b.do("BF.ADD", "k", fmt.Sprint("single", i))
+	}
+	if !p.Untouched() {
+		t.Error("a new layer has no pages to be made")
+	}
+	if b.lines("BF.MADD k a b c d e"); p.Untouched() {
+		t.Error("the pages of a new layer were not made")
+	}
+}
+
+// TestNodesMakePages writes many items to a new filter of a cluster, in a message of one record and in a
+// group, and asks that every node makes the pages, for a group before nobody else may run.
+func TestNodesMakePages(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log := memlog.New(1, memlog.Faults{})
+		b := &bench{state: store.New(), now: time.UnixMilli(1_700_000_000_000)}
+		node := log.Node(cluster.ErrFull)
+		d, err := cluster.Open(cluster.Config{State: b.state, Log: node, Lanes: 2, Files: &folder.Memory{}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			node.Kill()
+			_ = d.Close()
+			node.Wait()
+			b.state.Discard()
+		})
+		b.engine = engine.New(engine.Config{
+			Commands: command.All(), State: b.state, Door: d, Host: b, MaxMemory: 1 << 30,
+			Clock: b.clock, Settings: session.NewSettings(session.RedisBloomDefaults(), ""),
+		})
+		part := func(key string) *contents.Part {
+			if e := b.state.Names.Lookup([]byte(key), 0); e != nil {
+				return contents.PartOf(e)
+			}
+			return nil
+		}
+		late := false
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		if err := d.Start(ctx, func(f func()) {
+			b.engine.Alone(func() {
+				if p := part("group"); p != nil && p.Untouched() {
+					late = true
+				}
+				f()
+			})
+		}); err != nil {
+			t.Fatal(err)
+		}
+		b.client = b.connect()
+		words := strings.Join(someWords("{items}", 0)[:200], " ")
+		b.lines("BF.RESERVE single 0.01 1000000", "BF.RESERVE group 0.01 1000000", "BF.MADD single a b c")
+		if !part("single").Untouched() || !part("group").Untouched() {
+			t.Error("new filters have no pages to be made")
+		}
+		group := []string{"MULTI"}
+		for i := range 100 {
+			group = append(group, fmt.Sprint("BF.ADD group x", i))
+		}
+		b.lines("BF.MADD single "+words, "MULTI", "BF.ADD group x", "EXEC")
+		if late = false; !part("group").Untouched() {
+			t.Error("all pages were made for one item")
+		}
+		got := b.lines(append(group, "EXEC")...)
+		if last := got[len(got)-1]; strings.HasPrefix(last, "-") {
+			t.Fatal(last)
+		}
+		if part("single").Untouched() || part("group").Untouched() || late {
+			t.Errorf("pages to be made: %t and %t, of a group while nobody else ran %t", part("single").Untouched(), part("group").Untouched(), late)
+		}
+	})
+}

@@ -1,0 +1,52 @@
+package store
+
+// Pages of arrays that records write to.
+
+import "github.com/bloomery/bloomery/server/internal/contents"
+
+const (
+	// manyItems is from how many items on all pages of their parts are made before: whatever else is
+	// in the lane waits until they are.
+	manyItems = 32
+	// itemBytes is about how long an item of a sketch is in a record.
+	itemBytes = 32
+)
+
+// Touch has the system make the pages that the records of a message are about to write to, if they
+// have many items: see [contents.Part.Touch]. The caller holds no lock.
+func (s *State) Touch(records []Record) {
+	items := 0
+	for i := range records {
+		items += itemsOf(&records[i])
+	}
+	if items < manyItems {
+		return
+	}
+	for i := range records {
+		r := &records[i]
+		if itemsOf(r) == 0 {
+			continue
+		}
+		if p := s.part(r.ID, r.Index); p != nil && p.Untouched() {
+			p.Touch(nil)
+		}
+		if sh := s.ShadowOf(r.ID); sh != nil {
+			contents.Touch(sh.Entry(), nil)
+		}
+	}
+}
+
+// itemsOf returns about how many items a record adds.
+func itemsOf(r *Record) int {
+	switch o := r.Body.(type) {
+	case *CuckooDelete, *FilterDelete, *FilterGone: // they write where something is already
+		return 0
+	case Items:
+		return o.Len()
+	case *CountMinIncr:
+		return 1 + len(o.Items)/itemBytes
+	case *TopKIncr:
+		return 1 + len(o.Items)/itemBytes
+	}
+	return 0
+}
