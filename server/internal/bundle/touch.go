@@ -18,6 +18,14 @@ func touched(t engine.Turn, entry *catalog.Entry, items int) (left bool) {
 	return left
 }
 
+// run returns how many of n items are looked at or written under one lock.
+func (f *OnFilter) run(p *contents.Part, n int) int {
+	if f.adds() {
+		return p.RunOf(n)
+	}
+	return p.Run()
+}
+
 // untouched reports whether pages may have to be made for one of the parts that items are in.
 func untouched(entry *catalog.Entry, r *routes.Table) bool {
 	for _, i := range r.Used {

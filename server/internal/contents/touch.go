@@ -18,6 +18,9 @@ import (
 // milliseconds. All pages of a large filter for a few items would be seconds for whoever adds them.
 const FewItems = 4
 
+// largeGrowth is from how many bytes on growth is met by few items: some huge pages.
+const largeGrowth = 8 << 20
+
 // untouched in the steps of a part says that the system may still have to make pages of its
 // arrays.
 const untouched = 1 << 30
@@ -52,6 +55,24 @@ func (d *Draft) Arrays() iter.Seq[[]byte] {
 // Untouched reports whether pages may have to be made for what is added to p: see Touch. It needs
 // no lock.
 func (p *Part) Untouched() bool { return p.steps.Load()&untouched != 0 }
+
+// RunOf is Run for n items that are added. If they may make p grow by a large array, few of them come
+// at once: its pages can be made when it is there. The caller holds no lock.
+func (p *Part) RunOf(n int) int {
+	most := p.Run()
+	if n <= FewItems {
+		return most
+	}
+	p.RLock()
+	defer p.RUnlock()
+	if p.contents == nil || p.Gone() {
+		return most
+	}
+	if bytes, sure := p.contents.Growth(min(n, most)); sure && bytes >= largeGrowth {
+		return min(most, FewItems)
+	}
+	return most
+}
 
 // Touch has the system make the pages of all arrays of p that are not there yet: see memory.Touch. It
 // changes nothing else, so others may use p meanwhile; if they give it other arrays, these are next, a few

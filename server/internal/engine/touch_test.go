@@ -26,7 +26,22 @@ type pageDoor struct {
 	state *store.State
 	alone bool
 	found []string
-	items int // of all records that were looked at
+
+	items, records int // that were looked at
+	before         uint64
+	grew           []int // how many items the records had that have made something grow by 8 MiB
+}
+
+// newPages is newBench over a pageDoor.
+func newPages(t *testing.T) (*bench, *pageDoor) {
+	t.Helper()
+	b := newBench(t, 1<<30)
+	d := &pageDoor{Door: b.door, state: b.state}
+	b.engine = engine.New(engine.Config{
+		Commands: command.All(), State: b.state, Door: d, Keeper: b.door.Door, Host: b, MaxMemory: 1 << 30,
+		Clock: b.clock, Settings: session.NewSettings(session.RedisBloomDefaults(), ""),
+	})
+	return b, d
 }
 
 // Do implements door.Door.
@@ -45,23 +60,41 @@ func (d *pageDoor) Do(ops []*door.Op) {
 		case *store.CountMinIncr, *store.TopKIncr:
 			items = 500 // the calls of the test have so many
 		}
-		d.items += items
-		if items == 0 || !d.alone && items <= contents.FewItems {
-			continue
-		}
-		parts := []*contents.Part{op.Part}
-		if o, ok := op.Record.Body.(*store.FilterAdd); ok && o.Shadow != 0 {
-			for _, p := range contents.Parts(d.state.ShadowByID(o.Shadow).Entry()) {
-				parts = append(parts, p)
-			}
-		}
-		for _, p := range parts {
-			if p.Untouched() {
-				d.found = append(d.found, fmt.Sprintf("%T of %d items, in a transaction %t", op.Record.Body, items, d.alone))
-			}
+		if items > 0 {
+			d.look(op, items)
 		}
 	}
 	d.Door.Do(ops)
+	for _, op := range ops {
+		if _, ok := op.Record.Body.(store.Items); ok && bytesIn(op.Part) > d.before+8<<20 {
+			d.grew = append(d.grew, op.Record.Body.(store.Items).Len())
+		}
+	}
+}
+
+// look notes what is wrong with a record of so many items.
+func (d *pageDoor) look(op *door.Op, items int) {
+	d.items, d.records, d.before = d.items+items, d.records+1, bytesIn(op.Part)
+	if !d.alone && items <= contents.FewItems {
+		return
+	}
+	parts := []*contents.Part{op.Part}
+	if o, ok := op.Record.Body.(*store.FilterAdd); ok && o.Shadow != 0 {
+		for _, p := range contents.Parts(d.state.ShadowByID(o.Shadow).Entry()) {
+			parts = append(parts, p)
+		}
+	}
+	for _, p := range parts {
+		if p.Untouched() {
+			d.found = append(d.found, fmt.Sprintf("%T of %d items, in a transaction %t", op.Record.Body, items, d.alone))
+		}
+	}
+}
+
+func bytesIn(p *contents.Part) uint64 {
+	p.RLock()
+	defer p.RUnlock()
+	return p.Bytes()
 }
 
 // TestPagesAreMadeBefore writes many items to new filters and sketches, outside of transactions and in
@@ -88,12 +121,7 @@ func TestPagesAreMadeBefore(t *testing.T) {
 		{"one by one", "BF.RESERVE k 0.01 1000000", "pipeline BF.ADD k x"},
 	} {
 		for _, alone := range []bool{false, true} {
-			b := newBench(t, 1<<30)
-			d := &pageDoor{Door: b.door, state: b.state}
-			b.engine = engine.New(engine.Config{
-				Commands: command.All(), State: b.state, Door: d, Keeper: b.door.Door, Host: b, MaxMemory: 1 << 30,
-				Clock: b.clock, Settings: session.NewSettings(session.RedisBloomDefaults(), ""),
-			})
+			b, d := newPages(t)
 			for line := range strings.SplitSeq(tt.make, "\n") {
 				if got := b.line(line); strings.HasPrefix(got, "-") {
 					t.Fatalf("%s: %.60s = %s", tt.name, line, got)
@@ -157,6 +185,30 @@ func TestPagesOfNewLayers(t *testing.T) {
 	}
 	if b.lines("BF.MADD k a b c d e"); p.Untouched() {
 		t.Error("the pages of a new layer were not made")
+	}
+}
+
+// TestFewItemsGrowFilters fills filters until they have grown by a large array, and asks that few items were
+// in the record that did it: the others find the pages of the array made.
+func TestFewItemsGrowFilters(t *testing.T) {
+	for _, make := range []string{
+		"BF.RESERVE k 0.000001 60000 EXPANSION 64", "FILTER.CREATE k scalable CAPACITY 600000 ERROR 0.000000000000001",
+	} {
+		b, d := newPages(t)
+		if got := b.line(make); got != "+OK" {
+			t.Fatal(make, got)
+		}
+		add, _, _ := strings.Cut(make, ".")
+		add = map[string]string{"BF": "BF.MADD", "FILTER": "FILTER.ADD"}[add]
+		for i := 0; len(d.grew) == 0 && i < 2000; i++ {
+			b.do(append([]string{add, "k"}, someWords("{items}", i)...)...)
+		}
+		if len(d.grew) != 1 || d.grew[0] > contents.FewItems {
+			t.Errorf("%s: records of %d items have made it grow, want one of %d at most", make, d.grew, contents.FewItems)
+		}
+		if d.items < 60_000 || d.records > d.items/100 {
+			t.Errorf("%s: %d items in %d records", make, d.items, d.records)
+		}
 	}
 }
 
