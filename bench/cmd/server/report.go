@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"time"
 
@@ -56,7 +57,7 @@ const intro = `redis-benchmark with 50 clients; filters of %d keys at 1%%, half 
 func speeds(o options, results []result) *report.Document {
 	about := ""
 	if o.base != "" {
-		about = fmt.Sprintf(" \"Over base\" is our CPU over that of commit %s, in the same rounds.", o.base)
+		about = fmt.Sprintf(" \"Over base\" is our CPU over that of commit %s, in the same rounds, with the standard error of that figure.", o.base)
 	}
 	doc := report.New("Server benchmarks", "make bench-server")
 	doc.Text(fmt.Sprintf(intro, o.capacity, o.rounds, about))
@@ -95,7 +96,21 @@ func row(ping, r result) []string {
 	if len(r.runs[base]) == 0 {
 		return append(cells, "")
 	}
-	return append(cells, two(report.Median(overBase(r))))
+	return append(cells, withError(overBase(r)))
+}
+
+// withError writes the median of ratios and its standard error, which follows from the medians of sittings: what
+// makes one process slower than the next is the same in all rounds of one.
+func withError(ratios []float64) string {
+	var sittings []float64
+	for some := range slices.Chunk(ratios, sitting) {
+		sittings = append(sittings, report.Median(some))
+	}
+	median := two(report.Median(ratios))
+	if e := report.MedianError(sittings); e > 0 {
+		return median + " ± " + two(e)
+	}
+	return median
 }
 
 // two writes x with two digits after the point.

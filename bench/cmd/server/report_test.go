@@ -33,6 +33,16 @@ func TestDocument(t *testing.T) {
 	}
 }
 
+// TestErrorOverSittings asks that rounds of one sitting count once for the error of a ratio.
+func TestErrorOverSittings(t *testing.T) {
+	if got := withError([]float64{1, 1, 1, 1.1, 1.1, 1.1}); got != "1.05" {
+		t.Errorf("two sittings: %s, want no error", got)
+	}
+	if got := withError([]float64{1, 1, 1, 1.1, 1.1, 1.1, 1.2, 1.2, 1.2}); got != "1.10 ± 0.11" {
+		t.Errorf("three sittings: %s, want 1.10 ± 0.11", got)
+	}
+}
+
 func TestDurabilityPage(t *testing.T) {
 	doc := durabilityPage(options{root: "..", rounds: 1}, [][]float64{{1000}, {900}, {400}}, []float64{10},
 		map[string]float64{"Replay/bytes=64MiB adds/s": 4.25e6})

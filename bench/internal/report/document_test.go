@@ -1,6 +1,7 @@
 package report_test
 
 import (
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -38,6 +39,17 @@ func TestDocument(t *testing.T) {
 	}
 	if got, err := os.ReadFile(path); err != nil || string(got) != want {
 		t.Errorf("the file has %q, %v, want the document", got, err)
+	}
+}
+
+func TestMedianError(t *testing.T) {
+	if got := report.MedianError([]float64{1, 2}); got != 0 {
+		t.Errorf("of two values: %v, want 0", got)
+	}
+	// Deviations 2, 1, 0, 1, 100: their median is 1.
+	want := 1.4826 * 1.2533 / math.Sqrt(5)
+	if got := report.MedianError([]float64{1, 2, 3, 4, 103}); math.Abs(got-want) > 1e-9 {
+		t.Errorf("of five values: %v, want %v", got, want)
 	}
 }
 

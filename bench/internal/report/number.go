@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 )
@@ -28,6 +29,21 @@ func Median(values []float64) float64 {
 	values = slices.Sorted(slices.Values(values))
 	n := len(values)
 	return (values[(n-1)/2] + values[n/2]) / 2
+}
+
+// MedianError returns the standard error of the median of values, from their absolute deviations from it, so
+// that single slow moments of the machine count little. It is 0 for fewer than three.
+func MedianError(values []float64) float64 {
+	if len(values) < 3 {
+		return 0
+	}
+	m := Median(values)
+	deviations := make([]float64, len(values))
+	for i, v := range values {
+		deviations[i] = math.Abs(v - m)
+	}
+	const sigma, ofMedian = 1.4826, 1.2533 // of a normal distribution: deviation over median deviation; median over mean
+	return sigma * ofMedian * Median(deviations) / math.Sqrt(float64(len(values)))
 }
 
 // Span returns the lowest and the highest of values, in a format of fmt.
