@@ -19,8 +19,8 @@ func touched(t engine.Turn, entry *catalog.Entry, items int) (left bool) {
 }
 
 // run returns how many of n items are looked at or written under one lock.
-func (f *OnFilter) run(p *contents.Part, n int) int {
-	if f.adds() {
+func (f *OnFilter) run(t engine.Turn, p *contents.Part, n int) int {
+	if f.adds() && !t.Context().Alone() {
 		return p.RunOf(n)
 	}
 	return p.Run()

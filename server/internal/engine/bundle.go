@@ -3,6 +3,7 @@ package engine
 // How calls on one key that follow each other run together, on filters and on sketches.
 
 import (
+	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/health"
@@ -137,6 +138,10 @@ func (e *Engine) runCalls(s *Session, calls []Call) {
 	for i := 0; i < len(calls); {
 		if calls[i].answered || calls[i].waiting {
 			i++
+			continue
+		}
+		if s.gaveUp {
+			calls[i].Fail(answer.TextStopped)
 			continue
 		}
 		n := i + 1

@@ -46,6 +46,7 @@ type Session struct {
 	waited bool             // it has, for what was sent last
 	only   *shardSet        // the shards that it answers for, nil for all
 	lost   map[int]string   // shards that nobody could be asked for by the command that is assembled, and why
+	gaveUp bool             // its client was killed while it waited for pages, and the rest is not done
 	helps  bool             // it runs commands for clients of another machine
 	passes bool             // and one of them was about what is not here: nothing more is run
 

@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/command"
 	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/door"
@@ -29,7 +30,20 @@ type pageDoor struct {
 
 	items, records int // that were looked at
 	before         uint64
-	grew           []int // how many items the records had that have made something grow by 8 MiB
+	busy           func() // called when Busy is, if it is not nil
+	grew           []int  // how many items the records had that have made something grow by 8 MiB
+}
+
+// pageHost calls busy when it is asked for sessions: EXEC does so to find out what CLIENT LIST costs.
+type pageHost struct {
+	*bench
+	door *pageDoor
+}
+
+// Sessions implements engine.Host.
+func (h pageHost) Sessions() []*engine.Session {
+	h.door.isBusy()
+	return h.bench.Sessions()
 }
 
 // newPages is newBench over a pageDoor.
@@ -38,7 +52,7 @@ func newPages(t *testing.T) (*bench, *pageDoor) {
 	b := newBench(t, 1<<30)
 	d := &pageDoor{Door: b.door, state: b.state}
 	b.engine = engine.New(engine.Config{
-		Commands: command.All(), State: b.state, Door: d, Keeper: b.door.Door, Host: b, MaxMemory: 1 << 30,
+		Commands: command.All(), State: b.state, Door: d, Keeper: b.door.Door, Host: pageHost{b, d}, MaxMemory: 1 << 30,
 		Clock: b.clock, Settings: session.NewSettings(session.RedisBloomDefaults(), ""),
 	})
 	return b, d
@@ -69,6 +83,18 @@ func (d *pageDoor) Do(ops []*door.Op) {
 		if _, ok := op.Record.Body.(store.Items); ok && bytesIn(op.Part) > d.before+8<<20 {
 			d.grew = append(d.grew, op.Record.Body.(store.Items).Len())
 		}
+	}
+}
+
+// Busy implements door.Door.
+func (d *pageDoor) Busy() bool {
+	d.isBusy()
+	return d.Door.Busy()
+}
+
+func (d *pageDoor) isBusy() {
+	if d.busy != nil {
+		d.busy()
 	}
 }
 
@@ -185,6 +211,24 @@ func TestPagesOfNewLayers(t *testing.T) {
 	}
 	if b.lines("BF.MADD k a b c d e"); p.Untouched() {
 		t.Error("the pages of a new layer were not made")
+	}
+}
+
+// TestKilledWhilePagesAreMade kills clients when the pages of a new filter are about to be made: nothing of the
+// bundle is done, in which it would hold others up.
+func TestKilledWhilePagesAreMade(t *testing.T) {
+	for _, items := range []int{5, 200, 500} {
+		add := "BF.MADD k " + strings.Join(someWords("{items}", 0)[:items], " ")
+		for _, lines := range [][]string{{add}, {"MULTI", "CLIENT LIST", add, "EXEC"}} {
+			b, d := newPages(t)
+			b.line("BF.RESERVE k 0.01 1000000")
+			p := contents.PartOf(b.state.Names.Lookup([]byte("k"), 0))
+			d.busy = b.session.End
+			got := b.lines(lines...)
+			if last := got[len(got)-1]; !strings.Contains(last, answer.TextStopped) || d.items > 0 || !p.Untouched() {
+				t.Errorf("%d items in %d commands: %s, %d of them added, all pages made %t", items, len(lines), last, d.items, !p.Untouched())
+			}
+		}
 	}
 }
 

@@ -42,12 +42,13 @@ func (t Turn) Busy() bool { return t.e.busy(t.s) }
 // have changed. It does nothing in a transaction, before which all is done, and in a cluster, where
 // every node does it.
 func (t Turn) Touched(p *contents.Part, items int) bool {
-	if !p.Untouched() || items <= contents.FewItems || t.s.alone || t.e.shared != nil || t.s.Ended() {
+	if !p.Untouched() || items <= contents.FewItems || t.s.alone || t.e.shared != nil {
 		return false
 	}
 	t.Leave()
 	t.e.waits(t.s, "pages of an array")
 	p.Touch(t.s.Ended)
+	t.s.gaveUp = t.s.Ended()
 	return true
 }
 
