@@ -36,18 +36,16 @@ func Map(bytes int) ([]byte, error) {
 	return b, nil
 }
 
-// touchStep is how much Touch asks the system for at a time: a huge page, which takes some tenths
-// of a millisecond.
+// touchStep is how much Touch asks the system for at a time: a huge page, which takes 0.4 to 2 milliseconds.
 const touchStep = 2 << 20
 
 // Touch has the system make the pages of an array that Map has returned, as the first write to
-// each of them would, and leaves what is in them. That takes 0.2 to 1 second for a GiB, and
-// no time where they are there. stop, if it is not nil, is asked before every 2 MiB; if it reports
-// true, Touch ends and reports false. Arrays on the heap are left as they are, and so are all if the system cannot do it:
-// Linux can from 5.14 on.
+// each of them would, and leaves what is in them. That takes 0.2 to 1 second for each GiB, and almost
+// no time for pages that are there. Touch calls stop, if it is not nil, before every 2 MiB; if stop returns
+// true, Touch ends and returns false. It does nothing for arrays on the heap, or on systems that cannot do
+// it; Linux can since 5.14.
 //
-// The array may be given back meanwhile: whatever is mapped at its addresses then gets pages,
-// which changes nothing in it.
+// The array may be unmapped meanwhile. What is mapped there next gets its pages early and is not changed.
 func Touch(b []byte, stop func() bool) bool {
 	if len(b) < MapFrom {
 		return true

@@ -67,7 +67,7 @@ func pagesOf(t *testing.T, from, to uintptr) (huge, all int) {
 	return huge, all
 }
 
-// TestTouch has the pages of an array made, at first up to where it is stopped, and asks that what is in
+// TestTouch has the pages of an array made, first up to a stop, then all, and checks that what is in
 // them stays.
 func TestTouch(t *testing.T) {
 	const n = 6*touchStep + 12345

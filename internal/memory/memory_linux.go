@@ -43,7 +43,7 @@ func collapseHuge(b []byte) {
 	}
 }
 
-// touch makes the pages of b, which begins at one. It reports false if the kernel does not.
+// touch has the kernel make the pages of b, which begins on a page boundary. It reports whether the kernel can.
 func touch(b []byte) bool { return unix.Madvise(b, unix.MADV_POPULATE_WRITE) == nil }
 
 // adviseAround asks for huge pages where b lies, whatever else lies in them, and

@@ -9,8 +9,8 @@ import (
 	"github.com/bloomery/bloomery/server/internal/routes"
 )
 
-// touched has the pages of a filter made to which so many items are about to be added. It reports
-// true if it has left the gate for that: what was looked up may have changed.
+// touched makes the pages of a filter to which items are about to be added. It reports whether it has
+// left the gate to do so; then what was looked up may have changed.
 func touched(t engine.Turn, entry *catalog.Entry, items int) (left bool) {
 	for _, p := range contents.Parts(entry) {
 		left = t.Touched(p, items) || left
@@ -18,7 +18,7 @@ func touched(t engine.Turn, entry *catalog.Entry, items int) (left bool) {
 	return left
 }
 
-// run returns how many of n items are looked at or written under one lock.
+// run returns how many of n items may be read or written under one lock.
 func (f *OnFilter) run(t engine.Turn, p *contents.Part, n int) int {
 	if f.adds() && !t.Context().Alone() {
 		return p.RunOf(n)

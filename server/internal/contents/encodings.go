@@ -13,9 +13,9 @@ import (
 	"github.com/bloomery/bloomery/internal/envelope"
 )
 
-// CheckEncodings returns an error unless parts can be among all parts of one filter here: of one kind and with one hash, which is
-// not a function, not of too many members, and if they are windows with as many generations. Of parts of which others are known to
-// be right the header is enough.
+// CheckEncodings returns an error unless parts can be among all parts of one filter here. They must have one kind and one hash that
+// is not a function, not too many members and, if they are windows, the same number of generations. For a part that has been
+// checked, its header is enough.
 func CheckEncodings(parts [][]byte, all int) error {
 	var first struct {
 		kind        uint16
@@ -85,7 +85,7 @@ func HashOf(data []byte) (hashing.Hasher, error) {
 	return hashing.Keyless(header.Check), nil
 }
 
-// rotates is set in the header of a window of which each generation has a secret of its own, beside the number of generations.
+// rotates is the bit, above the number of generations in the header of a window, that says that each generation has its own secret.
 const rotates = 1 << 8
 
 // generationsIn returns how many generations the window of an encoding has, and whether its secret rotates; 0 if it is no window.

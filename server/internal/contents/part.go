@@ -20,7 +20,7 @@ type Part struct {
 	contents Contents     // replaced only when a load is complete; what is in them belongs to the lock
 	holders  atomic.Int32 // who keep the contents of a filter that may be gone
 	made     uint32       // seconds since 1970; 0 if that is not known
-	steps    atomic.Int32 // see Run; 0 stands for 1; and untouched
+	steps    atomic.Int32 // see Run, where 0 stands for 1; also holds the bit untouched
 	gone     absence      // why nobody uses it any more
 	wide     bool         // see Everywhere; it never changes
 	shard    uint16       // of the contents of a cluster; it never changes

@@ -21,7 +21,7 @@ type Progress struct {
 	// Members and Need are those of kind quorum, Generations and Burst those of a window.
 	Members, Need, Generations uint64
 	Burst                      float64
-	// Bits and K are the shape of an array that can be united with others, of the first part.
+	// Bits and K are the shape of the first part, if it can be united with others.
 	Bits, K uint64
 
 	Open bool // it is of a shadow; not sent

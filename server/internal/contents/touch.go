@@ -1,8 +1,8 @@
 package contents
 
-// Pages of arrays that the system has not made yet. It makes a huge page, of 2 MiB, when it is
-// written first: half a millisecond, in which the part is locked, for almost every place that an
-// item has in a new array. So the pages are made before, under no lock.
+// Pages of arrays that the system has not made yet. It makes a huge page of 2 MiB when it is first
+// written, which takes 0.4 to 2 milliseconds. In a new array almost every place of an item lies on such a page,
+// and the part would be locked meanwhile. So the pages are made before, under no lock.
 
 import (
 	"iter"
@@ -14,15 +14,14 @@ import (
 	"github.com/bloomery/bloomery/server/internal/order"
 )
 
-// FewItems is how many items are added to a part at once whose pages may not be there yet: some
-// milliseconds. All pages of a large filter for a few items would be seconds for whoever adds them.
+// FewItems is how many items are added at once to a part whose pages may not be there: that takes
+// some milliseconds. To make all pages for so few could take seconds.
 const FewItems = 4
 
-// largeGrowth is from how many bytes on growth is met by few items: some huge pages.
+// largeGrowth is the growth, in bytes, from which on items are added few at a time.
 const largeGrowth = 8 << 20
 
-// untouched in the steps of a part says that the system may still have to make pages of its
-// arrays.
+// untouched is a bit of the steps of a part: the system may still have to make pages of its arrays.
 const untouched = 1 << 30
 
 // placed is contents with arrays in which an item may lie anywhere.
@@ -44,7 +43,7 @@ func (c *Filter) Arrays() iter.Seq[[]byte] {
 	}
 }
 
-// Arrays is that of the filter which a shadow is.
+// Arrays returns those of the filter inside the shadow.
 func (d *Draft) Arrays() iter.Seq[[]byte] {
 	if d.inner == nil {
 		return func(func([]byte) bool) {}
@@ -56,8 +55,8 @@ func (d *Draft) Arrays() iter.Seq[[]byte] {
 // no lock.
 func (p *Part) Untouched() bool { return p.steps.Load()&untouched != 0 }
 
-// RunOf is Run for n items that are added. If they may make p grow by a large array, few of them come
-// at once: its pages can be made when it is there. The caller holds no lock.
+// RunOf is Run for n items that are added. If they may make p grow by a large array, it returns FewItems at
+// most, so that the pages of the array can be made once it is there. The caller holds no lock.
 func (p *Part) RunOf(n int) int {
 	most := p.Run()
 	if n <= FewItems {
@@ -75,8 +74,8 @@ func (p *Part) RunOf(n int) int {
 }
 
 // Touch has the system make the pages of all arrays of p that are not there yet: see memory.Touch. It
-// changes nothing else, so others may use p meanwhile; if they give it other arrays, these are next, a few
-// times at most. The caller holds no lock.
+// changes nothing else. Others may use p meanwhile; if they replace its arrays, Touch goes on with the new
+// ones, up to four rounds in all. The caller holds no lock.
 func (p *Part) Touch(stop func() bool) {
 	const tries = 4
 	order.Waits("pages of arrays")
@@ -101,7 +100,7 @@ func (p *Part) Touch(stop func() bool) {
 	}
 }
 
-// Touch is Touch for all parts of an entry.
+// Touch calls [Part.Touch] for all parts of an entry that need it.
 func Touch(e *catalog.Entry, stop func() bool) {
 	for _, p := range Parts(e) {
 		if p.Untouched() {
@@ -133,7 +132,7 @@ func (p *Part) placed() (list [][]byte) {
 
 func same(a, b []byte) bool { return unsafe.SliceData(a) == unsafe.SliceData(b) && len(a) == len(b) }
 
-// Renewed notes that p has got other arrays. The caller holds the lock of p, or is the only one who
+// Renewed notes that p has new arrays. The caller holds the lock of p, or is the only one who
 // has it.
 func (p *Part) Renewed() {
 	p.Measure()
@@ -142,7 +141,7 @@ func (p *Part) Renewed() {
 	}
 }
 
-// Grew notes that p has become larger by so many bytes. The caller holds the lock of p.
+// Grew notes that p has grown by n bytes. The caller holds the lock of p.
 func (p *Part) Grew(n int64) {
 	p.Measure()
 	if n >= memory.MapFrom {

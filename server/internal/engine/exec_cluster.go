@@ -40,7 +40,7 @@ const maxTries = 16
 const (
 	textGroup = "EXECABORT Transaction discarded: in a cluster it is one message, and "
 	textSteps = " cannot be part of one: filters have to be there, of one part, and a command takes 256 items at most"
-	textMerge = " cannot be part of one: a merge reads sketches that others may change before the message is applied. Send it outside of MULTI"
+	textMerge = " cannot be part of one: a merge reads sketches that others may change before the message is applied"
 	textSeen  = " depends on a key that the commands before it change"
 	textMixed = "it changes more than one filter, or a filter and names or strings"
 	textWatch = "a transaction that changes names or strings can watch no filter, and one that changes a filter nothing but that, if it has one part"

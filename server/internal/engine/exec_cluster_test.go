@@ -54,7 +54,7 @@ func TestGroups(t *testing.T) {
 		{"BF.ADD b x; CF.ADD c x", discarded + "it changes more than one filter, or a filter and names or strings"},
 		{"BF.ADD new x", discarded + "'bf.add' cannot be part of one: filters have to be there"},
 		{"FILTER.ADD p x y z w", discarded + "'filter.add' cannot be part of one"},
-		{"CMS.MERGE m 1 m", discarded + "'cms.merge' cannot be part of one: a merge reads sketches that others may change before the message is applied. Send it outside of MULTI"},
+		{"CMS.MERGE m 1 m", discarded + "'cms.merge' cannot be part of one: a merge reads sketches that others may change before the message is applied; without MULTI"},
 		{"TDIGEST.MERGE d 1 d", discarded + "'tdigest.merge' cannot be part of one: a merge reads sketches"},
 		{"DEL b; BF.RESERVE b 0.01 100", discarded + "'bf.reserve' depends on a key that the commands before it change"},
 		{"SET a 1; BF.RESERVE a 0.01 100", discarded + "'bf.reserve' depends on a key"},

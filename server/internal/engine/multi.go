@@ -207,8 +207,8 @@ func (e *Engine) commit(s *Session, c *Call) {
 }
 
 // touch has the system make the pages that the queued commands are about to write to, unless they
-// are refused. It reports false if the client was killed meanwhile: then nothing is done. Other
-// clients may give a filter new arrays while its old ones are touched, so it looks again, some times.
+// are refused. It returns false if the client is killed meanwhile; then nothing is done. Other
+// clients may give a filter new arrays meanwhile, so it looks again, up to four times.
 func (e *Engine) touch(s *Session, costs *Costs) bool {
 	const most = 4
 	for range most {

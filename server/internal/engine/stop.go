@@ -9,7 +9,7 @@ import "github.com/bloomery/bloomery/server/internal/answer"
 // pieces, under no lock. A transaction is never given up: all of it is run, or nothing.
 func (x *Context) Stopped() bool { return x.e.stopped(x.s) }
 
-// Killed is Stopped for a command that a client which has left by itself wants done.
+// Killed is Stopped for a command that is done although its client has left by itself.
 func (x *Context) Killed() bool { return x.s.killed() }
 
 // GaveUp is Stopped, and then it answers.

@@ -20,8 +20,8 @@ import (
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
-// pageDoor notes records of many items for parts whose pages the system may still have to make, and
-// in a transaction all such.
+// pageDoor notes records of many items for parts whose pages the system may still have to make; in a
+// transaction it notes records of any size.
 type pageDoor struct {
 	door.Door
 	state *store.State
@@ -257,7 +257,7 @@ func TestFewItemsGrowFilters(t *testing.T) {
 }
 
 // TestNodesMakePages writes many items to a new filter of a cluster, in a message of one record and in a
-// group, and asks that every node makes the pages, for a group before nobody else may run.
+// group, and asks that every node makes the pages, for a group before other clients are held back.
 func TestNodesMakePages(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := memlog.New(1, memlog.Faults{})

@@ -37,10 +37,10 @@ func (t Turn) Leave() { t.e.leave(t.s) }
 // has: what was looked up may have changed.
 func (t Turn) Busy() bool { return t.e.busy(t.s) }
 
-// Touched has the system make the pages of a part to which so many items are about to be added: see
-// [contents.Part.Touch]. It reports true if it has left the gate for that: what was looked up may
-// have changed. It does nothing in a transaction, before which all is done, and in a cluster, where
-// every node does it.
+// Touched has the system make the pages of a part to which items are about to be added, if they are
+// many: see [contents.Part.Touch]. It reports whether it has left the gate to do so; then what was looked
+// up may have changed. It does nothing inside a transaction, whose pages are made before it runs, nor in a
+// cluster, where every node makes its own.
 func (t Turn) Touched(p *contents.Part, items int) bool {
 	if !p.Untouched() || items <= contents.FewItems || t.s.alone || t.e.shared != nil {
 		return false

@@ -73,12 +73,12 @@ type Staged struct {
 	Left int
 	// Version is what the filter will have, 0 for none.
 	Version uint64
-	// Generation is how many milliseconds a generation of it takes, 0 if it is no window.
+	// Generation is the length of a generation in milliseconds, 0 if the filter is no window.
 	Generation int64
 	// Source is whose summary is the first of the filter, "" if it is no union of sources.
 	Source string
 
-	first []byte // the header of the part that came first, wherever that is held
+	first []byte // the header of the first part that came
 }
 
 // Fits returns an error unless data can be the encoding of a part beside those that have come.

@@ -32,7 +32,7 @@ type Run interface {
 	Look(f func())
 	// Stopped reports whether the command is to be given up. It is asked between pieces.
 	Stopped() bool
-	// Killed is Stopped for what a client that has left by itself wants done.
+	// Killed is Stopped for what is done although the client has left by itself.
 	Killed() bool
 	// Reserve sets n bytes of memory aside for records. It reports false if there are
 	// not so many. Hold counts them for the reply, Unhold gives them back.

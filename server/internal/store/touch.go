@@ -5,10 +5,10 @@ package store
 import "github.com/bloomery/bloomery/server/internal/contents"
 
 const (
-	// manyItems is from how many items on all pages of their parts are made before: whatever else is
-	// in the lane waits until they are.
+	// manyItems is how many items a message must have for the pages of their parts to be made first. The
+	// rest of the lane waits meanwhile.
 	manyItems = 32
-	// itemBytes is about how long an item of a sketch is in a record.
+	// itemBytes is the approximate size of an item of a sketch in a record.
 	itemBytes = 32
 )
 
@@ -39,7 +39,7 @@ func (s *State) Touch(records []Record) {
 // itemsOf returns about how many items a record adds.
 func itemsOf(r *Record) int {
 	switch o := r.Body.(type) {
-	case *CuckooDelete, *FilterDelete, *FilterGone: // they write where something is already
+	case *CuckooDelete, *FilterDelete, *FilterGone: // these write only to pages that are there
 		return 0
 	case Items:
 		return o.Len()

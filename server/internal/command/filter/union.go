@@ -95,7 +95,7 @@ func formOf(x *engine.Context, entry *catalog.Entry) (form, answer.Reply) {
 		return form{}, failed
 	}
 	defer giveBack()
-	h, _ := p.Hasher() // without the key it is compared all the same
+	h, _ := p.Hasher() // they can be compared without the key
 	f := form{row.Name, contents.PartCount(entry), shapeOf(p), h.Kind(), h.Check()}
 	parts, ok, failed := x.Contents().PartsProgress(entry.ID)
 	switch {
@@ -112,7 +112,7 @@ func formOf(x *engine.Context, entry *catalog.Entry) (form, answer.Reply) {
 	return f, answer.Reply{}
 }
 
-const textUneven = "ERR the parts of a filter differ in size: if a FILTER.FOLD of it was cut short run that again, else load all parts from one dump"
+const textUneven = "ERR the parts of a filter differ in size: if FILTER.FOLD was cut short, run it again; otherwise load all parts from one dump"
 
 // shapeOf returns the shape of a part, the zero one if it is gone.
 func shapeOf(p *contents.Part) (s sizing.Shape) {
@@ -339,7 +339,7 @@ func pourPart(x *engine.Context, p *contents.Part, r store.Record, from []*conte
 	known := x.Contents().LastRebuild(r.ID, p, nil)
 	size := arrayBytes(from[0])
 	for _, q := range from {
-		if shapeOf(q) != f.shape { // it was folded since it was looked at, maybe before its size was
+		if shapeOf(q) != f.shape { // it was folded since formOf looked at it, perhaps before size was read
 			return answer.Fail(textUneven)
 		}
 	}

@@ -26,8 +26,8 @@ const (
 	flushBytes = 256 << 10
 	// firstBuffer is where a buffer begins to grow.
 	firstBuffer = 4 << 10
-	// maxBuffer is the largest buffer that grows, and that is used again: a larger one would be
-	// copied again and again while a transaction fills it, and all others wait.
+	// maxBuffer is the size up to which a buffer grows and is used again. A larger one would be
+	// copied again and again while a transaction fills it and all others wait.
 	maxBuffer = 1 << 20
 
 	// everysec: an fsync begins syncEvery after the first record that it
@@ -164,7 +164,7 @@ func (l *log) append(records []byte, long [][]byte) {
 		l.endFrame(nil)
 	} else if most := min(l.limit, maxBuffer); int64(len(l.buf)+len(records)) > most { // the disk is behind
 		l.endFrame(nil)
-		l.buf = slices.Grow(l.buf, int(most)-len(l.buf)) // what filled one buffer fills the next
+		l.buf = slices.Grow(l.buf, int(most)-len(l.buf)) // probably more comes
 	}
 	l.buf = append(l.buf, records...)
 	if len(long) > 0 {
