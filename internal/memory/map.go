@@ -2,6 +2,7 @@ package memory
 
 import (
 	"fmt"
+	"sync"
 
 	"github.com/bloomery/bloomery"
 )
@@ -39,6 +40,9 @@ func Map(bytes int) ([]byte, error) {
 // touchStep is how much Touch asks the system for at a time: a huge page, which takes 0.4 to 2 milliseconds.
 const touchStep = 2 << 20
 
+// touching has one goroutine at a time make pages: many would take all processors from others.
+var touching sync.Mutex // guards nothing
+
 // Touch has the system make the pages of an array that Map has returned, as the first write to
 // each of them would, and leaves what is in them. That takes 0.2 to 1 second for each GiB, and almost
 // no time for pages that are there. Touch calls stop, if it is not nil, before every 2 MiB; if stop returns
@@ -55,7 +59,10 @@ func Touch(b []byte, stop func() bool) bool {
 			return false
 		}
 		n := min(len(b), touchStep)
-		if !touch(b[:n]) {
+		touching.Lock()
+		made := touch(b[:n])
+		touching.Unlock()
+		if !made {
 			return true
 		}
 		b = b[n:]

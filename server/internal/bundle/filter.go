@@ -176,7 +176,7 @@ func (f *OnFilter) Run(t engine.Turn, entry *catalog.Entry, calls []engine.Call)
 	if f.Write != nil && (t.Busy() || p.Untouched() && f.adds() && touched(t, entry, countItems(calls))) {
 		return
 	}
-	if most := f.run(t, p, countItems(calls)); most < maxRun {
+	if most := f.run(t, entry, countItems(calls)); most < maxRun {
 		if len(c.Items) > most {
 			f.RunPieces(t, calls[:1])
 			return

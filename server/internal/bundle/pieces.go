@@ -143,7 +143,7 @@ const readRun = 4
 
 // pieceItems returns how many of n items of a filter a piece has.
 func (f *OnFilter) pieceItems(t engine.Turn, entry *catalog.Entry, n int) int {
-	most := f.run(t, contents.PartOf(entry), n)
+	most := f.run(t, entry, n)
 	longest := t.Context().Contents().MaxRecord()
 	switch {
 	case f.Write == nil:

@@ -18,12 +18,25 @@ func touched(t engine.Turn, entry *catalog.Entry, items int) (left bool) {
 	return left
 }
 
-// run returns how many of n items may be read or written under one lock.
-func (f *OnFilter) run(t engine.Turn, p *contents.Part, n int) int {
-	if f.adds() && !t.Context().Alone() {
-		return p.RunOf(n)
+// run returns how many of n items may be read or written under one lock. Of a filter that grows by large arrays,
+// or has some whose pages are still not there, these are few.
+func (f *OnFilter) run(t engine.Turn, entry *catalog.Entry, n int) int {
+	p, most := contents.PartOf(entry), contents.PartOf(entry).Run()
+	x := t.Context()
+	if !f.adds() || n == 1 || x.Alone() {
+		return most
 	}
-	return p.Run()
+	if p.Untouched() && !x.Can().Cluster { // others have given it new ones again and again
+		most = min(most, p.FewItems())
+		t.Weigh(maxRun) // they have their turn after each
+	}
+	const some = 64 // of more parts, each gets few of the items
+	if parts := contents.PartCount(entry); parts == 1 || parts <= some && p.Row().Name == "scalable" {
+		for _, p := range contents.Parts(entry) {
+			most = min(most, p.RunOf(n))
+		}
+	}
+	return most
 }
 
 // untouched reports whether pages may have to be made for one of the parts that items are in.

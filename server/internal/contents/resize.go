@@ -11,6 +11,7 @@ import (
 	"github.com/bloomery/bloomery/codec"
 	"github.com/bloomery/bloomery/internal/envelope"
 	"github.com/bloomery/bloomery/internal/memory"
+	"github.com/bloomery/bloomery/sizing"
 )
 
 // Scale turns a bloom filter into a scalable one of a rate whose first layer it is, and returns by
@@ -73,6 +74,15 @@ func folded(f bloomery.Hashed, alloc memory.Alloc) (bloomery.Hashed, error) {
 		return bloomfilter.FoldIn(f, 2, alloc)
 	}
 	return nil, ErrType
+}
+
+// ArrayBits returns how many bits the array of a filter has that can be folded, 0 of any other. The
+// caller holds a lock.
+func (p *Part) ArrayBits() uint64 {
+	if f, ok := p.Filter().(interface{ Shape() sizing.Shape }); ok {
+		return f.Shape().Bits
+	}
+	return 0
 }
 
 // Folded returns what the part would be at half its size. It belongs to nobody else. A large part is copied first, in

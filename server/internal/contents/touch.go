@@ -9,14 +9,56 @@ import (
 	"slices"
 	"unsafe"
 
+	"github.com/bloomery/bloomery"
+	bloomfilter "github.com/bloomery/bloomery/bloom"
 	"github.com/bloomery/bloomery/internal/memory"
-	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/effort"
 	"github.com/bloomery/bloomery/server/internal/order"
+	"github.com/bloomery/bloomery/sizing"
 )
 
-// FewItems is how many items are added at once to a part whose pages may not be there: that takes
-// some milliseconds. To make all pages for so few could take seconds.
-const FewItems = 4
+// fewPages is how many pages are made under the lock of a part: that takes some tens of milliseconds at most. To
+// make all pages for items of so few could take seconds.
+const fewPages = 32
+
+// FewItems returns how many items are added at once to a part whose pages may not be there. It needs no
+// lock of p.
+func (p *Part) FewItems() int {
+	p.RLock()
+	defer p.RUnlock()
+	return max(1, fewPages/places(p.contents))
+}
+
+// places returns in how many places of its arrays an item lies that is added to contents.
+func places(c Contents) int {
+	const others = 8 // of kinds that do not say it; many have 1 or 2
+	switch c := c.(type) {
+	case bloom:
+		return max(1, int(c.Layer(c.Layers()-1).Hashes))
+	case countMin:
+		return int(c.depth)
+	case topK:
+		return int(c.Depth())
+	case *Filter:
+		n := 0
+		effort.EachMember(c.f, func(f bloomery.Hashed) {
+			switch f := f.(type) {
+			case *bloomfilter.Filter, *bloomfilter.Split: // all of it lies in one line
+				n++
+			case interface{ Shape() sizing.Shape }:
+				n += f.Shape().K
+			default:
+				n += others
+			}
+		})
+		return max(1, n)
+	case *Draft:
+		if c.inner != nil {
+			return places(c.inner)
+		}
+	}
+	return others
+}
 
 // largeGrowth is the growth, in bytes, from which on items are added few at a time.
 const largeGrowth = 8 << 20
@@ -55,11 +97,11 @@ func (d *Draft) Arrays() iter.Seq[[]byte] {
 // no lock.
 func (p *Part) Untouched() bool { return p.steps.Load()&untouched != 0 }
 
-// RunOf is Run for n items that are added. If they may make p grow by a large array, it returns FewItems at
+// RunOf is Run for n items that are added. If they may make p grow by a large array, it is FewItems at
 // most, so that the pages of the array can be made once it is there. The caller holds no lock.
 func (p *Part) RunOf(n int) int {
 	most := p.Run()
-	if n <= FewItems {
+	if n == 1 {
 		return most
 	}
 	p.RLock()
@@ -68,7 +110,7 @@ func (p *Part) RunOf(n int) int {
 		return most
 	}
 	if bytes, sure := p.contents.Growth(min(n, most)); sure && bytes >= largeGrowth {
-		return min(most, FewItems)
+		return min(most, max(1, fewPages/places(p.contents)))
 	}
 	return most
 }
@@ -97,15 +139,6 @@ func (p *Part) Touch(stop func() bool) {
 			return
 		}
 		arrays = now
-	}
-}
-
-// Touch calls [Part.Touch] for all parts of an entry that need it.
-func Touch(e *catalog.Entry, stop func() bool) {
-	for _, p := range Parts(e) {
-		if p.Untouched() {
-			p.Touch(stop)
-		}
 	}
 }
 

@@ -32,6 +32,9 @@ type Sum struct {
 	last  *extent   // of the name that was met last
 	name  string
 
+	adding    int              // items that are added to all names
+	untouched []*contents.Part // see Untouched
+
 	asked      uint64 // items that are asked for under all names
 	askedBytes uint64 // of these items
 	looks      uint64 // how often all names are described
@@ -375,6 +378,10 @@ func (x *Sum) Describe(args [][]byte) {
 // total returns what everything costs; beyond most it may be less.
 func (x *Sum) total(most uint64) uint64 {
 	sum := plus(x.sum, times(x.matched, x.nameLength()))
+	x.adding, x.untouched = 0, nil
+	for _, e := range x.all {
+		x.adding += e.adding.Items
+	}
 	for _, e := range x.all {
 		if e.in != nil {
 			continue // it is a part of another
@@ -411,6 +418,9 @@ func (x *Sum) of(e *extent, most uint64) uint64 {
 		rights = max(rights, x.toForget(entry)*uint64(len(name)))
 		if entry != nil {
 			text, free = max(text, uint64(len(store.Text(entry)))), false
+			if a.Items > 0 {
+				x.meet(entry)
+			}
 		} else if e.named {
 			named += namedBytes
 		}
@@ -450,6 +460,9 @@ func (x *Sum) size(e *extent, a effort.Adding, show func(string, *catalog.Entry)
 	}
 	for _, id := range e.staged {
 		if entry := x.from.State.Names.ByID(id); entry != nil {
+			if a.Items > 0 {
+				x.meet(entry)
+			}
 			size, below = size.Max(contents.SizeOf(entry, a)), append(below, contents.LayersOf(entry)...)
 		}
 	}
@@ -487,44 +500,20 @@ func (x *Sum) toForget(entry *catalog.Entry) uint64 {
 	return 0
 }
 
-// Untouched returns the parts to which the transaction adds items and whose pages may have to be made
-// first: see [contents.Part.Touch]. There are none if it adds few items.
-func (x *Sum) Untouched() (parts []*contents.Part) {
-	items := 0
-	for _, e := range x.all {
-		items += e.adding.Items
-	}
-	if items <= contents.FewItems {
-		return nil
-	}
-	add := func(entry *catalog.Entry) {
-		for _, p := range contents.Parts(entry) {
-			if p.Untouched() {
-				parts = append(parts, p)
-			}
+// Untouched returns the parts to which the transaction adds many items and whose pages may have to be made
+// first: see [contents.Part.Touch]. It is what TooMuch has met when it was called last.
+func (x *Sum) Untouched() []*contents.Part { return x.untouched }
+
+// meet notes the parts of an entry that items are added to, and those of its shadow, if they are untouched.
+func (x *Sum) meet(entry *catalog.Entry) {
+	for _, p := range contents.Parts(entry) {
+		if p.Untouched() && x.adding > p.FewItems() {
+			x.untouched = append(x.untouched, p)
 		}
 	}
-	for _, e := range x.all {
-		if e.adding.Items == 0 {
-			continue
-		}
-		for _, name := range e.names {
-			entry := x.from.State.Names.Lookup([]byte(name), x.from.Now())
-			if entry == nil {
-				continue
-			}
-			add(entry)
-			if sh := x.from.State.ShadowOf(entry.ID); sh != nil {
-				add(sh.Entry())
-			}
-		}
-		for _, id := range e.staged {
-			if entry := x.from.State.Names.ByID(id); entry != nil {
-				add(entry)
-			}
-		}
+	if sh := x.from.State.ShadowOf(entry.ID); sh != nil {
+		x.meet(sh.Entry())
 	}
-	return parts
 }
 
 // both returns the size of an entry. What is added to a filter that is being rebuilt is

@@ -314,7 +314,7 @@ func (e *Engine) allow(s *Session, c *Call, cmd *Command) bool {
 		}
 		return e.reject(s, c, refusal.Read(e.shared, s.stale))
 	}
-	if cmd.writes() {
+	if cmd.writes() && !s.alone { // a transaction is refused as a whole
 		if err := e.door.Refuses(); err != nil {
 			return e.reject(s, c, refusal.Write(e.shared, err))
 		}
@@ -362,7 +362,7 @@ func (e *Engine) finish(s *Session, calls []Call) {
 // unkept answers writes that were done but may not be on disk as they should be.
 func unkept(calls []Call, err error) {
 	for i := range calls {
-		if c := &calls[i]; c.cmd != nil && (c.cmd.writes() || c.cmd.Name == "exec") {
+		if c := &calls[i]; c.cmd != nil && !c.queued && (c.cmd.writes() || c.cmd.Name == "exec") {
 			c.Reply = answer.Fail("MISCONF The write was done in memory, but it is not on disk and may be lost (" + answer.OneLine(err) + ").")
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/door"
+	"github.com/bloomery/bloomery/server/internal/refusal"
 	"github.com/bloomery/bloomery/server/internal/store"
 )
 
@@ -164,30 +165,21 @@ func (e *Engine) commit(s *Session, c *Call) {
 		e.before(s, calls)
 		costs, _, _ = e.count(s, calls) // with what was made
 	}
-	if e.shared == nil && !e.touch(s, costs) {
-		e.discard(s)
-		c.Fail(answer.TextStopped)
-		return
-	}
 	held := s.queuedBytes
 	s.queuedBytes = 0 // until the replies are made
 	defer e.Hold(s, -held)
+	if writes {
+		if err := e.door.Refuses(); err != nil { // it is not asked again, so that all is done or nothing
+			e.discard(s)
+			c.Answer(refusal.Write(e.shared, err))
+			return
+		}
+	}
 	if e.shared != nil {
 		s.wrote = s.wrote || writes
 		e.commitGroup(s, c, calls, costs)
 	} else {
-		e.closed(s, writes, func() {
-			if e.changed(s, s.watches) {
-				c.Answer(answer.Reply{Kind: answer.NullArray})
-				return
-			}
-			if text := costs.TooMuch(); text != "" {
-				c.Fail(text)
-				return
-			}
-			e.discard(s)
-			e.runQueue(s, calls)
-		})
+		e.commitAlone(s, c, calls, costs, writes)
 	}
 	e.finish(s, calls)
 	e.discard(s)
@@ -206,25 +198,57 @@ func (e *Engine) commit(s *Session, c *Call) {
 	c.Answer(answer.List(elems...))
 }
 
-// touch has the system make the pages that the queued commands are about to write to, unless they
-// are refused. It returns false if the client is killed meanwhile; then nothing is done. Other
-// clients may give a filter new arrays meanwhile, so it looks again, up to four times.
-func (e *Engine) touch(s *Session, costs *Costs) bool {
-	const most = 4
-	for range most {
-		parts := costs.Untouched()
-		if len(parts) == 0 || costs.TooMuch() != "" {
-			return true
-		}
-		e.leave(s)
-		e.waits(s, "pages of arrays")
-		for _, p := range parts {
-			if p.Touch(s.Ended); s.Ended() {
-				return false
+// maxTouches is how often a transaction has pages made: other clients may give its filters new arrays meanwhile.
+const maxTouches = 4
+
+// commitAlone runs the queued commands while nobody else runs any. If it finds that pages have to be made first
+// for what they add, it lets the others go on until that is done.
+func (e *Engine) commitAlone(s *Session, c *Call, calls []Call, costs *Costs, writes bool) {
+	for try := 0; ; try++ {
+		var untouched []*contents.Part
+		e.closed(s, writes, func() {
+			if e.changed(s, s.watches) {
+				c.Answer(answer.Reply{Kind: answer.NullArray})
+				return
 			}
+			if text := costs.TooMuch(); text != "" {
+				c.Fail(text)
+				return
+			}
+			if untouched = costs.Untouched(); len(untouched) > 0 {
+				return
+			}
+			e.discard(s)
+			e.runQueue(s, calls)
+		})
+		switch {
+		case len(untouched) == 0:
+			return
+		case try == maxTouches:
+			c.Fail(textAgain)
+			return
+		case !e.touch(s, untouched):
+			c.Fail(answer.TextStopped)
+			return
 		}
 	}
-	return true
+}
+
+// touch has the system make the pages of parts, outside of the gate. It reports false if the client was killed
+// meanwhile: then nothing more is done for it.
+func (e *Engine) touch(s *Session, parts []*contents.Part) bool {
+	e.leave(s)
+	e.waits(s, "pages of arrays")
+	for _, p := range parts {
+		if s.Ended() {
+			break
+		}
+		p.Touch(s.Ended)
+	}
+	for !s.helps && !s.Ended() && e.Pause.Holds(true) { // it has begun meanwhile
+		e.Pause.Wait(&s.Client, s.Ended)
+	}
+	return !s.Ended()
 }
 
 // count makes calls of the queued commands and counts what they cost. It reports whether

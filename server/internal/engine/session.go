@@ -30,25 +30,26 @@ type Session struct {
 	watchBytes  int
 	replyBytes  int // held for replies that are not written yet
 
-	ctx    Context
-	w      *Workspace
-	now    time.Time
-	ms     int64
-	inside bool             // the gate
-	weight int              // of what was run inside since entering
-	alone  bool             // the gate is closed for all others
-	wrote  bool             // something that must be durable before it is answered
-	owner  bool             // reads see what any machine has acknowledged
-	stale  error            // they cannot, for the calls that are run
-	held   *roster.Holdings // with which it was found that calls can be run here
-	avoid  []uint32         // machines that do not answer, for the calls that are run
-	silent time.Time        // since when it waits for some that are starting, zero if it does not
-	waited bool             // it has, for what was sent last
-	only   *shardSet        // the shards that it answers for, nil for all
-	lost   map[int]string   // shards that nobody could be asked for by the command that is assembled, and why
-	gaveUp bool             // its client was killed while it waited for pages, and the rest is not done
-	helps  bool             // it runs commands for clients of another machine
-	passes bool             // and one of them was about what is not here: nothing more is run
+	ctx     Context
+	w       *Workspace
+	now     time.Time
+	ms      int64
+	inside  bool             // the gate
+	weight  int              // of what was run inside since entering
+	alone   bool             // the gate is closed for all others
+	wrote   bool             // something that must be durable before it is answered
+	owner   bool             // reads see what any machine has acknowledged
+	stale   error            // they cannot, for the calls that are run
+	held    *roster.Holdings // with which it was found that calls can be run here
+	avoid   []uint32         // machines that do not answer, for the calls that are run
+	silent  time.Time        // since when it waits for some that are starting, zero if it does not
+	waited  bool             // it has, for what was sent last
+	only    *shardSet        // the shards that it answers for, nil for all
+	lost    map[int]string   // shards that nobody could be asked for by the command that is assembled, and why
+	touches int              // how often pages were made for the bundle that is run
+	gaveUp  bool             // its client was killed while it waited for pages, and the rest is not done
+	helps   bool             // it runs commands for clients of another machine
+	passes  bool             // and one of them was about what is not here: nothing more is run
 
 	running *Command // the last command that was begun and is not on the items of one filter or sketch
 

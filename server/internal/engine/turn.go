@@ -39,16 +39,15 @@ func (t Turn) Busy() bool { return t.e.busy(t.s) }
 
 // Touched has the system make the pages of a part to which items are about to be added, if they are
 // many: see [contents.Part.Touch]. It reports whether it has left the gate to do so; then what was looked
-// up may have changed. It does nothing inside a transaction, whose pages are made before it runs, nor in a
+// up may have changed. If others give the part new arrays again and again, it does so a few times until
+// something is added. It does nothing inside a transaction, whose pages are made before it runs, nor in a
 // cluster, where every node makes its own.
 func (t Turn) Touched(p *contents.Part, items int) bool {
-	if !p.Untouched() || items <= contents.FewItems || t.s.alone || t.e.shared != nil {
+	if !p.Untouched() || items <= 1 || t.s.alone || t.e.shared != nil || t.s.touches == maxTouches || items <= p.FewItems() {
 		return false
 	}
-	t.Leave()
-	t.e.waits(t.s, "pages of an array")
-	p.Touch(t.s.Ended)
-	t.s.gaveUp = t.s.Ended()
+	t.s.touches++
+	t.s.gaveUp = !t.e.touch(t.s, []*contents.Part{p})
 	return true
 }
 
@@ -85,6 +84,7 @@ func (t Turn) Put(calls []Call, op *Op) { t.s.w.spans = append(t.s.w.spans, Span
 // Order puts the records in order that Put has added, and answers the calls of those that
 // are settled. The others wait.
 func (t Turn) Order() {
+	t.s.touches = 0
 	w := t.s.w
 	spans := w.spans
 	w.spans, w.refs = w.spans[:0], w.refs[:0]
@@ -115,7 +115,10 @@ func (t Turn) ApplyNew(op *Op) error {
 }
 
 // Apply puts ops in order and waits for them, outside the gate if that takes time.
-func (t Turn) Apply(ops []*door.Op) { t.e.doAndWait(t.s, ops) }
+func (t Turn) Apply(ops []*door.Op) {
+	t.s.touches = 0
+	t.e.doAndWait(t.s, ops)
+}
 
 // ApplyAnywhere is Apply for records of parts that other machines may hold: see [Contents.ApplyAll].
 func (t Turn) ApplyAnywhere(ops []*door.Op) { t.e.doAnywhere(t.s, ops, false) }

@@ -42,8 +42,13 @@ func (a Area) Feed(sh *shadow.Shadow, items [][]byte) (done int, failed answer.R
 		feeds.Put(f)
 	}()
 	h, _ := sh.Hasher()
-	if len(items) > contents.FewItems && !a.run.Shared() {
-		if contents.Touch(sh.Entry(), a.run.Killed); a.run.Killed() {
+	if !a.run.Shared() {
+		for _, p := range contents.Parts(sh.Entry()) {
+			if p.Untouched() && len(items) > p.FewItems() {
+				p.Touch(a.run.Killed)
+			}
+		}
+		if a.run.Killed() {
 			return 0, answer.Fail(answer.TextStopped), nil
 		}
 	}

@@ -33,13 +33,37 @@ func (o *FilterGrow) change(s *State, p *contents.Part, _ *Record, res *Result) 
 // kind split: nodes of earlier levels would leave it as it is. No release has that level yet.
 const LevelSplitFolds = LevelShards
 
+// LevelFoldOf is the level of a cluster from which on a FilterFold says which array it halves. No
+// release has that level yet.
+const LevelFoldOf = LevelRebuilds
+
 // FilterFold halves the array of a filter. No key is lost.
-type FilterFold struct{}
+type FilterFold struct {
+	// Bits is how many bits the array has. One of another size stays as it is, and the error is
+	// ErrCondition: two calls at once halve it once. 0 is any size, as nodes of earlier levels have it.
+	Bits uint64
+}
 
-func (*FilterFold) op() Op                          { return OpFilterFold }
-func (*FilterFold) fields(c coder, r *Record) coder { return c.target(r) }
+func (o *FilterFold) op() Op {
+	if o.Bits != 0 {
+		return OpFilterFoldOf
+	}
+	return OpFilterFold
+}
 
-func (*FilterFold) change(s *State, p *contents.Part, _ *Record, res *Result) (grown int64) {
+func (o *FilterFold) fields(c coder, r *Record) coder {
+	if c = c.target(r); o.Bits != 0 {
+		c = c.uvarint(&o.Bits)
+		c.bad = c.bad || o.Bits == 0
+	}
+	return c
+}
+
+func (o *FilterFold) change(s *State, p *contents.Part, _ *Record, res *Result) (grown int64) {
+	if o.Bits != 0 && p.ArrayBits() != o.Bits {
+		res.Err = ErrCondition
+		return 0
+	}
 	grown, res.Err = s.Fold(p.Contents().(*contents.Filter))
 	res.Changed = res.Err == nil
 	return grown

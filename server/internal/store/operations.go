@@ -99,6 +99,7 @@ const (
 	OpFilterUnion   Op = 93  // or bytes into the array
 	OpFilterGrow    Op = 112 // turn a bloom filter into a scalable one of equal shares
 	OpFilterFold    Op = 113 // halve the array
+	OpFilterFoldOf  Op = 100 // the same, if it has so many bits
 	OpFilterScale   Op = 121 // as OpFilterGrow, with the shares of sizing.LayerShare
 	OpFilterSource  Op = 123 // bytes of a version of a source
 	OpFilterGone    Op = 122 // count hashes of items that are deleted, which the filter keeps
@@ -276,6 +277,7 @@ var operations = [256]operation{
 	OpFilterUnion:   {"filter union", ofPart, firstLevel, always, nothing, func() Body { return new(FilterUnion) }, contents.Is[*contents.Filter]},
 	OpFilterGrow:    {"filter grow", ofPart, firstLevel, always, nothing, func() Body { return &FilterGrow{Equal: true} }, contents.Is[*contents.Filter]},
 	OpFilterFold:    {"filter fold", ofPart, firstLevel, always, nothing, func() Body { return new(FilterFold) }, contents.Is[*contents.Filter]},
+	OpFilterFoldOf:  {"filter fold of", ofPart, LevelFoldOf, always, nothing, func() Body { return &FilterFold{Bits: unread} }, contents.Is[*contents.Filter]},
 	OpFilterScale:   {"filter scale", ofPart, LevelShares, always, nothing, func() Body { return new(FilterGrow) }, contents.Is[*contents.Filter]},
 	OpFilterSource:  {"filter source", ofPart, LevelSources, always, nothing, func() Body { return new(FilterSource) }, contents.Is[*contents.Filter]},
 	OpFilterGone:    {"filter gone", ofPart, LevelGone, always, nothing, func() Body { return new(FilterGone) }, contents.Is[*contents.Filter]},

@@ -21,11 +21,11 @@ var reach = map[Op]struct {
 	whole   bool  // followers fetch the filter again
 }{
 	OpFilterAdd: {contents.ErrRetry, false}, OpFilterAddKnown: {contents.ErrRetry, false}, // it has to have hashes for the shadow, too
-	OpFilterDelete:  {nil, false},                                                       // the shadow counts what it misses
-	OpFilterAdvance: {nil, false},                                                       // the shadow has a time of its own
-	OpFilterGone:    {nil, false},                                                       // items that the shadow was never fed
-	OpFilterMark:    {nil, false},                                                       // it is what tells of the shadow
-	OpFilterGrow:    {nil, true}, OpFilterScale: {nil, true}, OpFilterFold: {nil, true}, // the same items
+	OpFilterDelete:  {nil, false},                                                                                    // the shadow counts what it misses
+	OpFilterAdvance: {nil, false},                                                                                    // the shadow has a time of its own
+	OpFilterGone:    {nil, false},                                                                                    // items that the shadow was never fed
+	OpFilterMark:    {nil, false},                                                                                    // it is what tells of the shadow
+	OpFilterGrow:    {nil, true}, OpFilterScale: {nil, true}, OpFilterFold: {nil, true}, OpFilterFoldOf: {nil, true}, // the same items
 	OpFilterClear: {ErrRebuilding, true}, OpFilterUnion: {ErrRebuilding, true}, OpFilterUnionKnown: {ErrRebuilding, true},
 	OpFilterSource: {ErrRebuilding, true}, OpFilterSet: {ErrRebuilding, true},
 	OpExpectPart:  {nil, true},                                                                                     // it changes nothing

@@ -62,6 +62,7 @@ var records = []store.Record{
 	{ID: 7, Body: &store.TDigestBegin{Header: []byte("header")}},
 	{ID: 7, Index: 2, Body: &store.FilterGrow{Equal: true, Rate: 1 << 62}},
 	{ID: 7, Index: 2, Body: &store.FilterFold{}},
+	{ID: 7, Index: 2, Body: &store.FilterFold{Bits: 1 << 30}},
 	{ID: 7, Index: 2, Body: &store.FilterGrow{Rate: 1 << 62}},
 	{At: 5, Body: &store.ShadowOpen{Of: 7, Name: []byte("k"), Header: []byte("plan")}},
 	{At: 5, Body: &store.ShadowSeal{ID: 8}},

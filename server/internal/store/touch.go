@@ -5,9 +5,9 @@ package store
 import "github.com/bloomery/bloomery/server/internal/contents"
 
 const (
-	// manyItems is how many items a message must have for the pages of their parts to be made first. The
-	// rest of the lane waits meanwhile.
-	manyItems = 32
+	// manyItems is how many items a message must have for the pages of their parts to be made first, if they
+	// are more than few for one of these. The rest of the lane waits meanwhile.
+	manyItems = 8
 	// itemBytes is the approximate size of an item of a sketch in a record.
 	itemBytes = 32
 )
@@ -22,16 +22,21 @@ func (s *State) Touch(records []Record) {
 	if items < manyItems {
 		return
 	}
+	touch := func(p *contents.Part) {
+		if p != nil && p.Untouched() && items > p.FewItems() {
+			p.Touch(nil)
+		}
+	}
 	for i := range records {
 		r := &records[i]
 		if itemsOf(r) == 0 {
 			continue
 		}
-		if p := s.part(r.ID, r.Index); p != nil && p.Untouched() {
-			p.Touch(nil)
-		}
+		touch(s.part(r.ID, r.Index))
 		if sh := s.ShadowOf(r.ID); sh != nil {
-			contents.Touch(sh.Entry(), nil)
+			for _, p := range contents.Parts(sh.Entry()) {
+				touch(p)
+			}
 		}
 	}
 }

@@ -42,11 +42,17 @@ func runFold(x *engine.Context, c *engine.Call) {
 		c.Fail("ERR FILTER.FOLD of kind split: nodes of an older release cannot read the result: bloomery cluster upgrade first")
 		return
 	}
-	for folds := 0; folds == 0 || fit; folds++ {
-		why, ok := foldOnce(x, c, entry)
+	for folds, tries := 0, 0; folds == 0 || fit; folds++ {
+		why, again, ok := foldOnce(x, c, entry)
 		switch {
 		case !ok:
 			return
+		case again && tries == maxTries:
+			c.Fail("TRYAGAIN Other clients change the size of the filter at the same time")
+			return
+		case again:
+			tries++
+			folds--
 		case why.text != "" && !(fit && why.smallest):
 			c.Fail(why.text)
 			return
@@ -58,44 +64,54 @@ func runFold(x *engine.Context, c *engine.Call) {
 	c.Answer(answer.OK())
 }
 
+// maxTries is how often a fold looks again at a filter that others have folded meanwhile, or made grow.
+const maxTries = 16
+
 // obstacle is why a filter is not folded, or zero.
 type obstacle struct {
 	text     string
 	smallest bool // it is as small as its size and rate allow: with FIT all is done
 }
 
-// foldOnce tries all parts first and folds them then. It returns why they cannot be folded,
-// and false if it has answered.
-func foldOnce(x *engine.Context, c *engine.Call, entry *catalog.Entry) (why obstacle, ok bool) {
+// foldOnce tries all parts first and folds them then. It returns why they cannot be folded, whether
+// another call was faster with one of them, so that it has to be tried again, and false if it has answered.
+func foldOnce(x *engine.Context, c *engine.Call, entry *catalog.Entry) (why obstacle, again, ok bool) {
 	parts, failed := tryFolds(x, entry)
 	if failed.Kind != answer.None {
 		c.Answer(failed)
-		return obstacle{}, false
+		return obstacle{}, false, false
 	}
 	size := uint64(0)
 	for i := range parts {
 		size = max(size, parts[i].bytes)
 	}
 	if why := folds(parts, size); why.text != "" {
-		return why, true
+		return why, false, true
 	}
 	for i := range parts { // to the end: half of it would stay
 		if parts[i].bytes < size {
 			continue // a call that was cut short has folded it
 		}
-		r := store.Record{ID: entry.ID, Index: uint32(i), Body: &store.FilterFold{}}
-		res, failed := x.Contents().ApplyLarge(contents.PartAt(entry, uint32(i)), r, 2*size)
+		fold := &store.FilterFold{}
+		if x.Contents().Level() >= store.LevelFoldOf {
+			fold.Bits = parts[i].bits
+		}
+		res, failed := x.Contents().ApplyLarge(contents.PartAt(entry, uint32(i)), store.Record{ID: entry.ID, Index: uint32(i), Body: fold}, 2*size)
+		if failed.Kind == answer.None && errors.Is(res.Err, store.ErrCondition) {
+			return obstacle{}, true, true
+		}
 		if !filters.Settled(c, &res, failed) {
-			return obstacle{}, false
+			return obstacle{}, false, false
 		}
 	}
-	return obstacle{}, true
+	return obstacle{}, false, true
 }
 
 // tried is a part and what it would be when it is folded.
 type tried struct {
 	kind      string
 	bytes     uint64
+	bits      uint64 // of its array, 0 if it has no single one
 	now, half bloomery.Stats
 	err       error // of the fold
 }
@@ -124,6 +140,7 @@ func tryFold(x *engine.Context, p *contents.Part) (v tried, failed answer.Reply)
 	gone := p.Gone()
 	if !gone {
 		v.kind, v.bytes, v.now = p.Row().Name, p.Bytes(), p.Contents().Stats()
+		v.bits = p.ArrayBits()
 	}
 	p.RUnlock()
 	if gone {
