@@ -31,6 +31,7 @@ type pageDoor struct {
 	items, records int // that were looked at
 	before         uint64
 	busy           func() // called when Busy is, if it is not nil
+	written        func() // called when items are written, if it is not nil
 	grew           []int  // how many items the records had that have made something grow by 8 MiB
 }
 
@@ -101,6 +102,9 @@ func (d *pageDoor) isBusy() {
 // look notes what is wrong with a record of so many items.
 func (d *pageDoor) look(op *door.Op, items int) {
 	d.items, d.records, d.before = d.items+items, d.records+1, bytesIn(op.Part)
+	if d.written != nil {
+		d.written()
+	}
 	parts := []*contents.Part{op.Part}
 	if o, ok := op.Record.Body.(*store.FilterAdd); ok && o.Shadow != 0 {
 		for _, p := range contents.Parts(d.state.ShadowByID(o.Shadow).Entry()) {
@@ -125,6 +129,7 @@ func bytesIn(p *contents.Part) uint64 {
 func TestPagesAreMadeBefore(t *testing.T) {
 	pairs := strings.Join(someWords("{pairs}", 0), " ")
 	items := strings.Join(someWords("{items}", 0), " ")
+	few := strings.Join(someWords("{items}", 0)[:120], " ")
 	numbers := strings.Join(someWords("{hashes}", 0), " ")
 	for _, tt := range []struct{ name, make, add string }{
 		{"BF", "BF.RESERVE k 0.01 1000000", "BF.MADD k " + items},
@@ -140,6 +145,8 @@ func TestPagesAreMadeBefore(t *testing.T) {
 		{"window", "FILTER.CREATE k window CAPACITY 1000000 SPAN 10m GENERATIONS 4", "FILTER.ADD k " + items},
 		{"cleared", "FILTER.CREATE k bloom CAPACITY 1000000\nFILTER.ADD k " + items + "\nFILTER.CLEAR k", "FILTER.ADD k " + items},
 		{"rebuilt", "FILTER.CREATE k bloom CAPACITY 1000000\nFILTER.ADD k " + items + "\nFILTER.REBUILD k BEGIN bloom CAPACITY 4000000 PARTS 4", "FILTER.ADD k " + items},
+		{"rebuilt, few", "FILTER.CREATE k bloom CAPACITY 1000000\nFILTER.ADD k " + items + "\nFILTER.REBUILD k BEGIN bloom CAPACITY 4000000", "FILTER.ADD k " + few},
+		{"CMS, in pieces", "CMS.INITBYDIM k 100000 5", "CMS.INCRBY k " + strings.Repeat(pairs+" ", 5)},
 		{"fed", "FILTER.REBUILD k BEGIN bloom CAPACITY 1000000", "FILTER.REBUILD k FEED " + items},
 		{"one by one", "BF.RESERVE k 0.01 1000000", "pipeline BF.ADD k x"},
 	} {
@@ -229,6 +236,85 @@ func TestKilledWhilePagesAreMade(t *testing.T) {
 	}
 }
 
+// TestArraysThatAreReplaced has another client make the filter of a transaction anew whenever that has found out
+// what it is to touch: it looks again, and gives up if that goes on.
+func TestArraysThatAreReplaced(t *testing.T) {
+	for _, times := range []int{0, 1, 3, 100} {
+		b, d := newPages(t)
+		other := b.connect()
+		b.line("BF.RESERVE k 0.01 1000000")
+		left := times
+		b.door.ready = func() {
+			if left--; left >= 0 {
+				other.lines("DEL k", "BF.RESERVE k 0.01 1000000")
+			}
+		}
+		d.found, d.items = nil, 0
+		got := b.lines("MULTI", "BF.MADD k "+strings.Join(someWords("{items}", 0), " "), "EXEC")
+		b.door.ready = nil
+		want, items := "[[true", 500
+		if times == 100 {
+			want, items = "-TRYAGAIN", 0
+		}
+		if !strings.HasPrefix(got[2], want) || d.items != items || len(d.found) > 0 {
+			t.Errorf("replaced %d times: %.80s, %d items: %v", times, got[2], d.items, d.found)
+		}
+	}
+}
+
+// TestFilterThatIsClearedAgainAndAgain clears a filter whenever a client has made its pages: the client adds its items
+// all the same, few at a time.
+func TestFilterThatIsClearedAgainAndAgain(t *testing.T) {
+	for _, items := range []int{200, 500} {
+		b, d := newPages(t)
+		other := b.connect()
+		b.line("FILTER.CREATE k bloom CAPACITY 1000000")
+		clears, inside := 0, false
+		d.busy = func() {
+			if !inside {
+				inside, clears = true, clears+1
+				other.line("FILTER.CLEAR k")
+				inside = false
+			}
+		}
+		d.items, d.records = 0, 0
+		p := contents.PartOf(b.state.Names.Lookup([]byte("k"), 0))
+		done := make(chan string)
+		go func() { done <- b.do(append([]string{"FILTER.ADD", "k"}, someWords("{items}", 0)[:items]...)...) }()
+		select {
+		case got := <-done:
+			if strings.HasPrefix(got, "-") || len(d.found) > 0 || d.items != items || d.records < items/p.FewItems() || clears < 4 {
+				t.Errorf("%d items: %.60s, %d of them in %d records, %d clears: %v", items, got, d.items, d.records, clears, d.found)
+			}
+		case <-time.After(time.Minute):
+			t.Fatalf("%d items are not added after %d clears", items, clears)
+		}
+	}
+}
+
+// TestPauseWhilePagesAreMade begins a pause when pages are about to be made: nothing is written until it is over.
+func TestPauseWhilePagesAreMade(t *testing.T) {
+	add := "BF.MADD k " + strings.Join(someWords("{items}", 0), " ")
+	for _, lines := range [][]string{{add}, {"MULTI", add, "EXEC"}} {
+		b, d := newPages(t)
+		b.line("BF.RESERVE k 0.01 1000000")
+		pause := func() { b.engine.Pause.Begin(50*time.Millisecond, false) }
+		d.busy = func() { d.busy = nil; pause() }
+		if len(lines) > 1 {
+			b.door.ready = func() { b.door.ready = nil; pause() }
+		}
+		d.written = func() {
+			if b.engine.Pause.Any() {
+				d.found = append(d.found, "written while clients are paused")
+			}
+		}
+		b.lines(lines...)
+		if len(d.found) > 0 || d.items != 500 {
+			t.Errorf("%d commands: %d items, %v", len(lines), d.items, d.found)
+		}
+	}
+}
+
 // TestFewItemsGrowFilters fills filters until they have grown by a large array, and asks that few items were
 // in the record that did it: the others find the pages of the array made.
 func TestFewItemsGrowFilters(t *testing.T) {
@@ -295,7 +381,8 @@ func TestNodesMakePages(t *testing.T) {
 		}
 		b.client = b.connect()
 		words := strings.Join(someWords("{items}", 0)[:200], " ")
-		b.lines("BF.RESERVE single 0.01 1000000", "BF.RESERVE group 0.01 1000000", "BF.MADD single a b c")
+		b.lines("BF.RESERVE single 0.01 1000000", "BF.RESERVE group 0.01 1000000", "BF.MADD single a b c",
+			"TOPK.RESERVE topk 10 100000 5 0.9", "CMS.INITBYDIM cms 100000 5")
 		if !part("single").Untouched() || !part("group").Untouched() {
 			t.Error("new filters have no pages to be made")
 		}
@@ -310,6 +397,9 @@ func TestNodesMakePages(t *testing.T) {
 		got := b.lines(append(group, "EXEC")...)
 		if last := got[len(got)-1]; strings.HasPrefix(last, "-") {
 			t.Fatal(last)
+		}
+		if b.lines("TOPK.ADD topk "+words, "CMS.INCRBY cms "+strings.ReplaceAll(words, " ", " 1 ")+" 1"); part("topk").Untouched() || part("cms").Untouched() {
+			t.Error("pages of sketches are to be made")
 		}
 		if part("single").Untouched() || part("group").Untouched() || late {
 			t.Errorf("pages to be made: %t and %t, of a group while nobody else ran %t", part("single").Untouched(), part("group").Untouched(), late)

@@ -5,6 +5,8 @@ package staging
 import (
 	"errors"
 
+	"github.com/zeebo/xxh3"
+
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/catalog"
@@ -68,8 +70,7 @@ func (a Area) loadLayers(entry *catalog.Entry, layers [][]byte) answer.Reply {
 type Staged struct {
 	ID    uint64
 	Entry *catalog.Entry
-	// Have says which parts have come, Left how many have not.
-	Have []bool
+	// Left is how many parts have not come.
 	Left int
 	// Version is what the filter will have, 0 for none.
 	Version uint64
@@ -78,12 +79,30 @@ type Staged struct {
 	// Source is whose summary is the first of the filter, "" if it is no union of sources.
 	Source string
 
-	first []byte // the header of the first part that came
+	first []byte   // the header of the first part that came
+	sums  []uint64 // of the parts that have come, 0 for the others
 }
+
+// Parts returns how many parts the filter has.
+func (t *Staged) Parts() int { return len(t.sums) }
+
+// Has reports whether a part has come, and whether it was the same data: then it was sent again.
+func (t *Staged) Has(index int, data []byte) (some, same bool) {
+	return t.sums[index] != 0, t.sums[index] == sumOf(data)
+}
+
+// Came notes that a part has come, which was not there.
+func (t *Staged) Came(index int, data []byte) {
+	t.sums[index] = sumOf(data)
+	t.Left--
+}
+
+// sumOf returns a checksum that is not 0.
+func sumOf(data []byte) uint64 { return max(1, xxh3.Hash(data)) }
 
 // Fits returns an error unless data can be the encoding of a part beside those that have come.
 func (t *Staged) Fits(data []byte) error {
-	return contents.CheckEncodings([][]byte{t.first, data}, len(t.Have))
+	return contents.CheckEncodings([][]byte{t.first, data}, len(t.sums))
 }
 
 // Begin makes a filter, which will have a name, whose parts LoadPart fills; part is the
@@ -112,7 +131,7 @@ func (a Area) stage(body *store.Stage) (*Staged, answer.Reply) {
 		return nil, failed
 	}
 	n := contents.PartCount(entry)
-	return &Staged{ID: entry.ID, Entry: entry, Have: make([]bool, n), Left: n}, answer.Reply{}
+	return &Staged{ID: entry.ID, Entry: entry, sums: make([]uint64, n), Left: n}, answer.Reply{}
 }
 
 // LoadPart fills a part of a staged filter with an encoding. The reply is what is
@@ -145,8 +164,7 @@ func (a Area) LoadPart(t *Staged, index int, data []byte) answer.Reply {
 	if err := p.CheckReach(); err != nil {
 		return answer.Fail("ERR the filter is not loaded: " + answer.OneLine(err))
 	}
-	t.Have[index] = true
-	t.Left--
+	t.Came(index, data)
 	return answer.Reply{}
 }
 

@@ -209,7 +209,16 @@ func beforeLoad(x *engine.Context, c *engine.Call) {
 		return
 	}
 	t := x.Contents().Shelf().Get(name)
-	if t != nil && (len(t.Have) != parts || t.Have[part] || t.Version != v.version || t.Source != "") {
+	if t != nil && t.Parts() == parts && t.Version == v.version && t.Source == "" {
+		switch some, same := t.Has(part, data); {
+		case same: // it was sent again
+			c.Answer(answer.OK())
+			return
+		case some:
+			unstage(x, name)
+			t = nil
+		}
+	} else if t != nil {
 		unstage(x, name) // another load begins
 		t = nil
 	}

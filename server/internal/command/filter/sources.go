@@ -118,7 +118,7 @@ func loadSourceOnce(x *engine.Context, c *engine.Call, plan *contents.Plan, part
 func makeSourced(x *engine.Context, c *engine.Call, plan *contents.Plan, part int, v *loadCall) {
 	name, data, parts := string(c.Args[1]), c.Args[3], 1<<plan.Parts
 	t := x.Contents().Shelf().Get(name)
-	if t != nil && (t.Source != string(v.from) || t.Version != v.version || len(t.Have) != parts) {
+	if t != nil && (t.Source != string(v.from) || t.Version != v.version || t.Parts() != parts) {
 		unstage(x, name) // another load begins
 		t = nil
 	}
@@ -131,15 +131,16 @@ func makeSourced(x *engine.Context, c *engine.Call, plan *contents.Plan, part in
 		}
 		t.Source, t.Version = string(v.from), v.version
 	}
-	if put := putSource(x, t.Entry, part, v, data, x.Contents().ApplyUnseen); put.Failed() || t.Have[part] {
+	some, _ := t.Has(part, data)
+	if put := putSource(x, t.Entry, part, v, data, x.Contents().ApplyUnseen); put.Failed() || some {
 		if x.Contents().Shelf().Get(name) != t {
 			x.Staging().Drop(t.ID)
 		}
 		c.Answer(put)
 		return
 	}
-	t.Have[part] = true
-	switch t.Left--; {
+	t.Came(part, data)
+	switch {
 	case t.Left == 0:
 		x.Contents().Shelf().Take(name)
 		revealSourced(x, c, t)
@@ -161,7 +162,7 @@ func revealSourced(x *engine.Context, c *engine.Call, t *staging.Staged) {
 		c.Answer(made.Reply)
 	case made.Answered():
 		c.Answer(answer.Flag(true))
-	case len(t.Have) > 1:
+	case t.Parts() > 1:
 		c.Fail(textMadeMeanwhile)
 	}
 }
