@@ -2,7 +2,6 @@ package engine_test
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -77,7 +76,7 @@ func TestFoldsAtOnce(t *testing.T) {
 // changes nothing, and another one begins another load.
 func TestPiecesThatAreSentTwice(t *testing.T) {
 	small, other := bloom.Config{Capacity: 1000, ErrorRate: 0.01}, bloom.Config{Capacity: 1000, ErrorRate: 0.01}
-	cursor := func(part int) string { return strconv.Itoa(3<<32 | part + 1) }
+	cursor := func(part int) string { return fmt.Sprint(int64(3)<<32 | int64(part+1)) }
 	f, err := other.New()
 	if err != nil {
 		t.Fatal(err)

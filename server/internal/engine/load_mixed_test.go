@@ -42,7 +42,7 @@ func (b *bench) uniteUneven(t *testing.T, where string) {
 	} {
 		b.line("FLUSHALL")
 		for i, c := range []bloom.Config{tt.part, tt.part, tt.other, tt.other} {
-			cursor := fmt.Sprint(3<<32 | i + 1)
+			cursor := fmt.Sprint(int64(3)<<32 | int64(i+1))
 			if got := b.do("FILTER.LOAD", "even", cursor, encodedBloom(t, tt.part)) + b.do("FILTER.LOAD", "uneven", cursor, encodedBloom(t, c)); got != "+OK+OK" {
 				t.Fatalf("%s, %s: %s", where, name, got)
 			}
