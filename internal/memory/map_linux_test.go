@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"unsafe"
+
+	"golang.org/x/sys/unix"
 )
 
 // TestMapTakesHugePages touches mapped arrays and asks Linux what they lie on: all
@@ -76,10 +78,16 @@ func TestTouch(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = Unmap(b) }()
-	at := uintptr(unsafe.Pointer(&b[0]))
-	inMemory := func() int {
-		_, all := pagesOf(t, at, at+uintptr(reach(n)))
-		return all
+	inMemory := func() (bytes int) {
+		page := os.Getpagesize()
+		there := make([]byte, (n+page-1)/page)
+		if _, _, errno := unix.Syscall(unix.SYS_MINCORE, uintptr(unsafe.Pointer(&b[0])), n, uintptr(unsafe.Pointer(&there[0]))); errno != 0 {
+			t.Fatal(errno)
+		}
+		for _, v := range there {
+			bytes += int(v&1) * page
+		}
+		return bytes
 	}
 	b[0], b[touchStep+1], b[n-1] = 1, 2, 3
 	if !touch(b[:4096]) {

@@ -72,43 +72,57 @@ func TestFoldsAtOnce(t *testing.T) {
 	}
 }
 
-// TestPiecesThatAreSentTwice loads a filter of which a client sends pieces again, as after a time-out: one that is the same
-// changes nothing, and another one begins another load.
+// TestPiecesThatAreSentTwice loads filters of which a client sends pieces again, as after a time-out, or those of two
+// filters one after the other. A piece that is the same changes nothing, one of a load that is over is refused, and no
+// filter is made of two.
 func TestPiecesThatAreSentTwice(t *testing.T) {
-	small, other := bloom.Config{Capacity: 1000, ErrorRate: 0.01}, bloom.Config{Capacity: 1000, ErrorRate: 0.01}
 	cursor := func(part int) string { return fmt.Sprint(int64(3)<<32 | int64(part+1)) }
-	f, err := other.New()
-	if err != nil {
-		t.Fatal(err)
+	const lone = "-ERR no load of which this is a piece is under way"
+	pieces := map[byte]string{}
+	for _, name := range []byte("ab") {
+		f := bloom.New(1000, 0.01)
+		f.AddString(string(name))
+		data, err := f.MarshalBinary()
+		if err != nil {
+			t.Fatal(err)
+		}
+		pieces[name] = string(data)
 	}
-	f.AddString("x")
-	data, err := f.MarshalBinary()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, tt := range []struct {
-		parts []int // a part of other data is negative: -1 is part 0
-		want  string
-	}{
-		{[]int{0, 1, 2, 3}, ":1"},
-		{[]int{0, 1, 1, 2, 3}, ":1"},
-		{[]int{0, 0, 1, 1, 1, 2, 0, 2, 3}, ":1"},
-		{[]int{2, 3, 2, 0, 3, 1}, ":1"},
-		{[]int{0, 1, -2, 2, 3}, ":0"},
-		{[]int{0, 1, -1, 1, 2, 3}, ":1"},
+	for _, tt := range []struct{ calls, refused, want string }{
+		{"a0 a1 a2 a3", "", "a"},
+		{"a0 a1 a1 a2 a3", "", "a"},
+		{"a0 a0 a1 a1 a1 a2 a0 a2 a3", "", "a"},
+		{"a0 a3 a3 a2 a1", "", "a"},
+		{"a1 a0 a1 a2 a3", "1", "a"},
+		{"a0 a1 a2 a3 a3", "3", "a"},
+		{"a0 a1 a2 a3 a3 b0 b1 b2 b3", "3", "b"},
+		{"a0 b0 b1 b2 b3", "", "b"},
+		{"a0 a1 b1 a2 a3", "1 2 3", ""},
+		{"a0 a1 b1 b0 b1 b2 b3", "1", "b"},
+		{"a0 a1 b0 b1 b2 b3", "", "b"},
 	} {
 		b := newBench(t, 1<<30)
-		for _, part := range tt.parts {
-			piece := encodedBloom(t, small)
-			if part < 0 {
-				part, piece = -part-1, string(data)
-			}
-			if got := b.do("FILTER.LOAD", "k", cursor(part), piece); got != "+OK" {
-				t.Fatalf("pieces %v: %s", tt.parts, got)
+		refused := []string{}
+		for call := range strings.FieldsSeq(tt.calls) {
+			switch got := b.do("FILTER.LOAD", "k", cursor(int(call[1]-'0')), pieces[call[0]]); {
+			case strings.HasPrefix(got, lone):
+				refused = append(refused, call[1:])
+			case got != "+OK":
+				t.Fatalf("%s: %s", tt.calls, got)
 			}
 		}
-		if got := b.line("EXISTS k"); got != tt.want {
-			t.Errorf("pieces %v: EXISTS = %s, want %s", tt.parts, got, tt.want)
+		has := ""
+		if b.line("EXISTS k") == ":1" {
+			for _, name := range []byte("ab") {
+				for _, p := range contents.Parts(b.state.Names.Lookup([]byte("k"), 0)) {
+					if p.Filter().Contains([]byte{name}) {
+						has += string(name)
+					}
+				}
+			}
+		}
+		if want := strings.Repeat(tt.want, 4); has != want || strings.Join(refused, " ") != tt.refused {
+			t.Errorf("%s: %s refused, the parts have %q, want %s and %q", tt.calls, refused, has, tt.refused, want)
 		}
 	}
 }

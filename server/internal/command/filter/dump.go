@@ -184,6 +184,10 @@ func parseLoad(args [][]byte) (part, parts int, v *loadCall, text string) {
 	return part, parts, v, ""
 }
 
+// textFirst keeps a piece of one load out of another: that of a load which is over, say, sent again after a time-out.
+const textFirst = "ERR no load of which this is a piece is under way: a load begins with its first piece. If this one was sent again, " +
+	"the filter may be loaded"
+
 // beforeLoad stores the piece in a filter without a name, outside the gate.
 func beforeLoad(x *engine.Context, c *engine.Call) {
 	part, parts, v, text := parseLoad(c.Args)
@@ -209,18 +213,23 @@ func beforeLoad(x *engine.Context, c *engine.Call) {
 		return
 	}
 	t := x.Contents().Shelf().Get(name)
-	if t != nil && t.Parts() == parts && t.Version == v.version && t.Source == "" {
+	if t != nil && (t.Parts() != parts || t.Version != v.version || t.Source != "") {
+		unstage(x, name) // another load begins
+		t = nil
+	}
+	if t != nil {
 		switch some, same := t.Has(part, data); {
 		case same: // it was sent again
 			c.Answer(answer.OK())
 			return
-		case some:
+		case some: // another load begins, or two are mixed
 			unstage(x, name)
 			t = nil
 		}
-	} else if t != nil {
-		unstage(x, name) // another load begins
-		t = nil
+	}
+	if t == nil && part > 0 {
+		c.Fail(textFirst)
+		return
 	}
 	plan, err := planOf(x, c, entry, parts, v.version)
 	if c.Answered() {

@@ -47,7 +47,7 @@ func runFold(x *engine.Context, c *engine.Call) {
 		switch {
 		case !ok:
 			return
-		case again && tries == maxTries:
+		case again && tries == maxTries*contents.PartCount(entry):
 			c.Fail("TRYAGAIN Other clients change the size of the filter at the same time")
 			return
 		case again:
@@ -64,7 +64,7 @@ func runFold(x *engine.Context, c *engine.Call) {
 	c.Answer(answer.OK())
 }
 
-// maxTries is how often a fold looks again at a filter that others have folded meanwhile, or made grow.
+// maxTries is how often a fold looks again, for each part of a filter that others have folded meanwhile, or made grow.
 const maxTries = 16
 
 // obstacle is why a filter is not folded, or zero.
