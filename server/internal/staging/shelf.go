@@ -2,8 +2,13 @@ package staging
 
 // What a client has staged, and will load more of.
 
-// shelfBytes is what a staged filter takes besides its data and its name.
-const shelfBytes = 288
+// What a staged filter takes besides its data and its name, and for each of its parts.
+const (
+	shelfBytes = 288
+	sumBytes   = 8
+)
+
+func sizeOf(name string, t *Staged) int { return len(name) + shelfBytes + t.Parts()*sumBytes }
 
 // Shelf is what a client has staged, by the names that it will have.
 //
@@ -27,7 +32,7 @@ func (s *Shelf) Keep(name string, t *Staged) bool {
 	if s.kept[name] == t {
 		return true
 	}
-	if size := len(name) + shelfBytes; !s.hold(size) {
+	if size := sizeOf(name, t); !s.hold(size) {
 		s.hold(-size)
 		return false
 	}
@@ -40,7 +45,7 @@ func (s *Shelf) Take(name string) *Staged {
 	t := s.kept[name]
 	if t != nil {
 		delete(s.kept, name)
-		s.hold(-len(name) - shelfBytes)
+		s.hold(-sizeOf(name, t))
 	}
 	return t
 }
