@@ -171,23 +171,24 @@ func (f *OnFilter) Unfit(t engine.Turn, c *engine.Call, entry *catalog.Entry) {
 
 // Run implements engine.Bundled.
 func (f *OnFilter) Run(t engine.Turn, entry *catalog.Entry, calls []engine.Call) {
-	c, m, p := &calls[0], t.Memory(), contents.PartOf(entry)
+	c, m, p, items := &calls[0], t.Memory(), contents.PartOf(entry), countItems(calls)
 	t.Meter(entry)
-	if f.Write != nil && (t.Busy() || p.Untouched() && f.adds() && touched(t, entry, countItems(calls))) {
+	if f.Write != nil && (t.Busy() || items > 1 && p.Untouched() && f.adds() && touched(t, entry, items)) {
 		return
 	}
-	if most := f.run(t, entry, countItems(calls)); most < maxRun {
+	if most := f.run(t, entry, items); most < maxRun {
 		if len(c.Items) > most {
 			f.RunPieces(t, calls[:1])
 			return
 		}
 		calls = together(calls, most) // those behind are run again
+		items = countItems(calls)
 	}
 	if !f.checked(t, entry, calls) {
 		return
 	}
 	t.Reuse()
-	if m.Shadow = f.shadowOf(t, entry); m.Shadow != nil && touched(t, m.Shadow.Entry(), countItems(calls)) {
+	if m.Shadow = f.shadowOf(t, entry); m.Shadow != nil && touched(t, m.Shadow.Entry(), items) {
 		return
 	}
 	apart := isLong(calls) && !t.Context().Alone()
@@ -207,8 +208,7 @@ func (f *OnFilter) Run(t engine.Turn, entry *catalog.Entry, calls []engine.Call)
 	if f.Write == nil && len(calls) > 1 {
 		t.Looked(len(calls) - 1)
 	}
-	last := &calls[len(calls)-1]
-	t.Weigh(last.First + len(last.Items) - c.First + len(calls))
+	t.Weigh(items + len(calls))
 	switch {
 	case contents.PartCount(entry) > 1:
 		runParts(t, entry, calls)

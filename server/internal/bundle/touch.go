@@ -18,12 +18,15 @@ func touched(t engine.Turn, entry *catalog.Entry, items int) (left bool) {
 	return left
 }
 
-// run returns how many of n items may be read or written under one lock. Of a filter that grows by large arrays,
+// run returns how many of n items may be read or written under one lock: of one, as many as of any. Of a filter that grows by large arrays,
 // or has some whose pages are still not there, these are few.
 func (f *OnFilter) run(t engine.Turn, entry *catalog.Entry, n int) int {
-	p, most := contents.PartOf(entry), contents.PartOf(entry).Run()
-	x := t.Context()
-	if !f.adds() || n == 1 || x.Alone() {
+	if n == 1 {
+		return maxRun
+	}
+	p, x := contents.PartOf(entry), t.Context()
+	most := p.Run()
+	if !f.adds() || x.Alone() {
 		return most
 	}
 	if p.Untouched() && !x.Can().Cluster { // others have given it new ones again and again

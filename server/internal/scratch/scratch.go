@@ -41,12 +41,21 @@ const (
 
 // Reset forgets everything: what was taken is not valid any more.
 func (m *Memory) Reset() {
-	if cap(m.Seconds) > maxKept {
-		m.Seconds = nil
-	}
 	m.Shadow = nil
 	clear(m.elems) // they keep what a client has sent
+	if most := max(cap(m.Digests), cap(m.Hashes), cap(m.Seconds), cap(m.bools), cap(m.codes), cap(m.elems), cap(m.counts)); most > maxKept || cap(m.Payload) > maxPayload {
+		m.drop()
+	}
+	m.bools = m.bools[:0]
+	m.codes = m.codes[:0]
+	m.elems = m.elems[:0]
+	m.Reuse()
+}
+
+// drop gives back memory that is for very many items.
+func (m *Memory) drop() {
 	m.Digests, m.Hashes = Emptied(m.Digests, maxKept), Emptied(m.Hashes, maxKept)
+	m.Seconds = Emptied(m.Seconds, maxKept)
 	m.bools, m.codes = Emptied(m.bools, maxKept), Emptied(m.codes, maxKept)
 	m.elems, m.counts = Emptied(m.elems, maxKept), Emptied(m.counts, maxKept)
 	m.Payload = Emptied(m.Payload, maxPayload)
@@ -63,8 +72,10 @@ func Emptied[T any](s []T, most int) []T {
 
 // Reuse makes the memory of digests and records free again: none is on its way.
 func (m *Memory) Reuse() {
-	m.Digests, m.Hashes = m.Digests[:0], m.Hashes[:0]
-	m.Payload, m.counts = m.Payload[:0], m.counts[:0]
+	m.Digests = m.Digests[:0]
+	m.Hashes = m.Hashes[:0]
+	m.Payload = m.Payload[:0]
+	m.counts = m.counts[:0]
 }
 
 // Bools returns n booleans that stay valid until Reset.
