@@ -365,6 +365,71 @@ func TestTransactionsOnNewFilters(t *testing.T) {
 	}
 }
 
+// TestTransactionsThatMakePages has transactions make arrays and write items to them: the system clears their pages
+// meanwhile. EXEC takes those that are short for others, and refuses the rest.
+func TestTransactionsThatMakePages(t *testing.T) {
+	margin := 20
+	if *largestMiB > 0 {
+		margin = 1
+	}
+	if underRace {
+		margin *= 20
+	}
+	allowed := 150 * time.Millisecond * time.Duration(margin)
+	const largest, passes, items = 256, 32, 1000 // MiB that are refused, MiB that are not
+	for _, tt := range []struct {
+		name, before, make, add string
+		each                    uint64 // how many more bytes there are for each of {n}
+		fill                    int    // how many calls of add come before
+	}{
+		{"BF.RESERVE", "", "BF.RESERVE k 0.01 {n}", "BF.ADD k {i}", 1, 0},
+		{"FILTER.CREATE", "", "FILTER.CREATE k bloom CAPACITY {n}", "FILTER.ADD k {i}", 1, 0},
+		{"CMS.INITBYDIM", "", "CMS.INITBYDIM k {n} 5", "CMS.INCRBY k {i} 1", 20, 0},
+		{"TOPK.RESERVE", "", "TOPK.RESERVE k 10 {n} 5 0.9", "TOPK.ADD k {i}", 40, 0},
+		{"a BF that grows", "BF.RESERVE k 0.01 7600 EXPANSION {n}", "PING", "BF.ADD k {i}", 11_000, 7500},
+		{"a CF that grows", "CF.RESERVE k 8192 BUCKETSIZE 4 EXPANSION {n}", "PING", "CF.ADD k {i}", 8192, 6000},
+	} {
+		for mib := uint64(largest); mib >= passes; mib /= 2 {
+			line := func(line string, i int) []string {
+				n := strconv.FormatUint(mib<<20/tt.each, 10)
+				return strings.Fields(strings.NewReplacer("{n}", n, "{i}", strconv.Itoa(i)).Replace(line))
+			}
+			var r answer.Reply
+			var held time.Duration
+			for range tries {
+				b, timer := newTimed(t, 16<<30)
+				calls := [][]string{line(tt.make, 0)}
+				if tt.before != "" {
+					if got := b.do(line(tt.before, 0)...); strings.HasPrefix(got, "-") {
+						t.Fatal(tt.name, got)
+					}
+					for i := range tt.fill {
+						b.do(line(tt.add, -i-1)...)
+					}
+				}
+				for i := range items {
+					calls = append(calls, line(tt.add, i+1))
+				}
+				r, held = timer.transact(b.client, calls...)
+				if b.state.Discard(); held <= allowed {
+					break
+				}
+			}
+			t.Logf("%s of %d MiB: %v, refused: %t", tt.name, mib, held, refused(r))
+			switch {
+			case r.Kind != answer.Array && !refused(r):
+				t.Errorf("%s of %d MiB: %.200s", tt.name, mib, show(r))
+			case refused(r) && mib == passes:
+				t.Errorf("%s of %d MiB is refused: %.200s", tt.name, mib, show(r))
+			case !refused(r) && mib == largest:
+				t.Errorf("%s of %d MiB is not refused", tt.name, mib)
+			case held > allowed:
+				t.Errorf("%s of %d MiB took %v of the processor, want at most %v", tt.name, mib, held, allowed)
+			}
+		}
+	}
+}
+
 // eachLargest calls f with the largest calls of every command that a transaction takes.
 // Those that empty the data come last.
 func eachLargest(t *testing.T, f func(line string)) {
