@@ -62,6 +62,18 @@ func (v visitor) gone() {
 	}
 }
 
+// has reports whether the lobby keeps the client of an address.
+func (l *lobby) has(addr net.Addr) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for nc := range l.clients {
+		if nc.RemoteAddr().String() == addr.String() {
+			return true
+		}
+	}
+	return false
+}
+
 // TestLobby asks what clients get while data is read, and that they go on with the
 // same connection afterwards.
 func TestLobby(t *testing.T) {
@@ -85,6 +97,9 @@ func TestLobby(t *testing.T) {
 	odd.expect("*1\r\n!\r\n", "-ERR Protocol error: expected '$'")
 	odd.gone()
 	silent := visit(t, s.Addr().String())
+	for !l.has(silent.LocalAddr()) { // nobody accepts clients afterwards
+		time.Sleep(time.Millisecond)
+	}
 	l.close(true)
 	a.expect("\r\nk\r\nSET k v\r\n", "$-1", "+OK")
 	silent.expect("GET k\r\n", "$1", "v")

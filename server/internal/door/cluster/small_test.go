@@ -484,6 +484,7 @@ func TestDigestsAreAlikeWhateverIsPrepared(t *testing.T) {
 			t.Error("a digest that is gone:", res.Err)
 		}
 		doors[0].Wait([]*door.Op{remove})
+		time.Sleep(time.Second) // the other node may not have looked yet whether the digest is gone
 		synctest.Wait()
 		for i, d := range doors {
 			if n := d.state.Mapped(); n != mapped[i] || memories[i].now != 0 || d.state.Copied() != 0 {
