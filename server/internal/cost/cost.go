@@ -101,9 +101,6 @@ const (
 	patternBytes = 16  // so many bytes of a longer pattern count for one more
 	elementBytes = 512 // a byte of a pattern that is compiled
 
-	places   = 16 // how many pages of a new array an item is written to, more or less
-	clearing = 2  // what a byte of a new page counts for: the system clears it
-
 	tryBytes  = 16      // an increment that may have to wear down the count of another item
 	unitBytes = 1 << 10 // of max-transaction
 )
@@ -430,12 +427,7 @@ func (x *Sum) of(e *extent, most uint64) uint64 {
 	})
 	frees := e.frees + x.flushes
 	named += (e.writes - min(e.writes, named/namedBytes)) * againBytes
-	makes := times(min(e.makes, 1+frees), made.Bytes)
-	sum := plus(named, makes)
-	if a.Items > 0 { // in arrays that are not there when the transaction begins
-		pages := times(uint64(a.Items), places*effort.PageBytes)
-		sum = plus(sum, plus(times(clearing, min(pages, size.Fresh)), times(clearing-1, min(pages, makes))))
-	}
+	sum := plus(named, times(min(e.makes, 1+frees), made.Bytes))
 	if e.items > 0 {
 		size.Item = plus(size.Item, x.layers(below))
 	}
@@ -531,7 +523,6 @@ func (x *Sum) both(entry *catalog.Entry, a effort.Adding) effort.Size {
 	if sh := x.from.State.ShadowOf(entry.ID); sh != nil && a.Items+a.Deletes > 0 {
 		second := contents.SizeOf(sh.Entry(), a)
 		size.Item, size.Grown = plus(size.Item, second.Item), plus(size.Grown, second.Grown)
-		size.Fresh = plus(size.Fresh, second.Fresh)
 		size.Change, size.Search = plus(size.Change, second.Change), plus(size.Search, second.Search)
 	}
 	return size

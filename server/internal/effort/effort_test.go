@@ -15,7 +15,7 @@ import (
 
 // fields returns the figures of a size that are compared.
 func fields(s effort.Size) []uint64 {
-	return []uint64{s.Bytes, s.Item, s.Change, s.Search, s.Look, s.Arrays, s.Grown, s.Fresh, s.Rows}
+	return []uint64{s.Bytes, s.Item, s.Change, s.Search, s.Look, s.Arrays, s.Grown, s.Rows}
 }
 
 // TestMoreItemsAreMoreWork asks that nothing is said to touch less with more items.
@@ -60,9 +60,9 @@ func TestMoreItemsAreMoreWork(t *testing.T) {
 // TestParts adds the sizes of parts.
 func TestParts(t *testing.T) {
 	var s effort.Size
-	s.With(effort.Size{Bytes: 10, Item: 7, Change: 1, Search: 3, Look: 5, Arrays: 2, Grown: 4, Fresh: 2, Rows: 6})
-	s.With(effort.Size{Bytes: 20, Item: 6, Change: 2, Search: 2, Look: 4, Arrays: 1, Grown: 5, Fresh: 3, Rows: 6})
-	if want := (effort.Size{Bytes: 30, Item: 7, Change: 2, Search: 3, Look: 5, Arrays: 3, Grown: 9, Fresh: 5, Rows: 6}); s != want {
+	s.With(effort.Size{Bytes: 10, Item: 7, Change: 1, Search: 3, Look: 5, Arrays: 2, Grown: 4, Rows: 6})
+	s.With(effort.Size{Bytes: 20, Item: 6, Change: 2, Search: 2, Look: 4, Arrays: 1, Grown: 5, Rows: 6})
+	if want := (effort.Size{Bytes: 30, Item: 7, Change: 2, Search: 3, Look: 5, Arrays: 3, Grown: 9, Rows: 6}); s != want {
 		t.Errorf("both parts: %+v, want %+v", s, want)
 	}
 	if s.InParts(1, 16); s.Look != 5 || s.Parts != 1 {

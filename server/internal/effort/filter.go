@@ -34,7 +34,7 @@ func Filter(f bloomery.Hashed, bytes, layers, grown uint64, a Adding) (s Size) {
 		s.Change += segmentBytes
 	}
 	if a.Items > 0 {
-		s.Bytes, s.Grown, s.Fresh = add(s.Bytes, grown), growthBytes, grown
+		s.Bytes, s.Grown = add(s.Bytes, grown), add(grown, growthBytes)
 		if grows != nil {
 			s.Grown = add(s.Grown, uint64(grows.GrowSegments(a.Items))*grownBytes)
 		}

@@ -8,34 +8,29 @@ import (
 	"github.com/bloomery/bloomery/internal/redisbloom"
 )
 
-// layer adds a layer, which the filter may get for the items.
-func (s *Size) layer(l redisbloom.Layer, gets bool) {
-	s.array(l.Bytes, uint64(l.Hashes))
-	if gets {
-		s.Grown, s.Fresh = add(s.Grown, arrayBytes), add(s.Fresh, l.Bytes)
+// layers adds the layers that a BF will have.
+func (s *Size) layers(layers iter.Seq[redisbloom.Layer], a Adding) {
+	for l := range layers {
+		s.array(l.Bytes, uint64(l.Hashes))
+		if s.Grown = add(s.Grown, l.Bytes+arrayBytes); a.Enough(s) {
+			return
+		}
 	}
 }
 
 // Bloom is the size of a BF.
 func Bloom(b *redisbloom.Bloom, a Adding) (s Size) {
 	for i := range b.Layers() {
-		s.layer(b.Layer(i), false)
+		l := b.Layer(i)
+		s.array(l.Bytes, uint64(l.Hashes))
 	}
-	for l := range b.Grown(a.Items) {
-		if s.layer(l, true); a.Enough(&s) {
-			break
-		}
-	}
+	s.layers(b.Grown(a.Items), a)
 	return s
 }
 
 // NewBloom is the size of a BF that will have these layers.
 func NewBloom(layers iter.Seq[redisbloom.Layer], a Adding) (s Size) {
-	for l := range layers {
-		if s.layer(l, s.Arrays > 0); a.Enough(&s) {
-			break
-		}
-	}
+	s.layers(layers, a)
 	return s
 }
 
@@ -61,17 +56,13 @@ func Cuckoo(c redisbloom.CuckooShape, a Adding) (s Size) {
 		s.Bytes, s.Arrays = add(s.Bytes, newest), s.Arrays+1
 		s.Item += lines * near
 		s.Look += min(newest, lookBytes) + arrayBytes/16
-		s.Grown = add(s.Grown, arrayBytes+min(newest, PageBytes)/4)
+		s.Grown = add(s.Grown, arrayBytes+min(newest, pageBytes)/4)
 	}
 	moves, full := 2*uint64(c.MaxIterations), c.Items+uint64(a.Items) > c.Newest*4/5
 	switch {
 	case a.Items == 0:
 	case full || c.MaxIterations > usualIterations: // a dump may say that it has few items
 		s.Item = add(s.Item, moves*lineIn(c.Newest))
-		if grown > 0 { // by one mostly, and few transactions are those in which it grows: so half of it counts
-			const places = 2
-			s.Fresh = min(min(c.Newest, mostSize>>16)*uint64(c.Expansion), uint64(a.Items)*places*PageBytes) / 2
-		}
 	case c.Expansion == 0:
 		s.Item = add(s.Item, moves*near)
 	default:

@@ -19,8 +19,7 @@ type Size struct {
 	Look   uint64 // what describes it: arrays of some parts, and samples of what is in them
 	Arrays uint64 // the number of arrays
 	Parts  uint64 // the number of parts
-	Grown  uint64 // what adding items may rearrange, and what it takes to make arrays for them
-	Fresh  uint64 // the bytes of these arrays: the system clears them page by page when items are first written
+	Grown  uint64 // what adding items may allocate or rearrange
 	Rows   uint64 // how often a sketch hashes an item
 }
 
@@ -38,7 +37,7 @@ type Adding struct {
 
 // Enough reports whether a size is beyond what is of interest.
 func (a Adding) Enough(s *Size) bool {
-	return a.Most > 0 && (max(s.Grown, s.Fresh) > a.Most || a.Items > 0 && s.Item > a.Most/uint64(a.Items))
+	return a.Most > 0 && (s.Grown > a.Most || a.Items > 0 && s.Item > a.Most/uint64(a.Items))
 }
 
 const (
@@ -50,8 +49,8 @@ const (
 	nearBytes = 1 << 20
 	// lookBytes is how much of an array is looked at to describe it.
 	lookBytes = 64 << 10
-	// PageBytes is what the first write to a page of a new array clears.
-	PageBytes = 2 << 20
+	// pageBytes is what the first write to a page of a new array clears.
+	pageBytes = 2 << 20
 	// arrayBytes is what it takes to make an array.
 	arrayBytes = 16 << 10
 )
@@ -71,7 +70,7 @@ func lineIn(bytes uint64) uint64 {
 func (s Size) Max(o Size) Size {
 	return Size{
 		max(s.Bytes, o.Bytes), max(s.Item, o.Item), max(s.Change, o.Change), max(s.Search, o.Search), max(s.Look, o.Look),
-		max(s.Arrays, o.Arrays), max(s.Parts, o.Parts), max(s.Grown, o.Grown), max(s.Fresh, o.Fresh), max(s.Rows, o.Rows),
+		max(s.Arrays, o.Arrays), max(s.Parts, o.Parts), max(s.Grown, o.Grown), max(s.Rows, o.Rows),
 	}
 }
 
@@ -93,7 +92,6 @@ func (s *Size) With(part Size) {
 	s.Item, s.Change, s.Search = max(s.Item, part.Item), max(s.Change, part.Change), max(s.Search, part.Search)
 	s.Bytes, s.Look = add(s.Bytes, part.Bytes), max(s.Look, part.Look)
 	s.Arrays, s.Grown, s.Rows = add(s.Arrays, part.Arrays), add(s.Grown, part.Grown), part.Rows
-	s.Fresh = add(s.Fresh, part.Fresh)
 }
 
 // InParts makes Look, that of the largest part, that of n: so many are looked at, all are
