@@ -32,20 +32,38 @@ type Arena struct {
 	// all zero, starting at a multiple of 8. Its error refuses the array, and
 	// the operation that needed it fails and changes nothing.
 	Alloc Alloc
+	// Grow, if it is not nil, takes the place of Alloc for arrays by which a filter grows: most of
+	// their bytes are not written soon.
+	Grow Alloc
 	// Free, if it is not nil, gets every array back exactly once, when nobody needs it
 	// any more. The slice begins where the one of Alloc began and is as long as was
 	// asked for.
 	Free func(array []byte)
 
-	kept atomic.Int64
+	kept  atomic.Int64
+	empty *Arena // see Empty
+	of    *Arena // whose empty it is
+}
+
+// Empty returns an Arena with the same memory, whose arrays are all those of Grow: for a filter that is
+// made without items. It is a itself if there is no Grow.
+func (a *Arena) Empty() *Arena {
+	if a == nil || a.empty == nil {
+		return a
+	}
+	return a.empty
 }
 
 // Keep counts n more bytes (fewer if n is negative) that only copies of filters need: arrays that a
 // filter has given up, and what writers have put aside.
 func (a *Arena) Keep(n int) {
-	if a != nil {
-		a.kept.Add(int64(n))
+	if a == nil {
+		return
 	}
+	if a.of != nil {
+		a = a.of
+	}
+	a.kept.Add(int64(n))
 }
 
 // Kept returns the bytes that Keep has counted.
@@ -68,6 +86,14 @@ func (a *Arena) Bytes(n, total uint64) ([]byte, error) {
 		return make([]byte, n), nil
 	}
 	return Bytes(int(n)), nil
+}
+
+// More is Bytes for an array by which a filter grows.
+func (a *Arena) More(n, total uint64) ([]byte, error) {
+	if a.Heap() || a.Grow == nil {
+		return a.Bytes(n, total)
+	}
+	return ByteArray(int(n), a.Grow)
 }
 
 // Words returns an array of n zero words, as bytes and as words.

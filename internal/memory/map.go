@@ -19,7 +19,12 @@ const MapFrom = 256 << 10
 // returns them at once. Memory that cannot be had is an error that wraps
 // ErrTooLarge, where the heap would end the process; a negative number is one
 // that wraps ErrParameter. Map is an [Alloc].
-func Map(bytes int) ([]byte, error) {
+func Map(bytes int) ([]byte, error) { return mapOn(bytes, adviseHuge) }
+
+// mapSmall is Map on pages of the usual size.
+func mapSmall(bytes int) ([]byte, error) { return mapOn(bytes, adviseSmall) }
+
+func mapOn(bytes int, advise func([]byte)) ([]byte, error) {
 	if bytes < 0 {
 		return nil, fmt.Errorf("memory: map: %w: %d bytes", bloomery.ErrParameter, bytes)
 	}
@@ -33,7 +38,7 @@ func Map(bytes int) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("memory: map: %w: %d bytes: %w", bloomery.ErrTooLarge, bytes, err)
 	}
-	adviseHuge(b) // it begins with a whole one
+	advise(b) // it begins with a whole huge page
 	return b, nil
 }
 
@@ -43,7 +48,7 @@ const touchStep = 2 << 20
 // touching has one goroutine at a time make pages: many would take all processors from others.
 var touching sync.Mutex // guards nothing
 
-// Touch has the system make the pages of an array that Map has returned, as the first write to
+// Touch has the system make the pages of an array that Map has returned, huge ones where there can be, as the first write to
 // each of them would, and leaves what is in them. That takes 0.2 to 1 second for each GiB, and almost
 // no time for pages that are there. Touch calls stop, if it is not nil, before every 2 MiB; if stop returns
 // true, Touch ends and returns false. It does nothing for arrays on the heap, or on systems that cannot do
@@ -54,15 +59,34 @@ func Touch(b []byte, stop func() bool) bool {
 	if len(b) < MapFrom {
 		return true
 	}
+	adviseHuge(b)
+	return inSteps(b, stop, func(b []byte) bool {
+		collapseHuge(b)
+		return touch(b)
+	})
+}
+
+// gather moves what there is of an array that Map has returned to huge pages, and takes no memory for the rest. It asks
+// stop as Touch does, and as there the array may be unmapped meanwhile.
+func gather(b []byte, stop func() bool) {
+	adviseHuge(b)
+	inSteps(b, stop, func(b []byte) bool {
+		collapseHuge(b)
+		return true
+	})
+}
+
+// inSteps calls do for one part of an array after the other, until do returns false. It returns false if stop ends it.
+func inSteps(b []byte, stop func() bool, do func([]byte) bool) bool {
 	for len(b) > 0 {
 		if stop != nil && stop() {
 			return false
 		}
 		n := min(len(b), touchStep)
 		touching.Lock()
-		made := touch(b[:n])
+		done := do(b[:n])
 		touching.Unlock()
-		if !made {
+		if !done {
 			return true
 		}
 		b = b[n:]

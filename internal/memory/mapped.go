@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // pool owns the large arrays of an arena. They are mapped, on huge pages where
@@ -18,16 +19,21 @@ type pool struct {
 	// mu guards what follows.
 	mu      sync.Mutex
 	arrays  map[*byte][]byte
+	young   [][]byte // that are on small pages
 	free    [][]byte // to be unmapped
 	freeing bool     // by a goroutine
 }
+
+// youth is how long an array by which a filter grows stays on small pages. Nobody holds a lock for so long.
+const youth = time.Second
 
 // NewArena returns an arena whose arrays of 256 KiB and more are outside of the Go heap,
 // and what reports how many bytes of them there are, those that are being given back
 // included. When nobody has the arena any more, all is unmapped.
 func NewArena() (a *Arena, mapped func() int64) {
 	p := &pool{arrays: map[*byte][]byte{}}
-	a = &Arena{Alloc: p.alloc, Free: p.release}
+	a = &Arena{Alloc: p.alloc, Grow: p.grow, Free: p.release}
+	a.empty = &Arena{Alloc: p.grow, Grow: p.grow, Free: p.release, of: a}
 	runtime.AddCleanup(a, (*pool).unmapAll, p)
 	return a, p.bytes.Load
 }
@@ -35,11 +41,47 @@ func NewArena() (a *Arena, mapped func() int64) {
 // heapUpTo is the size up to where an array may be on the heap after all.
 const heapUpTo = 1 << 20
 
-func (p *pool) alloc(n int) ([]byte, error) {
+func (p *pool) alloc(n int) ([]byte, error) { return p.take(n, Map) }
+
+// grow is alloc for an array whose bytes are written here and there by whoever holds a lock: the system clears a page
+// of 4 KiB for each of them instead of one of 2 MiB. A moment later the array is moved to huge pages.
+func (p *pool) grow(n int) ([]byte, error) {
+	b, err := p.take(n, mapSmall)
+	if err != nil || n < touchStep {
+		return b, err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.young = append(p.young, b); len(p.young) == 1 {
+		time.AfterFunc(youth, p.settle)
+	}
+	return b, nil
+}
+
+// settle moves young arrays to huge pages.
+func (p *pool) settle() {
+	p.mu.Lock()
+	young := p.young
+	p.young = nil
+	p.mu.Unlock()
+	for _, b := range young {
+		gather(b, func() bool { return !p.has(b) })
+	}
+}
+
+// has reports whether an array was not released.
+func (p *pool) has(b []byte) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	_, ok := p.arrays[&b[0]]
+	return ok
+}
+
+func (p *pool) take(n int, alloc Alloc) ([]byte, error) {
 	if n < MapFrom {
 		return make([]byte, n), nil
 	}
-	b, err := Map(n)
+	b, err := alloc(n)
 	if err != nil && n < heapUpTo {
 		return make([]byte, n), nil // the system has a limit on how many there are
 	}

@@ -13,6 +13,9 @@ func physical() uint64 {
 // adviseHuge does nothing: macOS has no such advice.
 func adviseHuge([]byte) {}
 
+// adviseSmall does nothing: macOS has no such advice.
+func adviseSmall([]byte) {}
+
 // collapseHuge does nothing: macOS has no such advice.
 func collapseHuge([]byte) {}
 

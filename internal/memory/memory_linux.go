@@ -34,6 +34,13 @@ func adviseHuge(b []byte) {
 	}
 }
 
+// adviseSmall asks for pages of the usual size, where huge ones are the rule, in the same part of b.
+func adviseSmall(b []byte) {
+	if b = wholePages(b); len(b) > 0 {
+		_ = unix.Madvise(b, unix.MADV_NOHUGEPAGE)
+	}
+}
+
 // collapseHuge asks to move memory that the heap used before, and that so lies
 // in small pages, to huge pages at once. That takes one to two seconds per GiB
 // of small pages and no time for memory that was never touched.

@@ -7,6 +7,9 @@ func physical() uint64 { return 0 }
 // adviseHuge does nothing: only Linux has such advice.
 func adviseHuge([]byte) {}
 
+// adviseSmall does nothing: only Linux has such advice.
+func adviseSmall([]byte) {}
+
 // collapseHuge does nothing: only Linux has such advice.
 func collapseHuge([]byte) {}
 

@@ -465,7 +465,7 @@ func (b *Bloom) Release() {
 
 // grown returns an array for a filter that is there already.
 func grown(m *memory.Arena, n, total uint64) ([]byte, error) {
-	a, err := m.Bytes(n, total)
+	a, err := m.More(n, total)
 	if err != nil {
 		return nil, fmt.Errorf("redisbloom: add: no memory to grow: %w", err)
 	}

@@ -173,15 +173,16 @@ func (f *OnFilter) Unfit(t engine.Turn, c *engine.Call, entry *catalog.Entry) {
 func (f *OnFilter) Run(t engine.Turn, entry *catalog.Entry, calls []engine.Call) {
 	c, m, p, items := &calls[0], t.Memory(), contents.PartOf(entry), countItems(calls)
 	t.Meter(entry)
-	if f.Write != nil && (t.Busy() || items > 1 && p.Untouched() && f.adds() && touched(t, entry, items)) {
+	if f.Write != nil && (t.Busy() || p.Untouched() && f.adds() && touched(t, entry, items)) {
 		return
 	}
-	if most := f.run(t, entry, items); most < maxRun {
+	if items > 1 {
+		most := f.run(t, entry)
 		if len(c.Items) > most {
 			f.RunPieces(t, calls[:1])
 			return
 		}
-		calls = together(calls, most) // those behind are run again
+		calls = together(calls, most, items) // those behind are run again
 		items = countItems(calls)
 	}
 	if !f.checked(t, entry, calls) {
@@ -219,13 +220,11 @@ func (f *OnFilter) Run(t engine.Turn, entry *catalog.Entry, calls []engine.Call)
 	}
 }
 
-// together returns the first calls that have so many items at most, but one at least.
-func together(calls []engine.Call, most int) []engine.Call {
-	items := len(calls[0].Items)
-	for i := 1; i < len(calls); i++ {
-		if items += len(calls[i].Items); items > most {
-			return calls[:i]
-		}
+// together returns the first calls, of so many items, that have so many at most, but one at least.
+func together(calls []engine.Call, most, items int) []engine.Call {
+	for n := len(calls); items > most && n > 1; n-- {
+		items -= len(calls[n-1].Items)
+		calls = calls[:n-1]
 	}
 	return calls
 }

@@ -82,7 +82,7 @@ func (f *OnFilter) piece(t engine.Turn, entry *catalog.Entry, calls []engine.Cal
 		return
 	}
 	t.Reuse()
-	items := c.Items[v.Done:min(v.Done+f.pieceItems(t, entry, len(c.Items)-v.Done), len(c.Items))]
+	items := c.Items[v.Done:min(v.Done+f.pieceItems(t, entry), len(c.Items))]
 	if m.Shadow = f.shadowOf(t, entry); m.Shadow != nil && touched(t, m.Shadow.Entry(), len(items)) {
 		return
 	}
@@ -141,9 +141,9 @@ const itemBytes = 32
 // few of them are looked at under one lock.
 const readRun = 4
 
-// pieceItems returns how many of n items of a filter a piece has.
-func (f *OnFilter) pieceItems(t engine.Turn, entry *catalog.Entry, n int) int {
-	most := f.run(t, entry, n)
+// pieceItems returns how many items of a filter a piece has.
+func (f *OnFilter) pieceItems(t engine.Turn, entry *catalog.Entry) int {
+	most := f.run(t, entry)
 	longest := t.Context().Contents().MaxRecord()
 	switch {
 	case f.Write == nil:

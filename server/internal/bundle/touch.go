@@ -18,26 +18,14 @@ func touched(t engine.Turn, entry *catalog.Entry, items int) (left bool) {
 	return left
 }
 
-// run returns how many of n items may be read or written under one lock: of one, as many as of any. Of a filter that grows by large arrays,
-// or has some whose pages are still not there, these are few.
-func (f *OnFilter) run(t engine.Turn, entry *catalog.Entry, n int) int {
-	if n == 1 {
-		return maxRun
-	}
+// run returns how many items may be read or written under one lock. Of a filter that has arrays whose pages are still not
+// there, since others have given it new ones again and again, these are few.
+func (f *OnFilter) run(t engine.Turn, entry *catalog.Entry) int {
 	p, x := contents.PartOf(entry), t.Context()
 	most := p.Run()
-	if !f.adds() || x.Alone() {
-		return most
-	}
-	if p.Untouched() && !x.Can().Cluster { // others have given it new ones again and again
-		most = min(most, p.FewItems())
+	if p.Untouched() && f.adds() && !x.Alone() && !x.Can().Cluster {
+		most = min(most, max(1, p.FewItems()))
 		t.Weigh(maxRun) // they have their turn after each
-	}
-	const some = 64 // of more parts, each gets few of the items
-	if parts := contents.PartCount(entry); parts == 1 || parts <= some && p.Row().Name == "scalable" {
-		for _, p := range contents.Parts(entry) {
-			most = min(most, p.RunOf(n))
-		}
 	}
 	return most
 }

@@ -246,7 +246,7 @@ func (s *Supply) openContents(p Plan, data []byte) (*Filter, error) {
 	if err != nil {
 		return nil, err
 	}
-	c, err := s.newContents(plan, func(c codec.Config) (bloomery.Hashed, error) { return c.Open(data) })
+	c, err := s.newContents(plan, s.arena, func(c codec.Config) (bloomery.Hashed, error) { return c.Open(data) })
 	if err != nil {
 		return nil, err
 	}

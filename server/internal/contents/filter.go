@@ -76,9 +76,9 @@ func (a *arrays) release() {
 // takes some 100 bytes.
 const keepFrom = 4 << 10
 
-// newContents returns the contents with a filter that open makes.
-func (s *Supply) newContents(p *Shared, open func(codec.Config) (bloomery.Hashed, error)) (*Filter, error) {
-	c, err := s.keptContents(p, open)
+// newContents returns the contents with a filter that open makes, in memory of m.
+func (s *Supply) newContents(p *Shared, m *memory.Arena, open func(codec.Config) (bloomery.Hashed, error)) (*Filter, error) {
+	c, err := s.keptContents(p, m, open)
 	if err != nil {
 		return nil, err
 	}
@@ -98,13 +98,14 @@ func getsArrays(f bloomery.Hashed) (gets bool) {
 }
 
 // keptContents is newContents for a filter whose arrays are remembered, small as they may be.
-func (s *Supply) keptContents(p *Shared, open func(codec.Config) (bloomery.Hashed, error)) (*Filter, error) {
-	own := &arrays{memory: s.arena}
+func (s *Supply) keptContents(p *Shared, m *memory.Arena, open func(codec.Config) (bloomery.Hashed, error)) (*Filter, error) {
+	own := &arrays{memory: m}
 	f, err := open(codec.Config{Hasher: p.Hasher, Alloc: own.alloc})
 	if err != nil {
 		own.release()
 		return nil, err
 	}
+	own.memory = m.Empty() // it grows by such arrays
 	c := &Filter{f: f, own: own, news: newTally(f, p.Kind.Features.Forget)}
 	c.plan.Store(p)
 	return c, nil
@@ -389,7 +390,7 @@ func (s *Supply) Clear(c *Filter, outline []byte) (grown int64, err error) {
 	if err != nil {
 		return 0, err
 	}
-	fresh, err := s.newContents(c.plan.Load(), func(config codec.Config) (bloomery.Hashed, error) { return config.Make(&o) })
+	fresh, err := s.newContents(c.plan.Load(), s.arena.Empty(), func(config codec.Config) (bloomery.Hashed, error) { return config.Make(&o) })
 	if err != nil {
 		return 0, err
 	}
@@ -505,7 +506,7 @@ func newFilter(s *Supply, header []byte, here Here) ([]Contents, error) {
 			parts = append(parts, newElsewhere(catalog.Filter, plan))
 			continue
 		}
-		c, err := s.newContents(plan, func(config codec.Config) (bloomery.Hashed, error) { return config.Make(&o) })
+		c, err := s.newContents(plan, s.arena.Empty(), func(config codec.Config) (bloomery.Hashed, error) { return config.Make(&o) })
 		switch {
 		case err != nil && (held || !errors.Is(err, ErrMemory)):
 			for _, c := range parts {

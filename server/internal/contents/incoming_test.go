@@ -171,7 +171,7 @@ func made(t *testing.T, s *Supply, outline []byte) *Filter {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := s.newContents(plan, func(config codec.Config) (bloomery.Hashed, error) { return config.Make(&o) })
+	c, err := s.newContents(plan, s.arena, func(config codec.Config) (bloomery.Hashed, error) { return config.Make(&o) })
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -76,20 +76,20 @@ func (s *Supply) Make(h Header, header []byte, here Here) ([]Contents, error) {
 	case from.many != nil:
 		return from.many(s, header, here)
 	default:
-		return one(from.make(header, s.arena))
+		return one(from.make(header, s.arena.Empty()))
 	}
 }
 
 // Bloom makes a BF.
 func (s *Supply) Bloom(p redisbloom.BloomParams) ([]Contents, error) {
-	p.Memory = s.arena
+	p.Memory = s.arena.Empty()
 	b, err := redisbloom.NewBloom(p)
 	return one(bloom{b}, err)
 }
 
 // Cuckoo makes a CF.
 func (s *Supply) Cuckoo(p redisbloom.CuckooParams) ([]Contents, error) {
-	p.Memory = s.arena
+	p.Memory = s.arena.Empty()
 	c, err := redisbloom.NewCuckoo(p)
 	return one(cuckoo{c}, err)
 }

@@ -136,7 +136,7 @@ func (s *Supply) exchange(c *Filter, plan *Shared, open func(codec.Config) (bloo
 	if c.sourced() {
 		return 0, ErrSourced
 	}
-	fresh, err := s.newContents(plan, open)
+	fresh, err := s.newContents(plan, s.arena, open)
 	if err != nil {
 		return 0, err
 	}

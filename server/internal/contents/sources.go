@@ -13,6 +13,7 @@ import (
 	bloomfilter "github.com/bloomery/bloomery/bloom"
 	"github.com/bloomery/bloomery/codec"
 	"github.com/bloomery/bloomery/internal/frozen"
+	"github.com/bloomery/bloomery/internal/memory"
 	"github.com/bloomery/bloomery/server/internal/wire"
 	"github.com/bloomery/bloomery/sizing"
 )
@@ -233,12 +234,12 @@ func shapeOf(f bloomery.Hashed) (shape sizing.Shape, ok bool) {
 
 // openSource returns a filter that data encodes, if it is one like c.
 func (s *Supply) openSource(c *Filter, data []byte) (*Filter, error) {
-	return s.like(c, data, func(config codec.Config) (bloomery.Hashed, error) { return config.Open(data) })
+	return s.like(c, data, s.arena, func(config codec.Config) (bloomery.Hashed, error) { return config.Open(data) })
 }
 
 // blank returns an empty filter with a header, if it is one like c.
 func (s *Supply) blank(c *Filter, header []byte) (*Filter, error) {
-	return s.like(c, header, func(config codec.Config) (bloomery.Hashed, error) {
+	return s.like(c, header, s.arena.Empty(), func(config codec.Config) (bloomery.Hashed, error) {
 		o, err := codec.ParseOutline(append(slices.Clip(header), 0)) // no words besides the header
 		if err != nil {
 			return nil, err
@@ -247,8 +248,8 @@ func (s *Supply) blank(c *Filter, header []byte) (*Filter, error) {
 	})
 }
 
-// like returns a filter that open makes, which has a header, if it is one like c.
-func (s *Supply) like(c *Filter, header []byte, open func(codec.Config) (bloomery.Hashed, error)) (*Filter, error) {
+// like returns a filter that open makes in memory of m, which has a header, if it is one like c.
+func (s *Supply) like(c *Filter, header []byte, m *memory.Arena, open func(codec.Config) (bloomery.Hashed, error)) (*Filter, error) {
 	plan := c.plan.Load()
 	h, err := codec.Peek(header)
 	if err != nil {
@@ -257,7 +258,7 @@ func (s *Supply) like(c *Filter, header []byte, open func(codec.Config) (bloomer
 	if h.Kind.Number != plan.Kind.Number || h.Hash != plan.Hasher.Kind() || h.Check != plan.Hasher.Check() {
 		return nil, fmt.Errorf("store: source: %w: it is of kind %s with another hash or seed, or of another kind than the filter", bloomery.ErrIncompatible, h.Kind.Name)
 	}
-	f, err := s.keptContents(plan, open)
+	f, err := s.keptContents(plan, m, open)
 	if err != nil {
 		return nil, err
 	}

@@ -2,7 +2,8 @@ package contents
 
 // Pages of arrays that the system has not made yet. It makes a huge page of 2 MiB when it is first
 // written, which takes 0.4 to 2 milliseconds. In a new array almost every place of an item lies on such a page,
-// and the part would be locked meanwhile. So the pages are made before, under no lock.
+// and the part would be locked meanwhile. So the pages are made before, under no lock. What a filter gets while it is
+// locked lies on small pages for a second: see memory.Arena.
 
 import (
 	"iter"
@@ -21,12 +22,12 @@ import (
 // make all pages for items of so few could take seconds.
 const fewPages = 32
 
-// FewItems returns how many items are added at once to a part whose pages may not be there. It needs no
-// lock of p.
+// FewItems returns how many items are added at once to a part whose pages may not be there: none if one lies in
+// very many places. It needs no lock of p.
 func (p *Part) FewItems() int {
 	p.RLock()
 	defer p.RUnlock()
-	return max(1, fewPages/places(p.contents))
+	return fewPages / places(p.contents)
 }
 
 // places returns in how many places of its arrays an item lies that is added to contents.
@@ -60,11 +61,11 @@ func places(c Contents) int {
 	return others
 }
 
-// largeGrowth is the growth, in bytes, from which on items are added few at a time.
-const largeGrowth = 8 << 20
-
-// untouched is a bit of the steps of a part: the system may still have to make pages of its arrays.
-const untouched = 1 << 30
+// Bits of the steps of a part.
+const (
+	untouched = 1 << 30 // the system may still have to make pages of its arrays
+	scattered = 1 << 29 // and one item lies on more than a few of these
+)
 
 // placed is contents with arrays in which an item may lie anywhere.
 type placed interface{ Arrays() iter.Seq[[]byte] }
@@ -97,22 +98,14 @@ func (d *Draft) Arrays() iter.Seq[[]byte] {
 // no lock.
 func (p *Part) Untouched() bool { return p.steps.Load()&untouched != 0 }
 
-// RunOf is Run for n items that are added. If they may make p grow by a large array, it is FewItems at
-// most, so that the pages of the array can be made once it is there. The caller holds no lock.
-func (p *Part) RunOf(n int) int {
-	most := p.Run()
-	if n == 1 {
-		return most
+// Scattered reports whether that is so for a single item, too. It needs no lock.
+func (p *Part) Scattered() bool { return p.steps.Load()&scattered != 0 }
+
+// fresh notes that p has arrays whose pages may not be there.
+func (p *Part) fresh() {
+	if p.steps.Or(untouched); places(p.contents) > fewPages {
+		p.steps.Or(scattered)
 	}
-	p.RLock()
-	defer p.RUnlock()
-	if p.contents == nil || p.Gone() {
-		return most
-	}
-	if bytes, sure := p.contents.Growth(min(n, most)); sure && bytes >= largeGrowth {
-		return min(most, max(1, fewPages/places(p.contents)))
-	}
-	return most
 }
 
 // Touch has the system make the pages of all arrays of p that are not there yet: see memory.Touch. It
@@ -132,7 +125,7 @@ func (p *Part) Touch(stop func() bool) {
 		now := p.placed()
 		over := try == tries || slices.EqualFunc(arrays, now, same)
 		if over {
-			p.steps.And(^untouched)
+			p.steps.And(^(untouched | scattered))
 		}
 		p.RUnlock()
 		if over {
@@ -170,7 +163,7 @@ func same(a, b []byte) bool { return unsafe.SliceData(a) == unsafe.SliceData(b) 
 func (p *Part) Renewed() {
 	p.Measure()
 	if len(p.placed()) > 0 {
-		p.steps.Or(untouched)
+		p.fresh()
 	}
 }
 
@@ -178,6 +171,6 @@ func (p *Part) Renewed() {
 func (p *Part) Grew(n int64) {
 	p.Measure()
 	if n >= memory.MapFrom {
-		p.steps.Or(untouched)
+		p.fresh()
 	}
 }

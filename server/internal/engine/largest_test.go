@@ -365,6 +365,75 @@ func TestTransactionsOnNewFilters(t *testing.T) {
 	}
 }
 
+// TestTransactionsThatMakeArrays has transactions make filters, or have them grow, and write items to the new arrays: it asks
+// that what EXEC takes is short for others, though no page of these arrays can be made before.
+func TestTransactionsThatMakeArrays(t *testing.T) {
+	margin := 20
+	if *largestMiB > 0 {
+		margin = 1
+	}
+	if underRace {
+		margin *= 20
+	}
+	allowed := 150 * time.Millisecond * time.Duration(margin)
+	some := func(i int) string { return strconv.Itoa(i) }
+	for _, tt := range []struct {
+		name, before, add string // {i} is another item each time
+		fill              int    // how many calls of add come before
+		calls             []string
+		item              func(int) string
+		items             int // calls of add in the transaction
+	}{
+		{"a BF is made", "", "BF.ADD k {i}", 0, []string{"BF.RESERVE k 0.01 80000000"}, some, 1000},
+		{"a filter is made", "", "FILTER.ADD k {i}", 0, []string{"FILTER.CREATE k bloom CAPACITY 190000000"}, some, 1000},
+		{"a CMS is made", "", "CMS.INCRBY k {i} 1", 0, []string{"CMS.INITBYDIM k 12000000 5"}, some, 1000},
+		{"a TOPK is made", "", "TOPK.ADD k {i}", 0, []string{"TOPK.RESERVE k 10 6000000 5 0.9"}, some, 1000},
+		{"a BF grows", "BF.RESERVE k 0.01 7600 EXPANSION 20000", "BF.ADD k {i}", 7500, nil, some, 1000},
+		{"a CF grows", "CF.RESERVE k 8192 BUCKETSIZE 4 EXPANSION 32768", "CF.ADD k {i}", 6000, nil, some, 1000},
+		{"a CF grows by items that are alike", "CF.RESERVE k 100000000", "CF.ADD k {i}", 0, nil, func(i int) string {
+			if i%10 == 0 {
+				return "hot"
+			}
+			return some(i)
+		}, 1000},
+		{"an item in 1,000 places", "CMS.INITBYDIM k 500000 500", "CMS.INCRBY k {i} 1", 0, nil, some, 1},
+	} {
+		var held time.Duration
+		for range tries {
+			b, timer := newTimed(t, 16<<30)
+			line := func(line string, i int) []string {
+				return strings.Fields(strings.ReplaceAll(line, "{i}", tt.item(i)))
+			}
+			if tt.before != "" {
+				if got := b.do(line(tt.before, 0)...); strings.HasPrefix(got, "-") {
+					t.Fatal(tt.name, got)
+				}
+			}
+			for i := range tt.fill {
+				b.do(line(tt.add, -i-1)...)
+			}
+			var calls [][]string
+			for _, call := range tt.calls {
+				calls = append(calls, line(call, 0))
+			}
+			for i := range tt.items {
+				calls = append(calls, line(tt.add, i+1))
+			}
+			var r answer.Reply
+			if r, held = timer.transact(b.client, calls...); r.Kind != answer.Array {
+				t.Fatalf("%s: %.200s", tt.name, show(r))
+			}
+			if b.state.Discard(); held <= allowed {
+				break
+			}
+		}
+		t.Logf("%v %s", held, tt.name)
+		if held > allowed {
+			t.Errorf("%s: EXEC took %v of the processor, want at most %v", tt.name, held, allowed)
+		}
+	}
+}
+
 // eachLargest calls f with the largest calls of every command that a transaction takes.
 // Those that empty the data come last.
 func eachLargest(t *testing.T, f func(line string)) {

@@ -28,11 +28,9 @@ type pageDoor struct {
 	alone bool
 	found []string
 
-	items, records int // that were looked at
-	before         uint64
+	items, records int    // that were looked at
 	busy           func() // called when Busy is, if it is not nil
 	written        func() // called when items are written, if it is not nil
-	grew           []int  // how many items the records had that have made something grow by 8 MiB
 }
 
 // pageHost calls busy when it is asked for sessions: EXEC does so to find out what CLIENT LIST costs.
@@ -80,11 +78,6 @@ func (d *pageDoor) Do(ops []*door.Op) {
 		}
 	}
 	d.Door.Do(ops)
-	for _, op := range ops {
-		if _, ok := op.Record.Body.(store.Items); ok && bytesIn(op.Part) > d.before+8<<20 {
-			d.grew = append(d.grew, op.Record.Body.(store.Items).Len())
-		}
-	}
 }
 
 // Busy implements door.Door.
@@ -101,7 +94,7 @@ func (d *pageDoor) isBusy() {
 
 // look notes what is wrong with a record of so many items.
 func (d *pageDoor) look(op *door.Op, items int) {
-	d.items, d.records, d.before = d.items+items, d.records+1, bytesIn(op.Part)
+	d.items, d.records = d.items+items, d.records+1
 	if d.written != nil {
 		d.written()
 	}
@@ -116,12 +109,6 @@ func (d *pageDoor) look(op *door.Op, items int) {
 			d.found = append(d.found, fmt.Sprintf("%T of %d items, in a transaction %t", op.Record.Body, items, d.alone))
 		}
 	}
-}
-
-func bytesIn(p *contents.Part) uint64 {
-	p.RLock()
-	defer p.RUnlock()
-	return p.Bytes()
 }
 
 // TestPagesAreMadeBefore writes many items to new filters and sketches, outside of transactions and in
@@ -311,30 +298,6 @@ func TestPauseWhilePagesAreMade(t *testing.T) {
 		b.lines(lines...)
 		if len(d.found) > 0 || d.items != 500 {
 			t.Errorf("%d commands: %d items, %v", len(lines), d.items, d.found)
-		}
-	}
-}
-
-// TestFewItemsGrowFilters fills filters until they have grown by a large array, and asks that few items were
-// in the record that did it: the others find the pages of the array made.
-func TestFewItemsGrowFilters(t *testing.T) {
-	for _, make := range []string{
-		"BF.RESERVE k 0.000001 60000 EXPANSION 64", "FILTER.CREATE k scalable CAPACITY 600000 ERROR 0.000000000000001",
-	} {
-		b, d := newPages(t)
-		if got := b.line(make); got != "+OK" {
-			t.Fatal(make, got)
-		}
-		add, _, _ := strings.Cut(make, ".")
-		add = map[string]string{"BF": "BF.MADD", "FILTER": "FILTER.ADD"}[add]
-		for i := 0; len(d.grew) == 0 && i < 2000; i++ {
-			b.do(append([]string{add, "k"}, someWords("{items}", i)...)...)
-		}
-		if len(d.grew) != 1 || d.grew[0] > 4 {
-			t.Errorf("%s: records of %d items have made it grow, want one of 4 at most", make, d.grew)
-		}
-		if d.items < 60_000 || d.records > d.items/100 {
-			t.Errorf("%s: %d items in %d records", make, d.items, d.records)
 		}
 	}
 }

@@ -43,7 +43,7 @@ func (t Turn) Busy() bool { return t.e.busy(t.s) }
 // something is added. It does nothing inside a transaction, whose pages are made before it runs, nor in a
 // cluster, where every node makes its own.
 func (t Turn) Touched(p *contents.Part, items int) bool {
-	if !p.Untouched() || items <= 1 || t.s.alone || t.e.shared != nil || t.s.touches == maxTouches || items <= p.FewItems() {
+	if !p.Untouched() || items <= 1 && !p.Scattered() || t.s.alone || t.e.shared != nil || t.s.touches == maxTouches || items <= p.FewItems() {
 		return false
 	}
 	t.s.touches++
