@@ -71,14 +71,18 @@ func (d *Draft) size(a effort.Adding) effort.Size {
 	return effort.Size{Bytes: d.Bytes(), Item: hash, Arrays: 1}
 }
 
-func newCountMinSize(header []byte, bytes uint64, _ effort.Adding) effort.Size {
+func newCountMinSize(header []byte, bytes uint64, a effort.Adding) effort.Size {
 	p, _, _ := redisbloom.ParseCountMinHeader(header)
-	return effort.CountMin(bytes, p.Depth)
+	s := effort.CountMin(bytes, p.Depth)
+	s.Grown = effort.Written(bytes, uint64(a.Items), p.Depth)
+	return s
 }
 
-func newTopKSize(header []byte, bytes uint64, _ effort.Adding) effort.Size {
+func newTopKSize(header []byte, bytes uint64, a effort.Adding) effort.Size {
 	p, _ := redisbloom.ParseTopKHeader(header)
-	return effort.TopK(bytes, uint64(p.K), uint64(p.Depth))
+	s := effort.TopK(bytes, uint64(p.K), uint64(p.Depth))
+	s.Grown = effort.Written(bytes, uint64(a.Items), uint64(p.Depth))
+	return s
 }
 
 func newTDigestSize(_ []byte, bytes uint64, a effort.Adding) effort.Size {

@@ -34,7 +34,7 @@ func Filter(f bloomery.Hashed, bytes, layers, grown uint64, a Adding) (s Size) {
 		s.Change += segmentBytes
 	}
 	if a.Items > 0 {
-		s.Bytes, s.Grown = add(s.Bytes, grown), add(grown, growthBytes)
+		s.Bytes, s.Grown = add(s.Bytes, grown), growthBytes+Written(grown, uint64(a.Items), linesIn(f))
 		if grows != nil {
 			s.Grown = add(s.Grown, uint64(grows.GrowSegments(a.Items))*grownBytes)
 		}
@@ -130,8 +130,12 @@ func (n New) Size(a Adding) Size {
 	const most, item, mostLines = 256, 64, 64
 	layers, lines := uint64(1), uint64(linesOfItem)
 	grown, change, search := item*uint64(a.Items), uint64(0), uint64(0)
+	places := uint64(linesOfItem)
 	switch n.Kind {
+	case "bloom":
+		places = 1
 	case "cuckoo":
+		places = 2
 		head, _ := envelope.ParseHeader(n.Outline) // K is the bits of a slot
 		shape := sizing.Cuckoo{Buckets: head.Size / (sizing.CuckooSlots * uint64(max(head.K, 1))), Width: int(head.K)}
 		change, search = searches(shape, 0, a)
@@ -146,6 +150,7 @@ func (n New) Size(a Adding) Size {
 	case "standard", "partitioned":
 		lines = mostLines
 	}
+	grown = add(grown, Written(n.Bytes, uint64(a.Items), places))
 	s := ofLayers(n.Bytes/n.Parts, layers, layers)
 	s.Bytes, s.Arrays = n.Bytes+layers*n.Parts*arrayBytes, layers*n.Parts
 	s.Item, s.Grown = layers*lines*lineIn(n.Bytes), grown

@@ -12,7 +12,7 @@ import (
 func (s *Size) layers(layers iter.Seq[redisbloom.Layer], a Adding) {
 	for l := range layers {
 		s.array(l.Bytes, uint64(l.Hashes))
-		if s.Grown = add(s.Grown, l.Bytes+arrayBytes); a.Enough(s) {
+		if s.Grown = add(s.Grown, arrayBytes+Written(l.Bytes, uint64(a.Items), uint64(l.Hashes))); a.Enough(s) {
 			return
 		}
 	}
@@ -56,9 +56,16 @@ func Cuckoo(c redisbloom.CuckooShape, a Adding) (s Size) {
 		s.Bytes, s.Arrays = add(s.Bytes, newest), s.Arrays+1
 		s.Item += lines * near
 		s.Look += min(newest, lookBytes) + arrayBytes/16
-		s.Grown = add(s.Grown, arrayBytes+min(newest, pageBytes)/4)
+		s.Grown = add(s.Grown, arrayBytes+min(newest, mappedBytes)/4)
 	}
 	moves, full := 2*uint64(c.MaxIterations), c.Items+uint64(a.Items) > c.Newest*4/5
+	if grown > 0 { // of one that is not nearly full, few items are alike
+		written := Written(min(c.Newest, mostSize>>16)*uint64(c.Expansion), uint64(a.Items), 2)
+		if !full {
+			written /= 4
+		}
+		s.Grown = add(s.Grown, written)
+	}
 	switch {
 	case a.Items == 0:
 	case full || c.MaxIterations > usualIterations: // a dump may say that it has few items
@@ -74,6 +81,9 @@ func Cuckoo(c redisbloom.CuckooShape, a Adding) (s Size) {
 	}
 	return s
 }
+
+// mappedBytes is from how many bytes on it takes no longer to make an array.
+const mappedBytes = 2 << 20
 
 // usualIterations is how many moves RedisBloom makes unless it is told another number.
 const usualIterations = 20

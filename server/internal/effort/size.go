@@ -19,7 +19,7 @@ type Size struct {
 	Look   uint64 // what describes it: arrays of some parts, and samples of what is in them
 	Arrays uint64 // the number of arrays
 	Parts  uint64 // the number of parts
-	Grown  uint64 // what adding items may allocate or rearrange
+	Grown  uint64 // what adding items may rearrange, or write to new arrays
 	Rows   uint64 // how often a sketch hashes an item
 }
 
@@ -49,8 +49,9 @@ const (
 	nearBytes = 1 << 20
 	// lookBytes is how much of an array is looked at to describe it.
 	lookBytes = 64 << 10
-	// pageBytes is what the first write to a page of a new array clears.
-	pageBytes = 2 << 20
+	// pageBytes is a page of a new array, clearing what its first write counts for: the system clears it.
+	pageBytes = 4 << 10
+	clearing  = 2 * pageBytes
 	// arrayBytes is what it takes to make an array.
 	arrayBytes = 16 << 10
 )
@@ -80,6 +81,11 @@ func (s *Size) array(bytes, lines uint64) {
 	s.Item = add(s.Item, lines*lineIn(bytes))
 	s.Look = add(s.Look, min(bytes, lookBytes)+arrayBytes/16)
 	s.Arrays++
+}
+
+// Written is what items count for that are written to so many places of a new array each.
+func Written(bytes, items, places uint64) uint64 {
+	return min(bytes/pageBytes+1, min(items, mostSize>>32)*min(places, 1<<16)) * clearing
 }
 
 // add adds without passing the largest number.

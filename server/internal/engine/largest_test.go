@@ -386,8 +386,8 @@ func TestTransactionsThatMakeArrays(t *testing.T) {
 	}{
 		{"a BF is made", "", "BF.ADD k {i}", 0, []string{"BF.RESERVE k 0.01 80000000"}, some, 1000},
 		{"a filter is made", "", "FILTER.ADD k {i}", 0, []string{"FILTER.CREATE k bloom CAPACITY 190000000"}, some, 1000},
-		{"a CMS is made", "", "CMS.INCRBY k {i} 1", 0, []string{"CMS.INITBYDIM k 12000000 5"}, some, 1000},
-		{"a TOPK is made", "", "TOPK.ADD k {i}", 0, []string{"TOPK.RESERVE k 10 6000000 5 0.9"}, some, 1000},
+		{"a CMS is made", "", "CMS.INCRBY k {i} 1", 0, []string{"CMS.INITBYDIM k 10000000 5"}, some, 1000},
+		{"a TOPK is made", "", "TOPK.ADD k {i}", 0, []string{"TOPK.RESERVE k 10 4500000 5 0.9"}, some, 1000},
 		{"a BF grows", "BF.RESERVE k 0.01 7600 EXPANSION 20000", "BF.ADD k {i}", 7500, nil, some, 1000},
 		{"a CF grows", "CF.RESERVE k 8192 BUCKETSIZE 4 EXPANSION 32768", "CF.ADD k {i}", 6000, nil, some, 1000},
 		{"a CF grows by items that are alike", "CF.RESERVE k 100000000", "CF.ADD k {i}", 0, nil, func(i int) string {
