@@ -40,18 +40,18 @@ type Arena struct {
 	// asked for.
 	Free func(array []byte)
 
-	kept  atomic.Int64
-	empty *Arena // see Empty
-	of    *Arena // whose empty it is
+	kept   atomic.Int64
+	sparse *Arena // see Sparse
+	of     *Arena // whose sparse one it is
 }
 
-// Empty returns an Arena with the same memory, whose arrays are all those of Grow: for a filter that is
+// Sparse returns an Arena with the same memory, whose arrays are all those of Grow: for a large filter that is
 // made without items. It is a itself if there is no Grow.
-func (a *Arena) Empty() *Arena {
-	if a == nil || a.empty == nil {
+func (a *Arena) Sparse() *Arena {
+	if a == nil || a.sparse == nil {
 		return a
 	}
-	return a.empty
+	return a.sparse
 }
 
 // Keep counts n more bytes (fewer if n is negative) that only copies of filters need: arrays that a

@@ -33,7 +33,7 @@ const youth = time.Second
 func NewArena() (a *Arena, mapped func() int64) {
 	p := &pool{arrays: map[*byte][]byte{}}
 	a = &Arena{Alloc: p.alloc, Grow: p.grow, Free: p.release}
-	a.empty = &Arena{Alloc: p.grow, Grow: p.grow, Free: p.release, of: a}
+	a.sparse = &Arena{Alloc: p.grow, Grow: p.grow, Free: p.release, of: a}
 	runtime.AddCleanup(a, (*pool).unmapAll, p)
 	return a, p.bytes.Load
 }

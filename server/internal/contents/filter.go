@@ -105,7 +105,7 @@ func (s *Supply) keptContents(p *Shared, m *memory.Arena, open func(codec.Config
 		own.release()
 		return nil, err
 	}
-	own.memory = m.Empty() // it grows by such arrays
+	own.memory = m.Sparse() // it grows by such arrays
 	c := &Filter{f: f, own: own, news: newTally(f, p.Kind.Features.Forget)}
 	c.plan.Store(p)
 	return c, nil
@@ -390,7 +390,7 @@ func (s *Supply) Clear(c *Filter, outline []byte) (grown int64, err error) {
 	if err != nil {
 		return 0, err
 	}
-	fresh, err := s.newContents(c.plan.Load(), s.arena.Empty(), func(config codec.Config) (bloomery.Hashed, error) { return config.Make(&o) })
+	fresh, err := s.newContents(c.plan.Load(), s.arena.Sparse(), func(config codec.Config) (bloomery.Hashed, error) { return config.Make(&o) })
 	if err != nil {
 		return 0, err
 	}
@@ -499,14 +499,14 @@ func newFilter(s *Supply, header []byte, here Here) ([]Contents, error) {
 	if err != nil {
 		return nil, err
 	}
-	parts := make([]Contents, 0, 1<<p.Parts)
+	parts, arena := make([]Contents, 0, 1<<p.Parts), s.empty(o.Bytes()<<p.Parts)
 	for i := range 1 << p.Parts {
 		held := here(i, &p)
 		if !held && i > 0 {
 			parts = append(parts, newElsewhere(catalog.Filter, plan))
 			continue
 		}
-		c, err := s.newContents(plan, s.arena.Empty(), func(config codec.Config) (bloomery.Hashed, error) { return config.Make(&o) })
+		c, err := s.newContents(plan, arena, func(config codec.Config) (bloomery.Hashed, error) { return config.Make(&o) })
 		switch {
 		case err != nil && (held || !errors.Is(err, ErrMemory)):
 			for _, c := range parts {

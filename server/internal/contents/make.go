@@ -76,20 +76,31 @@ func (s *Supply) Make(h Header, header []byte, here Here) ([]Contents, error) {
 	case from.many != nil:
 		return from.many(s, header, here)
 	default:
-		return one(from.make(header, s.arena.Empty()))
+		n, _ := from.bytes(header) // make has the same error
+		return one(from.make(header, s.empty(n)))
 	}
+}
+
+// empty returns the memory of a filter or sketch of so many bytes that is made without items.
+func (s *Supply) empty(bytes uint64) *memory.Arena {
+	if bytes < effort.LargeMade {
+		return s.arena
+	}
+	return s.arena.Sparse()
 }
 
 // Bloom makes a BF.
 func (s *Supply) Bloom(p redisbloom.BloomParams) ([]Contents, error) {
-	p.Memory = s.arena.Empty()
+	n, _ := p.Bytes() // NewBloom has the same error
+	p.Memory = s.empty(n)
 	b, err := redisbloom.NewBloom(p)
 	return one(bloom{b}, err)
 }
 
 // Cuckoo makes a CF.
 func (s *Supply) Cuckoo(p redisbloom.CuckooParams) ([]Contents, error) {
-	p.Memory = s.arena.Empty()
+	n, _ := p.Bytes() // NewCuckoo has the same error
+	p.Memory = s.empty(n)
 	c, err := redisbloom.NewCuckoo(p)
 	return one(cuckoo{c}, err)
 }

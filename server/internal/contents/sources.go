@@ -239,7 +239,7 @@ func (s *Supply) openSource(c *Filter, data []byte) (*Filter, error) {
 
 // blank returns an empty filter with a header, if it is one like c.
 func (s *Supply) blank(c *Filter, header []byte) (*Filter, error) {
-	return s.like(c, header, s.arena.Empty(), func(config codec.Config) (bloomery.Hashed, error) {
+	return s.like(c, header, s.arena.Sparse(), func(config codec.Config) (bloomery.Hashed, error) {
 		o, err := codec.ParseOutline(append(slices.Clip(header), 0)) // no words besides the header
 		if err != nil {
 			return nil, err

@@ -150,7 +150,7 @@ func (n New) Size(a Adding) Size {
 	case "standard", "partitioned":
 		lines = mostLines
 	}
-	grown = add(grown, Written(n.Bytes, uint64(a.Items), places))
+	grown = add(grown, Made(n.Bytes, uint64(a.Items), places))
 	s := ofLayers(n.Bytes/n.Parts, layers, layers)
 	s.Bytes, s.Arrays = n.Bytes+layers*n.Parts*arrayBytes, layers*n.Parts
 	s.Item, s.Grown = layers*lines*lineIn(n.Bytes), grown

@@ -8,11 +8,11 @@ import (
 	"github.com/bloomery/bloomery/internal/redisbloom"
 )
 
-// layers adds the layers that a BF will have.
-func (s *Size) layers(layers iter.Seq[redisbloom.Layer], a Adding) {
+// layers adds the layers that a BF will have, and what items count for that are written to them.
+func (s *Size) layers(layers iter.Seq[redisbloom.Layer], a Adding, written func(bytes, items, places uint64) uint64) {
 	for l := range layers {
 		s.array(l.Bytes, uint64(l.Hashes))
-		if s.Grown = add(s.Grown, arrayBytes+Written(l.Bytes, uint64(a.Items), uint64(l.Hashes))); a.Enough(s) {
+		if s.Grown = add(s.Grown, arrayBytes+written(l.Bytes, uint64(a.Items), uint64(l.Hashes))); a.Enough(s) {
 			return
 		}
 	}
@@ -24,13 +24,13 @@ func Bloom(b *redisbloom.Bloom, a Adding) (s Size) {
 		l := b.Layer(i)
 		s.array(l.Bytes, uint64(l.Hashes))
 	}
-	s.layers(b.Grown(a.Items), a)
+	s.layers(b.Grown(a.Items), a, Written)
 	return s
 }
 
 // NewBloom is the size of a BF that will have these layers.
 func NewBloom(layers iter.Seq[redisbloom.Layer], a Adding) (s Size) {
-	s.layers(layers, a)
+	s.layers(layers, a, Made)
 	return s
 }
 

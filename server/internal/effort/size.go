@@ -49,9 +49,8 @@ const (
 	nearBytes = 1 << 20
 	// lookBytes is how much of an array is looked at to describe it.
 	lookBytes = 64 << 10
-	// pageBytes is a page of a new array, clearing what its first write counts for: the system clears it.
-	pageBytes = 4 << 10
-	clearing  = 2 * pageBytes
+	// The system clears a page of a new array when it is first written: that counts for twice its bytes.
+	smallPage, hugePage = 4 << 10, 2 << 20
 	// arrayBytes is what it takes to make an array.
 	arrayBytes = 16 << 10
 )
@@ -83,9 +82,22 @@ func (s *Size) array(bytes, lines uint64) {
 	s.Arrays++
 }
 
-// Written is what items count for that are written to so many places of a new array each.
-func Written(bytes, items, places uint64) uint64 {
-	return min(bytes/pageBytes+1, min(items, mostSize>>32)*min(places, 1<<16)) * clearing
+// LargeMade is from how many bytes on what is made lies on small pages at first. Below it has some ten huge ones at most.
+const LargeMade = 17 << 20
+
+// Made is what items count for that are written to so many places each in something new of so many bytes.
+func Made(bytes, items, places uint64) uint64 {
+	if bytes < LargeMade {
+		return cleared(bytes, items, places, hugePage)
+	}
+	return Written(bytes, items, places)
+}
+
+// Written is Made for arrays by which something grows.
+func Written(bytes, items, places uint64) uint64 { return cleared(bytes, items, places, smallPage) }
+
+func cleared(bytes, items, places, page uint64) uint64 {
+	return 2 * min(add(bytes, smallPage), min(items, mostSize>>42)*min(places, 1<<16)*page)
 }
 
 // add adds without passing the largest number.

@@ -378,16 +378,21 @@ func TestTransactionsThatMakeArrays(t *testing.T) {
 	allowed := 150 * time.Millisecond * time.Duration(margin)
 	some := func(i int) string { return strconv.Itoa(i) }
 	for _, tt := range []struct {
-		name, before, add string // {i} is another item each time
+		name, before, add string // {i} is another item each time, {n} one of 4 numbers
 		fill              int    // how many calls of add come before
 		calls             []string
 		item              func(int) string
 		items             int // calls of add in the transaction
 	}{
 		{"a BF is made", "", "BF.ADD k {i}", 0, []string{"BF.RESERVE k 0.01 80000000"}, some, 1000},
+		{"a CF is made", "", "CF.ADD k {i}", 0, []string{"CF.RESERVE k 100000000 EXPANSION 0"}, some, 3000},
 		{"a filter is made", "", "FILTER.ADD k {i}", 0, []string{"FILTER.CREATE k bloom CAPACITY 190000000"}, some, 1000},
 		{"a CMS is made", "", "CMS.INCRBY k {i} 1", 0, []string{"CMS.INITBYDIM k 10000000 5"}, some, 1000},
 		{"a TOPK is made", "", "TOPK.ADD k {i}", 0, []string{"TOPK.RESERVE k 10 4500000 5 0.9"}, some, 1000},
+		{"filters on huge pages are made", "", "FILTER.ADD k{n} {i}", 0, []string{
+			"FILTER.CREATE k0 bloom CAPACITY 13000000", "FILTER.CREATE k1 bloom CAPACITY 13000000", "FILTER.CREATE k2 bloom CAPACITY 13000000",
+			"FILTER.CREATE k3 bloom CAPACITY 13000000",
+		}, some, 1000},
 		{"a BF grows", "BF.RESERVE k 0.01 7600 EXPANSION 20000", "BF.ADD k {i}", 7500, nil, some, 1000},
 		{"a CF grows", "CF.RESERVE k 8192 BUCKETSIZE 4 EXPANSION 32768", "CF.ADD k {i}", 6000, nil, some, 1000},
 		{"a CF grows by items that are alike", "CF.RESERVE k 100000000", "CF.ADD k {i}", 0, nil, func(i int) string {
@@ -402,7 +407,7 @@ func TestTransactionsThatMakeArrays(t *testing.T) {
 		for range tries {
 			b, timer := newTimed(t, 16<<30)
 			line := func(line string, i int) []string {
-				return strings.Fields(strings.ReplaceAll(line, "{i}", tt.item(i)))
+				return strings.Fields(strings.NewReplacer("{i}", tt.item(i), "{n}", strconv.Itoa(i%4)).Replace(line))
 			}
 			if tt.before != "" {
 				if got := b.do(line(tt.before, 0)...); strings.HasPrefix(got, "-") {

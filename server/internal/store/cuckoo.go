@@ -23,8 +23,10 @@ func (o *MakeCuckoo) newName() []byte                        { return o.Name }
 func (o *MakeCuckoo) apply(s *State, r *Record, res *Result) { s.create(o, o.Name, r, res) }
 func (*MakeCuckoo) kind() catalog.Kind                       { return catalog.Cuckoo }
 func (o *MakeCuckoo) bytes() (uint64, error)                 { return o.Params.Bytes() }
-func (o *MakeCuckoo) size(_ uint64, a effort.Adding) effort.Size {
-	return effort.Cuckoo(o.Params.Shape(), a)
+func (o *MakeCuckoo) size(bytes uint64, a effort.Adding) effort.Size {
+	s := effort.Cuckoo(o.Params.Shape(), a)
+	s.Grown += effort.Made(bytes, uint64(a.Items), 2)
+	return s
 }
 
 func (o *MakeCuckoo) fields(c coder, r *Record) coder {
