@@ -25,7 +25,7 @@ IMAGE   ?=
 SHARE    = $(DESTDIR)$(PREFIX)/share
 
 .DEFAULT_GOAL := help
-.PHONY: help run cluster torture build test stages check unit long race purego tiers cross cross-vet vet-modules contrib contrib-figures narrow golden fuzz fuzz-short lint fmt generate clean-tree bench bench-compare bench-peers bench-lookups bench-hashes bench-cli bench-readers bench-server bench-cluster bench-spread bench-base bench-questions bench-follow clients rules redis-cli dcso bench-test mutants scale waits soak gate chaos-debug ui screenshots bench-door promises install uninstall packages package-test reproduce examples examples-full scale-literature
+.PHONY: help run cluster torture build test stages check unit long race purego tiers cross cross-vet vet-modules contrib contrib-figures narrow golden fuzz fuzz-short lint fmt generate clean-tree bench bench-compare bench-peers bench-lookups bench-hashes bench-cli bench-readers bench-server profile bench-cluster bench-spread bench-base bench-questions bench-follow clients rules redis-cli dcso bench-test mutants scale waits soak gate chaos-debug ui screenshots bench-door promises install uninstall packages package-test reproduce examples examples-full scale-literature
 .PHONY: page-export page-test release release-test push-image portable cover vuln workflows chart
 
 help: ## list the targets
@@ -78,6 +78,9 @@ reproduce: packages ## make the packages again from a copy of this commit: the c
 test: ## all tests, some in a short form, with the time of each stage and of all
 	@$(STAGE) test $(MAKE) -s stages
 
+# Tests run the program as it is compiled without the profile: with it, all that the program imports would be
+# compiled a second time (docs/adr/0068-built-by-a-profile.md). The stage release tests the other.
+stages: export GOFLAGS += -pgo=off
 stages:
 	@$(STAGE) unit   $(MAKE) -s unit
 	@$(STAGE) gate   $(MAKE) -s gate
@@ -286,6 +289,10 @@ bench-readers: ## time the readers in Node.js, Chromium and Python, writes docs/
 bench-server: ## measure the server against Redis, and commit BASE if given, writes docs/evidence/benchmarks-server.md
 	@scripts/need-redis redis-server redis-cli redis-benchmark
 	cd bench && go run ./cmd/server -rounds 15 -requests 300000 -base "$(BASE)" -out ../docs/evidence/benchmarks-server.md
+
+profile: ## record where the server's processor time goes under all commands of bench-server: cmd/bloomery/default.pgo, which the compiler reads (3 minutes)
+	@scripts/need-redis redis-cli redis-benchmark
+	cd bench && go run ./cmd/server -requests 200000 -profile ../cmd/bloomery/default.pgo
 
 bench-cluster: ## measure three nodes of a cluster beside one server, writes docs/evidence/benchmarks-cluster.md (10 minutes)
 	cd bench && go run ./cmd/cluster -out ../docs/evidence/benchmarks-cluster.md

@@ -36,6 +36,7 @@ type options struct {
 	gate     bool
 	log      bool
 	only     string
+	profile  string
 }
 
 func main() {
@@ -50,6 +51,7 @@ func main() {
 	flag.BoolVar(&o.gate, "gate", true, "measure how long the gate is held, and who waits for it, too")
 	flag.BoolVar(&o.log, "durability", false, "measure what the log, snapshots and the start cost, nothing else")
 	flag.StringVar(&o.only, "only", "", "regular expression of the commands to measure; Redis PING always is")
+	flag.StringVar(&o.profile, "profile", "", "write to this `file` where processor time goes, for the compiler, nothing else")
 	flag.Parse()
 	if err := run(o); err != nil {
 		fmt.Fprintln(os.Stderr, "server:", err)
@@ -63,6 +65,9 @@ func run(o options) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
+	if o.profile != "" {
+		return writeProfile(o, dir)
+	}
 	bloomery := filepath.Join(dir, "bloomery")
 	if err := process.Build(o.root, bloomery); err != nil {
 		return err

@@ -17,8 +17,8 @@ import (
 )
 
 // Build makes the program bloomery of a source tree.
-func Build(root, to string) error {
-	cmd := exec.Command("go", "build", "-trimpath", "-o", to, "./cmd/bloomery")
+func Build(root, to string, flags ...string) error {
+	cmd := exec.Command("go", append(append([]string{"build", "-trimpath", "-o", to}, flags...), "./cmd/bloomery")...)
 	cmd.Dir, cmd.Stderr = root, os.Stderr
 	if err := cmd.Run(); err != nil {
 		return fmt.Errorf("build: %w", err)
