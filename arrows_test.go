@@ -315,10 +315,11 @@ func TestPageNeedsNoServer(t *testing.T) {
 	}
 }
 
-// list asks the go command for all packages of the module and their imports.
+// list asks the go command for all packages of the module and their imports, those of the program under the names that
+// they have without its profile.
 func list(t *testing.T) []listed {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), "go", "list", "-json=ImportPath,Imports,Standard", module+"/...")
+	cmd := exec.CommandContext(t.Context(), "go", "list", "-pgo=off", "-json=ImportPath,Imports,Standard", module+"/...")
 	out, err := cmd.Output()
 	if err != nil {
 		if exit, ok := errors.AsType[*exec.ExitError](err); ok {
