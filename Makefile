@@ -79,7 +79,7 @@ test: ## all tests, some in a short form, with the time of each stage and of all
 	@$(STAGE) test $(MAKE) -s stages
 
 # Tests run the program as it is compiled without the profile: with it, all that the program imports would be
-# compiled a second time (docs/adr/0068-built-by-a-profile.md). The stage release tests the other.
+# compiled a second time (docs/adr/0068-compiled-with-a-profile.md). The stage release of make check tests it with the profile.
 stages: export GOFLAGS += -pgo=off
 stages:
 	@$(STAGE) unit   $(MAKE) -s unit
@@ -290,7 +290,7 @@ bench-server: ## measure the server against Redis, and commit BASE if given, wri
 	@scripts/need-redis redis-server redis-cli redis-benchmark
 	cd bench && go run ./cmd/server -rounds 15 -requests 300000 -base "$(BASE)" -out ../docs/evidence/benchmarks-server.md
 
-profile: ## record where the server's processor time goes under all commands of bench-server: cmd/bloomery/default.pgo, which the compiler reads (3 minutes)
+profile: ## record where the server spends processor time under the commands of bench-server, writes cmd/bloomery/default.pgo for the compiler (3 minutes)
 	@scripts/need-redis redis-cli redis-benchmark
 	cd bench && go run ./cmd/server -requests 200000 -profile ../cmd/bloomery/default.pgo
 

@@ -187,13 +187,13 @@ func (r *release) commitTime(ctx context.Context) (time.Time, error) {
 }
 
 // build compiles the program for a target: one file that needs nothing else, without
-// the paths of this machine. The linker gets the commit: what Go records by itself
+// the paths of this machine. The profile is named, so that no package is made without it. The linker gets the commit: what Go records by itself
 // depends on how the repository was checked out.
 func (r *release) build(ctx context.Context, t target) error {
 	name := filepath.Join(r.stage, t.String(), t.binary())
 	env := []string{"CGO_ENABLED=0", "GOOS=" + t.os, "GOARCH=" + t.arch}
 	flags := "-s -w -buildid= -X main.version=v" + r.version + " -X main.commit=" + r.commit
-	_, err := r.run(ctx, r.root, env, "go", "build", "-trimpath", "-buildvcs=false", "-ldflags", flags, "-o", name, "./cmd/bloomery")
+	_, err := r.run(ctx, r.root, env, "go", "build", "-trimpath", "-buildvcs=false", "-pgo=cmd/bloomery/default.pgo", "-ldflags", flags, "-o", name, "./cmd/bloomery")
 	if err != nil {
 		return err
 	}

@@ -29,8 +29,8 @@ type listed struct {
 func (p *listed) own() bool { return p.Module != nil && p.Module.Main }
 
 // list returns the packages of the module in dir, their tests and all that they
-// import, for one platform: a package comes after those that it imports. With the profile of the program there would be
-// two of many.
+// import, for one platform: a package comes after those that it imports. With the profile of the program, many
+// would be listed twice.
 func list(dir, system, arch string) ([]listed, error) {
 	cmd := exec.Command("go", "list", "-pgo=off", "-deps", "-test", "-json=ImportPath,Dir,GoFiles,SFiles,ImportMap,ForTest,Module", "./...")
 	cmd.Dir = dir

@@ -45,7 +45,7 @@ type Arena struct {
 	of     *Arena // whose sparse one it is
 }
 
-// Sparse returns an Arena with the same memory, whose arrays are all those of Grow: for a large filter that is
+// Sparse returns an Arena with the same memory, all of whose arrays come from Grow: for a large filter that is
 // made without items. It is a itself if there is no Grow.
 func (a *Arena) Sparse() *Arena {
 	if a == nil || a.sparse == nil {

@@ -66,7 +66,7 @@ func Touch(b []byte, stop func() bool) bool {
 	})
 }
 
-// gather moves what there is of an array that Map has returned to huge pages, and takes no memory for the rest. It asks
+// gather moves to huge pages what was written or read of an array that Map has returned. The rest takes no memory. It asks
 // stop as Touch does, and as there the array may be unmapped meanwhile.
 func gather(b []byte, stop func() bool) {
 	adviseHuge(b)

@@ -23,7 +23,7 @@ const (
 )
 
 // writeProfile has a server answer all cases, without TLS, and writes where its processor time went: the compiler
-// reads that (see docs/adr/0068-built-by-a-profile.md).
+// reads that (see docs/adr/0068-compiled-with-a-profile.md).
 func writeProfile(o options, dir string) error {
 	program := filepath.Join(dir, "bloomery")
 	if err := process.Build(o.root, program, "-pgo=off"); err != nil {

@@ -105,8 +105,8 @@ const (
 	unitBytes = 1 << 10 // of max-transaction
 )
 
-const textCost = "EXECABORT Transaction discarded: its commands touch %d KiB of data or more, and all other clients would wait; " +
-	"max-transaction allows %d KiB (CONFIG SET max-transaction). Send it in parts, and commands that work on large keys outside of MULTI"
+const textCost = "EXECABORT Transaction discarded: its commands count for %d KiB or more, and all other clients would wait; " +
+	"max-transaction allows %d KiB (CONFIG SET max-transaction). Send it in parts, and make, copy or merge large filters outside of MULTI"
 
 // TooMuch returns why a transaction is refused, "" if it is not. Its figures are in the unit of
 // the setting, so that they always differ.
@@ -414,7 +414,7 @@ func (x *Sum) of(e *extent, most uint64) uint64 {
 	a := e.adding
 	a.Most = most
 	text, free, rights, named := e.text, true, uint64(0), uint64(0)
-	size, made, below := x.size(e, a, func(name string, entry *catalog.Entry) {
+	size, bytes, below := x.size(e, a, func(name string, entry *catalog.Entry) {
 		rights = max(rights, x.toForget(entry)*uint64(len(name)))
 		if entry != nil {
 			text, free = max(text, uint64(len(store.Text(entry)))), false
@@ -427,7 +427,7 @@ func (x *Sum) of(e *extent, most uint64) uint64 {
 	})
 	frees := e.frees + x.flushes
 	named += (e.writes - min(e.writes, named/namedBytes)) * againBytes
-	sum := plus(named, times(min(e.makes, 1+frees), made.Bytes))
+	sum := plus(named, times(min(e.makes, 1+frees), bytes))
 	if e.items > 0 {
 		size.Item = plus(size.Item, x.layers(below))
 	}
@@ -444,10 +444,10 @@ func (x *Sum) of(e *extent, most uint64) uint64 {
 	return sum
 }
 
-// size returns the largest size that an extent has when something was added to it, the
-// largest of what commands make of it, and the names of filters that it is layers over. It
+// size returns the largest size that an extent has when something was added to it, the most bytes
+// that a command makes for it before that, and the names of filters that it is layers over. It
 // shows every name with its entry, which may be nil.
-func (x *Sum) size(e *extent, a effort.Adding, show func(string, *catalog.Entry)) (size, made effort.Size, below []string) {
+func (x *Sum) size(e *extent, a effort.Adding, show func(string, *catalog.Entry)) (size effort.Size, made uint64, below []string) {
 	a.Filters = x.from.Settings.MaxExpansions()
 	for _, name := range e.names {
 		entry := x.from.State.Names.Lookup([]byte(name), x.from.Now())
@@ -456,7 +456,8 @@ func (x *Sum) size(e *extent, a effort.Adding, show func(string, *catalog.Entry)
 		}
 	}
 	for _, b := range e.made {
-		made, below = made.Max(store.NewSize(b, a)), append(below, store.NewLayers(b)...)
+		size, below = size.Max(store.NewSize(b, a)), append(below, store.NewLayers(b)...)
+		made = max(made, store.NewSize(b, effort.Adding{}).Bytes) // growth counts for what is written to it
 	}
 	for _, id := range e.staged {
 		if entry := x.from.State.Names.ByID(id); entry != nil {
@@ -466,7 +467,7 @@ func (x *Sum) size(e *extent, a effort.Adding, show func(string, *catalog.Entry)
 			size, below = size.Max(contents.SizeOf(entry, a)), append(below, contents.LayersOf(entry)...)
 		}
 	}
-	return size.Max(made), made, below
+	return size, made, below
 }
 
 // layers returns what an item touches in the filters of these names.

@@ -170,7 +170,7 @@ func TestTooMuchSaysHowMuch(t *testing.T) {
 		x.Bytes(int(most<<10 + 1))
 		b.Engine.Settings.MaxTransaction.Store(most)
 		text := x.TooMuch()
-		for _, want := range []string{"EXECABORT ", fmt.Sprintf("touch %d KiB", most+1), fmt.Sprintf("max-transaction allows %d KiB (CONFIG SET", most)} {
+		for _, want := range []string{"EXECABORT ", fmt.Sprintf("count for %d KiB", most+1), fmt.Sprintf("max-transaction allows %d KiB (CONFIG SET", most)} {
 			if !strings.Contains(text, want) {
 				t.Errorf("%q is not in %s", want, text)
 			}

@@ -59,7 +59,7 @@ func Cuckoo(c redisbloom.CuckooShape, a Adding) (s Size) {
 		s.Grown = add(s.Grown, arrayBytes+min(newest, mappedBytes)/4)
 	}
 	moves, full := 2*uint64(c.MaxIterations), c.Items+uint64(a.Items) > c.Newest*4/5
-	if grown > 0 { // of one that is not nearly full, few items are alike
+	if grown > 0 { // one that is not nearly full grows by items that are alike: taken to be a quarter at most
 		written := Written(min(c.Newest, mostSize>>16)*uint64(c.Expansion), uint64(a.Items), 2)
 		if !full {
 			written /= 4
@@ -82,7 +82,7 @@ func Cuckoo(c redisbloom.CuckooShape, a Adding) (s Size) {
 	return s
 }
 
-// mappedBytes is from how many bytes on it takes no longer to make an array.
+// mappedBytes is a size beyond which making an array takes no more time.
 const mappedBytes = 2 << 20
 
 // usualIterations is how many moves RedisBloom makes unless it is told another number.

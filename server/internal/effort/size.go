@@ -82,10 +82,10 @@ func (s *Size) array(bytes, lines uint64) {
 	s.Arrays++
 }
 
-// LargeMade is from how many bytes on what is made lies on small pages at first. Below it has some ten huge ones at most.
+// LargeMade is from how many bytes on what is made lies on small pages at first. What is smaller has some nine huge ones at most.
 const LargeMade = 17 << 20
 
-// Made is what items count for that are written to so many places each in something new of so many bytes.
+// Made is what items count for if each is written to so many places of something new, of so many bytes.
 func Made(bytes, items, places uint64) uint64 {
 	if bytes < LargeMade {
 		return cleared(bytes, items, places, hugePage)

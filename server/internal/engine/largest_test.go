@@ -377,6 +377,12 @@ func TestTransactionsThatMakeArrays(t *testing.T) {
 	}
 	allowed := 150 * time.Millisecond * time.Duration(margin)
 	some := func(i int) string { return strconv.Itoa(i) }
+	alike := func(i int) string {
+		if i%10 == 0 {
+			return "hot"
+		}
+		return some(i)
+	}
 	for _, tt := range []struct {
 		name, before, add string // {i} is another item each time, {n} one of 4 numbers
 		fill              int    // how many calls of add come before
@@ -395,12 +401,8 @@ func TestTransactionsThatMakeArrays(t *testing.T) {
 		}, some, 1000},
 		{"a BF grows", "BF.RESERVE k 0.01 7600 EXPANSION 20000", "BF.ADD k {i}", 7500, nil, some, 1000},
 		{"a CF grows", "CF.RESERVE k 8192 BUCKETSIZE 4 EXPANSION 32768", "CF.ADD k {i}", 6000, nil, some, 1000},
-		{"a CF grows by items that are alike", "CF.RESERVE k 100000000", "CF.ADD k {i}", 0, nil, func(i int) string {
-			if i%10 == 0 {
-				return "hot"
-			}
-			return some(i)
-		}, 1000},
+		{"a CF grows by items that are alike", "CF.RESERVE k 100000000", "CF.ADD k {i}", 0, nil, alike, 1000},
+		{"a CF is made, and grows by items that are alike", "", "CF.ADD k {i}", 0, []string{"CF.RESERVE k 10000000"}, alike, 1000},
 		{"an item in 1,000 places", "CMS.INITBYDIM k 500000 500", "CMS.INCRBY k {i} 1", 0, nil, some, 1},
 	} {
 		var held time.Duration
