@@ -3,6 +3,8 @@
 package main
 
 import (
+	"context"
+	"log/slog"
 	"net"
 	"os"
 	"path/filepath"
@@ -25,7 +27,7 @@ func TestNotify(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = l.Close() }()
-	_ = l.SetDeadline(time.Now().Add(30 * time.Second))
+	_ = l.SetDeadline(time.Now().Add(2 * time.Minute))
 	t.Setenv(notifySocket, name)
 	c := startChild(t, "--dir", "")
 	for _, want := range []string{notifyReady, notifyStopping} {
@@ -50,5 +52,38 @@ func TestNotify(t *testing.T) {
 	}
 	if err := notify(func(string) (string, bool) { return "", false }, notifyReady); err != nil {
 		t.Errorf("without a manager: %v", err)
+	}
+}
+
+// TestStoppingIsReported ends servers that stop at once, and asks that each has reported it by then.
+func TestStoppingIsReported(t *testing.T) {
+	dir, err := os.MkdirTemp("", "notify")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	name := filepath.Join(dir, "s")
+	l, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: name, Net: "unixgram"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	t.Setenv(notifySocket, name)
+	raw, err := l.SyscallConn()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 100 {
+		ctx, cancel := context.WithCancel(t.Context())
+		stop := notifyManager(ctx, slog.New(slog.DiscardHandler))
+		cancel()
+		stop()
+		for _, want := range []string{notifyReady, notifyStopping} {
+			b, n := make([]byte, 100), 0
+			_ = raw.Control(func(fd uintptr) { n, _, err = syscall.Recvfrom(int(fd), b, syscall.MSG_DONTWAIT) })
+			if err != nil || string(b[:n]) != want {
+				t.Fatalf("%q, %v is what was reported, want %q", b[:max(n, 0)], err, want)
+			}
+		}
 	}
 }

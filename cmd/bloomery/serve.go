@@ -245,7 +245,8 @@ func reloads(s *server.Server, hangups <-chan os.Signal, ended <-chan struct{}, 
 }
 
 // notifyManager reports to the service manager that the server is ready, and when
-// ctx ends that it stops. It returns what ends that.
+// ctx ends that it stops. It returns what ends that, and waits for a report that has begun: the process may end right
+// after it.
 func notifyManager(ctx context.Context, log *slog.Logger) (stop func()) {
 	report := func(state string) {
 		if err := notify(os.LookupEnv, state); err != nil {
@@ -253,8 +254,16 @@ func notifyManager(ctx context.Context, log *slog.Logger) (stop func()) {
 		}
 	}
 	report(notifyReady)
-	forget := context.AfterFunc(ctx, func() { report(notifyStopping) })
-	return func() { forget() }
+	reported := make(chan struct{})
+	forget := context.AfterFunc(ctx, func() {
+		defer close(reported)
+		report(notifyStopping)
+	})
+	return func() {
+		if !forget() {
+			<-reported
+		}
+	}
 }
 
 // startServer returns a server that has read its data. When ctx ends meanwhile that
