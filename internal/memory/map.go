@@ -59,8 +59,8 @@ func Touch(b []byte, stop func() bool) bool {
 	if len(b) < MapFrom {
 		return true
 	}
-	adviseHuge(b)
 	return inSteps(b, stop, func(b []byte) bool {
+		adviseHuge(b)
 		collapseHuge(b)
 		return touch(b)
 	})
@@ -69,8 +69,8 @@ func Touch(b []byte, stop func() bool) bool {
 // gather moves to huge pages what was written or read of an array that Map has returned. The rest takes no memory. It asks
 // stop as Touch does, and as there the array may be unmapped meanwhile.
 func gather(b []byte, stop func() bool) {
-	adviseHuge(b)
 	inSteps(b, stop, func(b []byte) bool {
+		adviseHuge(b)
 		collapseHuge(b)
 		return true
 	})

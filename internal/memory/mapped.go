@@ -18,10 +18,18 @@ type pool struct {
 
 	// mu guards what follows.
 	mu      sync.Mutex
-	arrays  map[*byte][]byte
-	young   [][]byte // that are on small pages
-	free    [][]byte // to be unmapped
-	freeing bool     // by a goroutine
+	arrays  map[*byte]mapping
+	made    uint64    // arrays so far
+	young   []mapping // that are on small pages, the oldest first
+	free    [][]byte  // to be unmapped
+	freeing bool      // by a goroutine
+}
+
+// mapping is an array of a pool. Its number tells it from a later one at the same place.
+type mapping struct {
+	array  []byte
+	number uint64
+	since  time.Time // when it was put on small pages
 }
 
 // youth is how long an array by which a filter grows stays on small pages. Nobody holds a lock for so long.
@@ -31,7 +39,7 @@ const youth = time.Second
 // and what reports how many bytes of them there are, those that are being given back
 // included. When nobody has the arena any more, all is unmapped.
 func NewArena() (a *Arena, mapped func() int64) {
-	p := &pool{arrays: map[*byte][]byte{}}
+	p := &pool{arrays: map[*byte]mapping{}}
 	a = &Arena{Alloc: p.alloc, Grow: p.grow, Free: p.release}
 	a.sparse = &Arena{Alloc: p.grow, Grow: p.grow, Free: p.release, of: a}
 	runtime.AddCleanup(a, (*pool).unmapAll, p)
@@ -52,29 +60,36 @@ func (p *pool) grow(n int) ([]byte, error) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.young = append(p.young, b); len(p.young) == 1 {
+	m := p.arrays[&b[0]]
+	m.since = time.Now()
+	if p.young = append(p.young, m); len(p.young) == 1 {
 		time.AfterFunc(youth, p.settle)
 	}
 	return b, nil
 }
 
-// settle moves young arrays to huge pages.
+// settle moves arrays to huge pages that were young for long enough, and comes again for the others.
 func (p *pool) settle() {
 	p.mu.Lock()
-	young := p.young
-	p.young = nil
+	n := 0
+	for n < len(p.young) && time.Since(p.young[n].since) >= youth {
+		n++
+	}
+	old := p.young[:n:n]
+	if p.young = p.young[n:]; len(p.young) > 0 {
+		time.AfterFunc(youth-time.Since(p.young[0].since), p.settle)
+	}
 	p.mu.Unlock()
-	for _, b := range young {
-		gather(b, func() bool { return !p.has(b) })
+	for _, m := range old {
+		gather(m.array, func() bool { return !p.has(m) })
 	}
 }
 
 // has reports whether an array was not released.
-func (p *pool) has(b []byte) bool {
+func (p *pool) has(m mapping) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	_, ok := p.arrays[&b[0]]
-	return ok
+	return p.arrays[&m.array[0]].number == m.number
 }
 
 func (p *pool) take(n int, alloc Alloc) ([]byte, error) {
@@ -91,7 +106,8 @@ func (p *pool) take(n int, alloc Alloc) ([]byte, error) {
 	p.bytes.Add(int64(n))
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.arrays[&b[0]] = b
+	p.made++
+	p.arrays[&b[0]] = mapping{array: b, number: p.made}
 	return b, nil
 }
 
@@ -103,12 +119,12 @@ func (p *pool) release(b []byte) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	whole, ok := p.arrays[&b[0]]
+	m, ok := p.arrays[&b[0]]
 	if !ok {
 		return
 	}
 	delete(p.arrays, &b[0])
-	p.free = append(p.free, whole)
+	p.free = append(p.free, m.array)
 	if !p.freeing {
 		p.freeing = true
 		go p.unmap()
@@ -135,8 +151,8 @@ func (p *pool) unmap() {
 // unmapAll gives back everything: nobody has a filter any more.
 func (p *pool) unmapAll() {
 	p.mu.Lock()
-	for _, b := range p.arrays {
-		p.free = append(p.free, b)
+	for _, m := range p.arrays {
+		p.free = append(p.free, m.array)
 	}
 	clear(p.arrays)
 	p.mu.Unlock()

@@ -1,0 +1,93 @@
+package memory
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+)
+
+// small reports whether the mapping that an address lies in is kept on pages of the usual size.
+func small(t *testing.T, at *byte) bool {
+	t.Helper()
+	f, err := os.Open("/proc/self/smaps")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	var address, from, to uint64
+	if _, err := fmt.Sscanf(fmt.Sprintf("%p", at), "0x%x", &address); err != nil {
+		t.Fatal(err)
+	}
+	for s := bufio.NewScanner(f); s.Scan(); {
+		if n, _ := fmt.Sscanf(s.Text(), "%x-%x ", &from, &to); n == 2 {
+			continue
+		}
+		if flags, ok := strings.CutPrefix(s.Text(), "VmFlags: "); ok && from <= address && address < to {
+			return strings.Contains(flags+" ", "nh ")
+		}
+	}
+	t.Fatalf("no mapping at %#x", address)
+	return false
+}
+
+// youngArrays returns a pool and the arrays that it has for two filters that grow.
+func youngArrays(t *testing.T) (p *pool, a, b []byte) {
+	t.Helper()
+	if _, err := os.Stat("/sys/kernel/mm/transparent_hugepage/enabled"); err != nil {
+		t.Skip("this system has no huge pages")
+	}
+	p = &pool{arrays: map[*byte]mapping{}}
+	t.Cleanup(p.unmapAll)
+	for _, array := range []*[]byte{&a, &b} {
+		var err error
+		if *array, err = p.grow(8 << 20); err != nil {
+			t.Fatal(err)
+		}
+		if !small(t, &(*array)[0]) {
+			t.Fatal("an array by which a filter grows is on huge pages at once")
+		}
+	}
+	return p, a, b
+}
+
+// TestArraysAreYoungForAMoment asks that each array is on small pages for a time of its own.
+func TestArraysAreYoungForAMoment(t *testing.T) {
+	p, a, b := youngArrays(t)
+	p.mu.Lock()
+	p.young[0].since = time.Now().Add(-youth)
+	p.young[1].since = time.Now().Add(time.Hour)
+	p.mu.Unlock()
+	p.settle()
+	if small(t, &a[0]) || !small(t, &b[0]) {
+		t.Errorf("the older one is on small pages: %v, the younger one: %v", small(t, &a[0]), small(t, &b[0]))
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.young) != 1 || &p.young[0].array[0] != &b[0] {
+		t.Errorf("%d arrays are young, want the younger one", len(p.young))
+	}
+}
+
+// TestReleasedArraysAreLeftAlone asks that nothing is done to what lies where a young array was.
+func TestReleasedArraysAreLeftAlone(t *testing.T) {
+	p, a, b := youngArrays(t)
+	p.mu.Lock()
+	old := p.young
+	for i := range old {
+		old[i].since = time.Now().Add(-youth)
+	}
+	delete(p.arrays, &a[0]) // somebody else maps memory there
+	p.made++
+	p.arrays[&b[0]] = mapping{array: b, number: p.made} // a later array of the pool
+	p.mu.Unlock()
+	p.settle()
+	if !small(t, &a[0]) || !small(t, &b[0]) {
+		t.Error("what lies where a young array was is on huge pages")
+	}
+	if err := Unmap(a); err != nil {
+		t.Error(err)
+	}
+}
