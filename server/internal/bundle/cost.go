@@ -18,6 +18,9 @@ func (f *OnFilter) Cost(x *engine.Costs, c *engine.Call) {
 	key, n := c.Args[1], max(len(c.Args)-2, 0)
 	x.Hashed(c.Args[2:])
 	x.Items(key, n)
+	if f.Write == nil || f.Write.Reports || f.Write.Seeks || f.Write.Deletes {
+		x.Seek(key, n)
+	}
 	switch {
 	case f.Read != nil:
 		x.Visit(key)

@@ -56,6 +56,8 @@ type Writing struct {
 	Deletes bool
 	// Reports reports that the record counts items, and leaves them as they are.
 	Reports bool
+	// Seeks reports that the record looks for an item everywhere before it adds it.
+	Seeks bool
 	// Merge reports that calls which follow each other make one record.
 	Merge bool
 	// Codes reports that the result of a record is Codes instead of Bools.

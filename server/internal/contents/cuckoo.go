@@ -75,9 +75,11 @@ func newCuckooDump(header []byte, m *memory.Arena) (Contents, error) {
 	return cuckoo{c}, err
 }
 
-func cuckooDumpSize(header []byte, _ uint64, a effort.Adding) effort.Size {
+func cuckooDumpSize(header []byte, bytes uint64, a effort.Adding) effort.Size {
 	h, _ := redisbloom.ParseCuckooHeader(header)
-	return effort.Cuckoo(h.Shape(), a)
+	s := effort.Cuckoo(h.Shape(), a)
+	s.Grown += effort.Made(bytes, uint64(a.Items), 2)
+	return s
 }
 
 func loadCuckoo(first []byte, size int64, m *memory.Arena) (Loader, error) {

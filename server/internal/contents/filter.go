@@ -18,6 +18,7 @@ import (
 	"github.com/bloomery/bloomery/quotient"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/effort"
+	"github.com/bloomery/bloomery/sizing"
 )
 
 // Filter is a filter of package codec, of any kind, as contents. Whatever can be
@@ -346,8 +347,14 @@ func (c *Filter) steps() (n uint64) {
 		return 0
 	}
 	_, change := effort.Reach(c.f, 0)
-	effort.EachMember(c.f, func(bloomery.Hashed) { n++ })
-	return n + change/effort.MovedBlock
+	scattered := uint64(0)
+	effort.EachMember(c.f, func(f bloomery.Hashed) {
+		n++
+		if f, ok := f.(interface{ Shape() sizing.Shape }); ok {
+			scattered = max(scattered, scatterSteps(f.Shape().K))
+		}
+	})
+	return max(n+change/effort.MovedBlock, scattered)
 }
 
 // growingBytes is Bytes of a filter that inserts can make grow, 0 of any other.

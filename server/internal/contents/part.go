@@ -49,6 +49,13 @@ const (
 	maxRun   = 256
 )
 
+// scatterSteps is what it takes, in steps, that each of so many places of an item may lie on a page of a new array, which the
+// system clears first. Items of usual rates are taken as before.
+func scatterSteps(places int) uint64 {
+	const most = 3500 // places that are written under one lock: 15 milliseconds
+	return uint64(places) * maxSteps / most
+}
+
 // Run returns how many items may be looked at or written under one lock: fewer of a
 // filter that takes long for each. It needs no lock.
 func (p *Part) Run() int {
@@ -68,7 +75,7 @@ func (p *Part) Measure() {
 	steps := uint64(0)
 	switch c := p.contents.(type) {
 	case bloom:
-		steps = min(uint64(c.Layers()), maxSteps)
+		steps = min(max(uint64(c.Layers()), scatterSteps(int(c.Layer(c.Layers()-1).Hashes))), maxSteps)
 	case topK:
 		const slots = 16 // are looked at in a step
 		steps = min(uint64(c.K())/slots+uint64(c.Depth()), scattered-1)

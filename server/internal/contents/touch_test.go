@@ -3,6 +3,8 @@ package contents
 import (
 	"testing"
 
+	bloomfilter "github.com/bloomery/bloomery/bloom"
+	"github.com/bloomery/bloomery/codec"
 	"github.com/bloomery/bloomery/internal/memory"
 	"github.com/bloomery/bloomery/internal/redisbloom"
 )
@@ -80,5 +82,40 @@ func TestTouchOfArraysThatChange(t *testing.T) {
 		if asked != want || p.Untouched() {
 			t.Errorf("%d changes: %d arrays were touched, %t, want %d, false", changes, asked, p.Untouched(), want)
 		}
+	}
+}
+
+// TestScatteredItemsAreFew asks that few items are added under one lock if each lies in many places: a filter that grows meanwhile
+// has a page made for every one.
+func TestScatteredItemsAreFew(t *testing.T) {
+	var s Supply
+	s.Init()
+	for rate, most := range map[float64]int{0.01: maxRun, 0.001: maxRun, 1e-15: 70, 1e-60: 18, 1e-250: 5} {
+		list, err := s.Bloom(redisbloom.BloomParams{ErrorRate: rate, Capacity: 1000, Expansion: 2})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p := NewPart(list[0]); p.Run() > most || p.Run() < most*4/5 {
+			t.Errorf("a BF of rate %v takes %d items under one lock, want %d", rate, p.Run(), most)
+		}
+	}
+}
+
+// TestFiltersGrowOnSmallPages asks in what memory filters are made, and by which they grow.
+func TestFiltersGrowOnSmallPages(t *testing.T) {
+	var s Supply
+	s.Init()
+	if s.arena.Sparse() == s.arena {
+		t.Skip("this system has one kind of memory")
+	}
+	if s.empty(1<<20) != s.arena || s.empty(64<<20) != s.arena.Sparse() {
+		t.Error("small filters are made on small pages, or large ones on huge pages")
+	}
+	outline, err := codec.AppendOutline(nil, bloomfilter.NewScalable(1_000_000, 0.01))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c := made(t, &s, outline); c.own == nil || c.own.memory != s.arena.Sparse() {
+		t.Error("a filter does not grow on small pages")
 	}
 }

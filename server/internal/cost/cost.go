@@ -190,6 +190,9 @@ func (x *Sum) Visit(name []byte) { x.at(name).visits++ }
 // Change counts a record for every part of what a name stands for.
 func (x *Sum) Change(name []byte) { x.at(name).records++ }
 
+// Seek notes that n items are looked for in all arrays of what has a name.
+func (x *Sum) Seek(name []byte, n int) { x.at(name).adding.Seeks += n }
+
 // Delete adds n items that are deleted from what has a name.
 func (x *Sum) Delete(name []byte, n int) { x.at(name).adding.Deletes += n }
 
@@ -314,6 +317,7 @@ func (x *Sum) Same(a, b []byte) {
 	e.adding.Items += o.adding.Items
 	e.adding.Hashes += o.adding.Hashes
 	e.adding.Deletes += o.adding.Deletes
+	e.adding.Seeks += o.adding.Seeks
 	e.items, e.wholes, e.looks = e.items+o.items, e.wholes+o.wholes, e.looks+o.looks
 	e.visits, e.frees, e.makes = e.visits+o.visits, e.frees+o.frees, e.makes+o.makes
 	e.records += o.records
@@ -427,7 +431,7 @@ func (x *Sum) of(e *extent, most uint64) uint64 {
 	})
 	frees := e.frees + x.flushes
 	named += (e.writes - min(e.writes, named/namedBytes)) * againBytes
-	sum := plus(named, times(min(e.makes, 1+frees), bytes))
+	sum := plus(named, times(min(e.makes, uint64(len(e.names))+frees), bytes))
 	if e.items > 0 {
 		size.Item = plus(size.Item, x.layers(below))
 	}
@@ -449,14 +453,23 @@ func (x *Sum) of(e *extent, most uint64) uint64 {
 // shows every name with its entry, which may be nil.
 func (x *Sum) size(e *extent, a effort.Adding, show func(string, *catalog.Entry)) (size effort.Size, made uint64, below []string) {
 	a.Filters = x.from.Settings.MaxExpansions()
+	grown := uint64(0) // each of those that have a name one after the other may grow
 	for _, name := range e.names {
 		entry := x.from.State.Names.Lookup([]byte(name), x.from.Now())
 		if show(name, entry); entry != nil {
-			size, below = size.Max(x.both(entry, a)), append(below, contents.LayersOf(entry)...)
+			now := x.both(entry, a)
+			grown = plus(grown, now.Grown)
+			size, below = size.Max(now), append(below, contents.LayersOf(entry)...)
 		}
 	}
+	again := min(e.makes, uint64(len(e.names))+e.frees+x.flushes)
 	for _, b := range e.made {
-		size, below = size.Max(store.NewSize(b, a)), append(below, store.NewLayers(b)...)
+		s := store.NewSize(b, a)
+		if s.Bytes >= effort.LargeMade {
+			s.Item *= 2 // the processor looks for each of many small pages
+		}
+		grown = plus(grown, times(again, s.Grown))
+		size, below = size.Max(s), append(below, store.NewLayers(b)...)
 		made = max(made, store.NewSize(b, effort.Adding{}).Bytes) // growth counts for what is written to it
 	}
 	for _, id := range e.staged {
@@ -464,9 +477,12 @@ func (x *Sum) size(e *extent, a effort.Adding, show func(string, *catalog.Entry)
 			if a.Items > 0 {
 				x.meet(entry)
 			}
-			size, below = size.Max(contents.SizeOf(entry, a)), append(below, contents.LayersOf(entry)...)
+			s := contents.SizeOf(entry, a)
+			grown = plus(grown, s.Grown)
+			size, below = size.Max(s), append(below, contents.LayersOf(entry)...)
 		}
 	}
+	size.Grown = grown
 	return size, made, below
 }
 

@@ -126,3 +126,45 @@ func TestWhatTakesLong(t *testing.T) {
 		}
 	}
 }
+
+// TestNewPages holds what items count for that are written to something new to figures that follow from the rule: twice the
+// bytes of each page that they may lie on, and of the whole at most.
+func TestNewPages(t *testing.T) {
+	const mib = 1 << 20
+	for _, tt := range []struct{ got, want uint64 }{
+		{effort.Made(8*mib, 1, 1), 4 * mib}, // a huge page
+		{effort.Made(8*mib, 100, 7), 2 * (8*mib + 4096)},
+		{effort.Made(effort.LargeMade, 1, 1), 8192},
+		{effort.Made(effort.LargeMade, 100, 7), 700 * 8192},
+		{effort.Written(8*mib, 100, 7), 700 * 8192},
+		{effort.Written(mib, 100, 7), 2 * (mib + 4096)},
+	} {
+		if tt.got != tt.want {
+			t.Errorf("%d bytes, want %d", tt.got, tt.want)
+		}
+	}
+	const items, pages = 10, 8192
+	a := effort.Adding{Items: items}
+	without := effort.Adding{}
+	for kind, places := range map[string]uint64{
+		"bloom": 1, "cuckoo": 2, "standard": 16, "partitioned": 16, "quotient": 16, "stable": 16, "window": 16, "quorum": 256 * 16,
+	} {
+		made := effort.New{Kind: kind, Bytes: 400 * mib, Parts: 1}
+		if got, want := made.Size(a).Grown-made.Size(without).Grown, items*places*pages; got < want || got > want+items*64 {
+			t.Errorf("%s: %d items count for %d bytes of new pages, want %d", kind, items, got, want)
+		}
+	}
+	grown := uint64(400 * mib)
+	if got := effort.Filter(bloom.NewScalable(1000, 0.01), mib, 1, grown, a).Grown - effort.Filter(bloom.NewScalable(1000, 0.01), mib, 1, 0, a).Grown; got < items*16*pages-8192 {
+		t.Errorf("growth of a scalable filter by %d bytes counts for %d", grown, got)
+	}
+	shape := redisbloom.CuckooParams{Capacity: 100_000_000, BucketSize: 2, MaxIterations: 20, Expansion: 1}.Shape()
+	plain := effort.Cuckoo(shape, effort.Adding{Items: 100_000, Filters: 1}).Grown
+	if got := effort.Cuckoo(shape, effort.Adding{Items: 100_000, Filters: 32}).Grown - plain; got < 100_000*pages {
+		t.Errorf("100,000 items of a CF that may grow count for %d bytes of new pages", got)
+	}
+	seeks := effort.Cuckoo(shape, effort.Adding{Items: 1000, Seeks: 1000, Filters: 32}).Grown - effort.Cuckoo(shape, effort.Adding{Items: 1000, Filters: 32}).Grown
+	if want := uint64(1000 * 2 * 31 * 2048); seeks != want {
+		t.Errorf("1,000 items that are sought count for %d bytes of new pages, want %d", seeks, want)
+	}
+}

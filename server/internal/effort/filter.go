@@ -145,8 +145,10 @@ func (n New) Size(a Adding) Size {
 		change = newGrowingReach * reachBytes
 	case "scalable":
 		grown += uint64(bits.Len64(uint64(a.Items))) * layerSizeBytes
-	case "window", "quorum":
+	case "window":
 		layers = most
+	case "quorum":
+		layers, places = most, most*linesOfItem
 	case "standard", "partitioned":
 		lines = mostLines
 	}

@@ -46,26 +46,21 @@ func Cuckoo(c redisbloom.CuckooShape, a Adding) (s Size) {
 	if c.Expansion > 0 && a.Items > 0 {
 		grown = min(uint64(a.Items)/(2*bucket)+1, max(a.Filters, c.Filters)-c.Filters)
 	}
-	newest := c.Newest
+	newest, fresh := c.Newest, uint64(0)
 	lines := 2 * (bucket/64 + 1)
 	s = Size{Bytes: c.Slots, Arrays: c.Filters, Item: lines * lineIn(c.Slots) * min(c.Filters, 64)}
 	s.Item = add(s.Item, lines*near*(c.Filters-min(c.Filters, 64)))
 	s.Look = min(c.Slots, c.Filters*lookBytes) + c.Filters*arrayBytes/16
 	for range grown {
 		newest = min(newest*uint64(max(c.Expansion, 1)), mostSize)
-		s.Bytes, s.Arrays = add(s.Bytes, newest), s.Arrays+1
+		s.Bytes, s.Arrays, fresh = add(s.Bytes, newest), s.Arrays+1, add(fresh, newest)
 		s.Item += lines * near
 		s.Look += min(newest, lookBytes) + arrayBytes/16
 		s.Grown = add(s.Grown, arrayBytes+min(newest, mappedBytes)/4)
 	}
 	moves, full := 2*uint64(c.MaxIterations), c.Items+uint64(a.Items) > c.Newest*4/5
-	if grown > 0 { // one that is not nearly full grows by items that are alike: taken to be a quarter at most
-		written := Written(min(c.Newest, mostSize>>16)*uint64(c.Expansion), uint64(a.Items), 2)
-		if !full {
-			written /= 4
-		}
-		s.Grown = add(s.Grown, written)
-	}
+	// Items that are alike may make even an empty one grow again and again, and each of the others lies in a new array.
+	s.Grown = add(s.Grown, Written(fresh, uint64(a.Items), 1)+sought(fresh, uint64(a.Seeks), 2*grown))
 	switch {
 	case a.Items == 0:
 	case full || c.MaxIterations > usualIterations: // a dump may say that it has few items
@@ -111,7 +106,7 @@ func CountMin(bytes, depth uint64) Size {
 // TopK is the size of a TOPK. It takes into account that an item is looked for in all slots, and that they
 // are sorted to be listed.
 func TopK(bytes, k, depth uint64) Size {
-	const slot, hash, sorted = 8, 24, 768
+	const slot, hash, sorted = 8, 72, 768
 	return Size{
 		Bytes: bytes, Item: add(depth*(lineIn(bytes)+hash), k*slot), Look: add(k*sorted, lookBytes), Arrays: 1, Rows: depth,
 	}

@@ -29,6 +29,7 @@ type Adding struct {
 	Items   int
 	Hashes  int // of the items: those whose hashes the client may have chosen
 	Deletes int
+	Seeks   int // that are looked for in all arrays
 	Filters uint64
 	Most    uint64 // no more is of interest, of what all items touch
 
@@ -82,8 +83,8 @@ func (s *Size) array(bytes, lines uint64) {
 	s.Arrays++
 }
 
-// LargeMade is from how many bytes on what is made lies on small pages at first. What is smaller has some nine huge ones at most.
-const LargeMade = 17 << 20
+// LargeMade is from how many bytes on what is made lies on small pages at first. What is smaller has some 17 huge ones at most.
+const LargeMade = 33 << 20
 
 // Made is what items count for if each is written to so many places of something new, of so many bytes.
 func Made(bytes, items, places uint64) uint64 {
@@ -91,6 +92,13 @@ func Made(bytes, items, places uint64) uint64 {
 		return cleared(bytes, items, places, hugePage)
 	}
 	return Written(bytes, items, places)
+}
+
+// sought is what items count for that are looked for in so many places of new arrays on small pages: the first who
+// reads a page has the system show an empty one there.
+func sought(bytes, items, places uint64) uint64 {
+	const shown = 2 << 10
+	return min(bytes/smallPage, min(items, mostSize>>42)*min(places, 1<<16)) * shown
 }
 
 // Written is Made for arrays by which something grows.

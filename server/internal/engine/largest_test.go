@@ -403,6 +403,7 @@ func TestTransactionsThatMakeArrays(t *testing.T) {
 		{"a CF grows", "CF.RESERVE k 8192 BUCKETSIZE 4 EXPANSION 32768", "CF.ADD k {i}", 6000, nil, some, 1000},
 		{"a CF grows by items that are alike", "CF.RESERVE k 100000000", "CF.ADD k {i}", 0, nil, alike, 1000},
 		{"a CF is made, and grows by items that are alike", "", "CF.ADD k {i}", 0, []string{"CF.RESERVE k 10000000"}, alike, 1000},
+		{"a CF grows, and items are looked for", "CF.RESERVE k 100000000", "CF.ADDNX k {i}", 0, slices.Repeat([]string{"CF.ADD k hot"}, 124), some, 1000},
 		{"an item in 1,000 places", "CMS.INITBYDIM k 500000 500", "CMS.INCRBY k {i} 1", 0, nil, some, 1},
 	} {
 		var held time.Duration
@@ -438,6 +439,45 @@ func TestTransactionsThatMakeArrays(t *testing.T) {
 		if held > allowed {
 			t.Errorf("%s: EXEC took %v of the processor, want at most %v", tt.name, held, allowed)
 		}
+	}
+}
+
+// TestNewPagesAreCounted asks that EXEC refuses what would write to, or read, very many pages of new arrays: others
+// waited for 0.2 to 0.6 seconds.
+func TestNewPagesAreCounted(t *testing.T) {
+	again := func(n int, lines ...string) (calls []string) {
+		for i := range n {
+			for _, line := range lines {
+				calls = append(calls, strings.ReplaceAll(line, "{i}", strconv.Itoa(i)))
+			}
+		}
+		return calls
+	}
+	growing := again(40, "BF.RESERVE k{i} 0.01 100 EXPANSION 32768", "BF.MADD k{i} "+strings.Join(someWords("{items}", 1)[:99], " "))
+	for name, tt := range map[string]struct{ before, calls []string }{
+		"a CF grows again and again": {again(1, "CF.RESERVE k 130000000"), slices.Concat(again(120, "CF.ADD k hot"), again(30_000, "CF.ADD k x{i}"))},
+		"items are sought in a CF that grows": {
+			again(1, "CF.RESERVE k 100000000"), slices.Concat(again(124, "CF.ADD k hot"), again(3000, "CF.ADDNX k x{i}")),
+		},
+		"BFs that grow get each other's names": {growing, again(40, "BF.MADD k{i} "+strings.Join(someWords("{items}", 2), " "), "RENAMENX k0 k{i}")},
+		"a CMS is made again and again":        {nil, again(11, "CMS.INITBYDIM k 2300 2000", "CMS.INCRBY k a 1 b 1 c 1 d 1 e 1", "DEL k")},
+		"a quorum is made":                     {nil, again(1, "FILTER.CREATE k quorum CAPACITY 361861 MEMBERS 255 NEED 10", "FILTER.ADD k a b c d e f g h i j")},
+		"a TOPK of many rows is made":          {nil, slices.Concat(again(1, "TOPK.RESERVE k 10 2000 1179 0.9"), again(2100, "TOPK.ADD k x{i}"))},
+	} {
+		b, timer := newTimed(t, 16<<30)
+		for _, line := range tt.before {
+			if got := b.line(line); strings.HasPrefix(got, "-") {
+				t.Fatal(name, got)
+			}
+		}
+		var calls [][]string
+		for _, call := range tt.calls {
+			calls = append(calls, strings.Fields(call))
+		}
+		if r, held := timer.transact(b.client, calls...); r.Kind != answer.Error {
+			t.Errorf("%s: EXEC was not refused, and took %v of the processor", name, held)
+		}
+		b.state.Discard()
 	}
 }
 

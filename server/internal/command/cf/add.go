@@ -37,7 +37,7 @@ func single(news bool) *bundle.Writing {
 		m.CuckooInsert = store.CuckooInsert{New: news, Way: store.Each, MaxFilters: t.MaxFilters}
 		return &m.CuckooInsert
 	}
-	return &bundle.Writing{Body: body, Merge: true, Codes: true, Grows: true, Reply: replyAdd, Create: create}
+	return &bundle.Writing{Body: body, Seeks: news, Merge: true, Codes: true, Grows: true, Reply: replyAdd, Create: create}
 }
 
 // create makes the record that creates a missing cuckoo filter.

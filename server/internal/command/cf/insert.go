@@ -41,7 +41,7 @@ func several(news bool, kind answer.ReplyKind) *bundle.Writing {
 		return &m.CuckooInsert
 	}
 	reply := func(c *engine.Call, res *store.Result) { replyInsert(c, res, kind) }
-	return &bundle.Writing{Body: body, Codes: true, Grows: true, Reply: reply, Create: create}
+	return &bundle.Writing{Body: body, Seeks: news, Codes: true, Grows: true, Reply: reply, Create: create}
 }
 
 // options is what CF.INSERT was given.
