@@ -175,8 +175,8 @@ func pollute(n int) [][]byte {
 	items := make([][]byte, n)
 	for i := range items {
 		var best *bloom.Standard
-		for j := range 8 {
-			item, with := strconv.AppendInt([]byte("polluting-"), int64(8*i+j), 10), model.Clone()
+		for j := range 32 {
+			item, with := strconv.AppendInt([]byte("polluting-"), int64(32*i+j), 10), model.Clone()
 			with.Add(item)
 			if best == nil || with.Stats().Saturation > best.Stats().Saturation {
 				best, items[i] = with, item
