@@ -247,8 +247,8 @@ func TestRelease(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantRun := []string{
-		"CGO_ENABLED=0 linux/arm64 build -trimpath -buildvcs=false -ldflags -s -w -buildid= -X main.version=v1.2.3 -X main.commit=c0ffee -o STAGE/linux_arm64/bloomery ./cmd/bloomery",
-		"CGO_ENABLED=0 windows/amd64 build -trimpath -buildvcs=false -ldflags -s -w -buildid= -X main.version=v1.2.3 -X main.commit=c0ffee -o STAGE/windows_amd64/bloomery.exe ./cmd/bloomery",
+		"CGO_ENABLED=0 linux/arm64 build -trimpath -buildvcs=false -pgo=cmd/bloomery/default.pgo -ldflags -s -w -buildid= -X main.version=v1.2.3 -X main.commit=c0ffee -o STAGE/linux_arm64/bloomery ./cmd/bloomery",
+		"CGO_ENABLED=0 windows/amd64 build -trimpath -buildvcs=false -pgo=cmd/bloomery/default.pgo -ldflags -s -w -buildid= -X main.version=v1.2.3 -X main.commit=c0ffee -o STAGE/windows_amd64/bloomery.exe ./cmd/bloomery",
 		"CGO_ENABLED=0 " + runtime.GOOS + "/" + runtime.GOARCH + " build -trimpath -buildvcs=false -o ",
 		"list -m -f {{.Path}} {{.Version}}\t{{.Dir}} example.org/five example.org/four example.org/one example.org/six example.org/ten example.org/two",
 		"env GOROOT",
