@@ -377,6 +377,7 @@ func TestLongItems(t *testing.T) {
 		if got := b.do(add...); strings.Count(got, "true") != len(add)-2 {
 			t.Errorf("FILTER.ADD = %.200s", got)
 		}
+		time.Sleep(time.Second) // all nodes have it
 		for i, b := range v.nodes {
 			if got := b.do(has...); got != fmt.Sprint(want) {
 				t.Errorf("node %d: FILTER.HAS = %.200s", i+1, got)
