@@ -13,22 +13,29 @@ import (
 	"time"
 )
 
-// TestNotify starts a server as systemd does, and reads what it reports: that it is
-// ready, when it answers, and that it stops.
-func TestNotify(t *testing.T) {
-	dir, err := os.MkdirTemp("", "notify")
+// manager returns the socket of a manager as systemd is one, to which servers of this test report, and its name.
+func manager(t *testing.T) (l *net.UnixConn, name string) {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "notify") // names of sockets must be short
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	name := filepath.Join(dir, "s")
-	l, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: name, Net: "unixgram"})
+	name = filepath.Join(dir, "s")
+	l, err = net.ListenUnixgram("unixgram", &net.UnixAddr{Name: name, Net: "unixgram"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = l.Close() }()
-	_ = l.SetDeadline(time.Now().Add(2 * time.Minute))
+	t.Cleanup(func() { _ = l.Close() })
 	t.Setenv(notifySocket, name)
+	return l, name
+}
+
+// TestNotify starts a server as systemd does, and reads what it reports: that it is
+// ready, when it answers, and that it stops.
+func TestNotify(t *testing.T) {
+	l, name := manager(t)
+	_ = l.SetDeadline(time.Now().Add(2 * time.Minute))
 	c := startChild(t, "--dir", "")
 	for _, want := range []string{notifyReady, notifyStopping} {
 		b := make([]byte, 100)
@@ -47,7 +54,7 @@ func TestNotify(t *testing.T) {
 		t.Errorf("the server ends with %d", code)
 	}
 	// A manager that is not there is no reason to stop.
-	if err := notify(func(string) (string, bool) { return filepath.Join(dir, "nobody"), true }, notifyReady); err == nil {
+	if err := notify(func(string) (string, bool) { return name + "-of-nobody", true }, notifyReady); err == nil {
 		t.Error("a report to nobody is no error")
 	}
 	if err := notify(func(string) (string, bool) { return "", false }, notifyReady); err != nil {
@@ -57,18 +64,7 @@ func TestNotify(t *testing.T) {
 
 // TestStoppingIsReported ends servers that stop at once, and asks that each has reported it by then.
 func TestStoppingIsReported(t *testing.T) {
-	dir, err := os.MkdirTemp("", "notify")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	name := filepath.Join(dir, "s")
-	l, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: name, Net: "unixgram"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = l.Close() }()
-	t.Setenv(notifySocket, name)
+	l, _ := manager(t)
 	raw, err := l.SyscallConn()
 	if err != nil {
 		t.Fatal(err)
