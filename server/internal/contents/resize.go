@@ -90,13 +90,14 @@ func (p *Part) ArrayBits() uint64 {
 // Errors are ErrRetry if the filter is gone, ErrType if its kind cannot be folded, and
 // wrap bloomery.ErrIncompatible if its size cannot be.
 func (p *Part) Folded() (bloomery.Hashed, error) {
-	var data bytes.Buffer
 	p.RLock()
-	if n := p.Bytes(); n >= piecesFrom {
-		data.Grow(int(n + n/1024))
-	}
+	size := int(p.Bytes())
 	p.RUnlock()
-	switch copied, err := p.WriteLarge(&data, false); {
+	if size < piecesFrom {
+		size = 0
+	}
+	data := bytes.NewBuffer(make([]byte, 0, size+size/1024)) // Grow would clear all of it at once, and nobody runs meanwhile
+	switch copied, err := p.WriteLarge(data, false); {
 	case err != nil:
 		return nil, err
 	case copied:
