@@ -3,6 +3,7 @@ package memory
 import (
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/bloomery/bloomery"
 )
@@ -76,7 +77,9 @@ func gather(b []byte, stop func() bool) {
 	})
 }
 
-// inSteps calls do for one part of an array after the other, until do returns false. It returns false if stop ends it.
+// inSteps calls do for one part of an array after the other, until do returns false. It returns false if stop ends it. After each
+// it pauses: the system runs nobody else on a processor that clears or moves a huge page, and a client that waits for its reply
+// needs a processor several times.
 func inSteps(b []byte, stop func() bool, do func([]byte) bool) bool {
 	for len(b) > 0 {
 		if stop != nil && stop() {
@@ -84,12 +87,16 @@ func inSteps(b []byte, stop func() bool, do func([]byte) bool) bool {
 		}
 		n := min(len(b), touchStep)
 		touching.Lock()
+		began := time.Now()
 		done := do(b[:n])
+		took := time.Since(began)
 		touching.Unlock()
 		if !done {
 			return true
 		}
-		b = b[n:]
+		if b = b[n:]; took > time.Millisecond/8 {
+			time.Sleep(took / 2)
+		}
 	}
 	return true
 }
