@@ -47,16 +47,41 @@ func (b *buffers) size() int {
 }
 
 // bufferPool keeps buffers that no connection needs now.
-type bufferPool struct{ pool sync.Pool }
+type bufferPool struct {
+	pool  sync.Pool
+	spare chan *buffers // which the collector leaves; nil: none
+}
+
+// spares is how many buffers there are for connections that find none in the pool, which the collector empties. While it
+// works, whoever allocates helps it first: for ten milliseconds, if another client has just asked for much memory.
+const spares = 4
+
+// stock makes the spare buffers.
+func (p *bufferPool) stock() {
+	p.spare = make(chan *buffers, spares)
+	for range spares {
+		p.spare <- newBuffers()
+	}
+}
+
+func newBuffers() *buffers {
+	return &buffers{
+		in:   make([]byte, 0, readBytes),
+		out:  make([]byte, 0, writeBytes+slack),
+		args: make([][]byte, 0, firstArgs),
+	}
+}
 
 func (p *bufferPool) get() *buffers {
 	if b, ok := p.pool.Get().(*buffers); ok {
 		return b
 	}
-	return &buffers{
-		in:   make([]byte, 0, readBytes),
-		out:  make([]byte, 0, writeBytes+slack),
-		args: make([][]byte, 0, firstArgs),
+	select {
+	case b := <-p.spare:
+		go func() { p.spare <- newBuffers() }() // in the place of b
+		return b
+	default:
+		return newBuffers()
 	}
 }
 

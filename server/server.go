@@ -124,6 +124,7 @@ func New(ctx context.Context, c Config) (*Server, error) {
 		// times as long as a command.
 		computing: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)-1)),
 	}
+	s.buffers.stock()
 	s.startTLS(secure)
 	if err := s.listen(); err != nil {
 		return nil, err
