@@ -78,7 +78,8 @@ func fillWaits(t *testing.T, c *client) {
 }
 
 // TestFigureOfWaits prints how long other clients wait at most while a long command runs,
-// outside of a transaction: with -waits, for it measures and holds nothing.
+// outside of a transaction: with -waits, for it measures and holds nothing. Behind it stands how long the machine itself let
+// a processor stand still: of a wait about as long, that is the cause.
 func TestFigureOfWaits(t *testing.T) {
 	if !*waits {
 		t.Skip("prints figures: -waits")
@@ -91,8 +92,9 @@ func TestFigureOfWaits(t *testing.T) {
 	}
 	c := patient()
 	fillWaits(t, c)
+	still := startHalts(t)
 	probes := [][]string{{"SET", "text", "x"}, {"FILTER.HAS", "bloom", "key"}, {"FILTER.ADD", "bloom", "key"}}
-	t.Logf("%-26s %9s %9s %10s %10s", "command", "took", "SET", "FILTER.HAS", "FILTER.ADD")
+	t.Logf("%-26s %9s %10s %10s %10s %10s", "command", "took", "SET", "FILTER.HAS", "FILTER.ADD", "machine")
 	for _, line := range longCommands {
 		most, clients := make([]time.Duration, len(probes)), make([]*client, len(probes))
 		for i := range clients {
@@ -120,7 +122,12 @@ func TestFigureOfWaits(t *testing.T) {
 		took := time.Since(began)
 		done.Store(true)
 		others.Wait()
-		t.Logf("%-26.26s %9v %9v %10v %10v", cmp.Or(line, "nothing"), took.Round(time.Millisecond), most[0].Round(10*time.Microsecond), most[1].Round(10*time.Microsecond), most[2].Round(10*time.Microsecond))
+		most = append(most, still.most(began, time.Now()))
+		text := fmt.Sprintf("%-26.26s %9v", cmp.Or(line, "nothing"), took.Round(time.Millisecond))
+		for _, v := range most {
+			text += fmt.Sprintf(" %10v", v.Round(10*time.Microsecond))
+		}
+		t.Log(text)
 		if strings.HasPrefix(reply, "-") {
 			t.Errorf("%.60s: %.200s", line, reply)
 		}
