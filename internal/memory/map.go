@@ -43,14 +43,14 @@ func mapOn(bytes int, advise func([]byte)) ([]byte, error) {
 	return b, nil
 }
 
-// touchStep is how much Touch asks the system for at a time: a huge page, which takes 0.4 to 2 milliseconds.
+// touchStep is how much Touch asks the system for at a time: a huge page, which takes 0.4 to 5 milliseconds.
 const touchStep = 2 << 20
 
 // touching has one goroutine at a time make pages: many would take all processors from others.
 var touching sync.Mutex // guards nothing
 
 // Touch has the system make the pages of an array that Map has returned, huge ones where there can be, as the first write to
-// each of them would, and leaves what is in them. That takes 0.2 to 1 second for each GiB, and almost
+// each of them would, and leaves what is in them. That takes 0.3 to 2 seconds for each GiB, and almost
 // no time for pages that are there. Touch calls stop, if it is not nil, before every 2 MiB; if stop returns
 // true, Touch ends and returns false. It does nothing for arrays on the heap, or on systems that cannot do
 // it; Linux can since 5.14.
