@@ -87,7 +87,7 @@ func (p *bufferPool) get() *buffers {
 
 // put takes b back, unless it has grown too large to keep.
 func (p *bufferPool) put(b *buffers) {
-	if cap(b.in) > maxKeptBytes || cap(b.out) > maxKeptBytes || cap(b.args) > maxKeptArgs || cap(b.sealed) > maxKeptBytes {
+	if cap(b.in) > maxKeptBytes || cap(b.out) > maxKeptBytes || cap(b.args) > maxKeptArgs || cap(b.raw) > maxKeptBytes || cap(b.sealed) > maxKeptBytes {
 		return
 	}
 	b.in, b.out, b.args, b.raw = b.in[:0], b.out[:0], b.args[:0], b.raw[:0]

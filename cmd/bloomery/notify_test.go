@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"runtime"
 	"syscall"
 	"testing"
 	"time"
@@ -81,5 +82,50 @@ func TestStoppingIsReported(t *testing.T) {
 				t.Fatalf("%q, %v is what was reported, want %q", b[:max(n, 0)], err, want)
 			}
 		}
+	}
+}
+
+// TestStoppingWaitsForTheManager has a manager read late that a server stops: the process does not end before.
+func TestStoppingWaitsForTheManager(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("a report that has no room does not wait for it here")
+	}
+	l, name := manager(t)
+	_ = l.SetDeadline(time.Now().Add(2 * time.Minute))
+	c := startChild(t, "--dir", "")
+	b := make([]byte, 100)
+	if n, err := l.Read(b); err != nil || string(b[:n]) != notifyReady {
+		t.Fatalf("the server reports %q, %v", b[:n], err)
+	}
+	out, err := net.DialUnix("unixgram", nil, &net.UnixAddr{Name: name, Net: "unixgram"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer out.Close()
+	raw, err := out.SyscallConn()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for err == nil { // until there is no room
+		_ = raw.Write(func(fd uintptr) bool { _, err = syscall.Write(int(fd), []byte("x")); return true })
+	}
+	if err := c.cmd.Process.Signal(syscall.SIGINT); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- c.cmd.Wait() }()
+	select {
+	case err := <-ended:
+		t.Fatalf("the process has ended (%v) before the manager was told", err)
+	case <-time.After(time.Second):
+	}
+	for got := "x"; got == "x"; {
+		n, err := l.Read(b)
+		if got = string(b[:n]); err != nil || got != "x" && got != notifyStopping {
+			t.Fatalf("the server reports %q, %v", got, err)
+		}
+	}
+	if code := exitOf(t, <-ended); code != 0 {
+		t.Errorf("the server ends with %d", code)
 	}
 }

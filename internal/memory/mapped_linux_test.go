@@ -6,6 +6,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -90,4 +91,68 @@ func TestReleasedArraysAreLeftAlone(t *testing.T) {
 	if err := Unmap(a); err != nil {
 		t.Error(err)
 	}
+	m := p.arrays[&b[0]]
+	if p.release(b); p.has(m) {
+		t.Error("an array that was released is still there")
+	}
+}
+
+// TestYoungArraysAreMovedInTime lets time pass: each array is moved to huge pages when it has been young for long enough, not
+// before.
+func TestYoungArraysAreMovedInTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, a, _ := youngArrays(t)
+		time.Sleep(youth / 2)
+		late, err := p.grow(8 << 20)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range []bool{true, false} { // whether the late one is on small pages
+			time.Sleep(youth/2 + 1)
+			synctest.Wait()
+			if small(t, &a[0]) || small(t, &late[0]) != want {
+				t.Errorf("the first one is on small pages: %v, the late one: %v, want false, %v", small(t, &a[0]), small(t, &late[0]), want)
+			}
+		}
+	})
+}
+
+// TestTouchOfYoungArrays asks that the pages which are made before many items are written are huge ones.
+func TestTouchOfYoungArrays(t *testing.T) {
+	_, a, b := youngArrays(t)
+	if Touch(a, nil); small(t, &a[0]) || !small(t, &b[0]) {
+		t.Errorf("what was touched is on small pages: %v, what was not: %v", small(t, &a[0]), small(t, &b[0]))
+	}
+}
+
+// TestArenaOfLargeArrays asks on which pages the arrays of an arena lie, and that they count until they are given back.
+func TestArenaOfLargeArrays(t *testing.T) {
+	if _, err := os.Stat("/sys/kernel/mm/transparent_hugepage/enabled"); err != nil {
+		t.Skip("this system has no huge pages")
+	}
+	synctest.Test(t, func(t *testing.T) {
+		const n = 8 << 20
+		a, mapped := NewArena()
+		for name, c := range map[string]struct {
+			alloc func(n, total uint64) ([]byte, error)
+			small bool
+		}{
+			"made": {a.Bytes, false}, "grown": {a.More, true}, "made without items": {a.Sparse().Bytes, true}, "grown later": {a.Sparse().More, true},
+		} {
+			b, err := c.alloc(n, n)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := small(t, &b[0]); got != c.small || mapped() != n {
+				t.Errorf("%s: on small pages %v, %d bytes are mapped, want %v, %d", name, got, mapped(), c.small, n)
+			}
+			a.Sparse().Release(b)
+			if synctest.Wait(); mapped() != 0 {
+				t.Errorf("%s: %d bytes are mapped that were given back", name, mapped())
+			}
+		}
+		if a.Sparse().Keep(100); a.Kept() != 100 {
+			t.Errorf("%d bytes count that only copies need, want 100", a.Kept())
+		}
+	})
 }

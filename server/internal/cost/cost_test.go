@@ -180,3 +180,62 @@ func TestTooMuchSaysHowMuch(t *testing.T) {
 		}
 	}
 }
+
+// TestNewArraysCountAsOftenAsTheyAreMade adds items to what is made again and again, sought, renamed or rebuilt.
+func TestNewArraysCountAsOftenAsTheyAreMade(t *testing.T) {
+	b, tooMuch := of(t)
+	b.OK(t, "CF.RESERVE cuckoo 100000000")
+	b.OK(t, "BF.RESERVE other 0.01 100")
+	b.OK(t, "FILTER.CREATE scalable scalable CAPACITY 1000")
+	name := []byte("new")
+	price := func(do func(*cost.Sum)) int64 { return kib(tooMuch, do) }
+	bf := func(capacity uint64) *store.MakeBloom {
+		return &store.MakeBloom{Params: redisbloom.BloomParams{Capacity: capacity, ErrorRate: 0.01}}
+	}
+	// What is made is let go by a command on its name, or by one on all.
+	made := func(n int, free func(*cost.Sum)) int64 {
+		return price(func(x *cost.Sum) {
+			x.Insert(name, 1000, 0)
+			repeat(n, func() { x.Make(name, bf(50_000_000)); free(x) })
+		})
+	}
+	freed := func(x *cost.Sum) { x.Free(name) }
+	once, often, all := made(1, freed), made(5, freed), made(5, (*cost.Sum).FreeAll)
+	if want := often + 5*(1<<20-12<<10)>>10; often*10 < once*49 || all != want {
+		t.Errorf("a filter that is made once, 5 times, and with FLUSHALL: %d KiB, %d, %d, want the last to be %d", once, often, all, want)
+	}
+	asked := func(capacity uint64, n int) int64 {
+		return price(func(x *cost.Sum) { x.Make(name, bf(capacity)); x.Items(name, n) })
+	}
+	huge, small := asked(20_000_000, 10_000)-asked(20_000_000, 0), asked(40_000_000, 10_000)-asked(40_000_000, 0)
+	if small < 2*huge-1 {
+		t.Errorf("questions to a filter on small pages: %d KiB, on huge ones: %d", small, huge)
+	}
+	// Calls add up, and a name keeps them when it becomes another.
+	for key, do := range map[string]func(*cost.Sum){
+		"cuckoo": func(x *cost.Sum) {
+			repeat(100, func() { x.Insert([]byte("cuckoo"), 1, 0); x.Seek([]byte("cuckoo"), 10) })
+		},
+		"made": func(x *cost.Sum) {
+			repeat(5, func() { x.Make([]byte("made"), bf(50_000_000)); x.Free([]byte("made")) })
+		},
+	} {
+		more := func(x *cost.Sum) { x.Make(name, bf(100)); x.Make(name, bf(200)) } // so that what name has is kept, the other is moved
+		first := price(func(x *cost.Sum) { more(x); x.Same(name, []byte(key)); do(x) })
+		last := price(func(x *cost.Sum) { more(x); do(x); x.Same(name, []byte(key)) })
+		if first != last {
+			t.Errorf("%s: %d KiB if it is renamed before, %d after", key, first, last)
+		}
+	}
+	one := price(func(x *cost.Sum) { x.Insert([]byte("small"), 1000, 0) })
+	two := price(func(x *cost.Sum) { x.Insert([]byte("small"), 1000, 0); x.Same([]byte("small"), []byte("other")) })
+	if two < one*19/10 {
+		t.Errorf("a filter that grows: %d KiB, and one that gets its name: %d", one, two)
+	}
+	grow := func(x *cost.Sum) { x.Insert([]byte("scalable"), 100_000, 0) }
+	before := price(grow)
+	b.OK(t, "FILTER.REBUILD scalable BEGIN scalable CAPACITY 1000")
+	if after := price(grow); after < before*19/10 {
+		t.Errorf("a filter that grows: %d KiB, and its shadow with it: %d", before, after)
+	}
+}
