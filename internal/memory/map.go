@@ -67,10 +67,13 @@ func Touch(b []byte, stop func() bool) bool {
 	})
 }
 
-// gather moves to huge pages what was written or read of an array that Map has returned. The rest takes no memory. It asks
+// Gather moves to huge pages what was written or read of an array that Map has returned. The rest takes no memory. It asks
 // stop as Touch does, and as there the array may be unmapped meanwhile.
-func gather(b []byte, stop func() bool) {
-	inSteps(b, stop, func(b []byte) bool {
+func Gather(b []byte, stop func() bool) bool {
+	if len(b) < MapFrom {
+		return true
+	}
+	return inSteps(b, stop, func(b []byte) bool {
 		adviseHuge(b)
 		collapseHuge(b)
 		return true

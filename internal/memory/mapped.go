@@ -81,7 +81,7 @@ func (p *pool) settle() {
 	}
 	p.mu.Unlock()
 	for _, m := range old {
-		gather(m.array, func() bool { return !p.has(m) })
+		Gather(m.array, func() bool { return !p.has(m) })
 	}
 }
 

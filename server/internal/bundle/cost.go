@@ -62,6 +62,8 @@ func (k *OnSketch) Cost(x *engine.Costs, c *engine.Call) {
 	n := k.items(len(c.Args) - 2)
 	if x.Items(key, n); k.Body != nil {
 		x.Count(key, n)
+	} else {
+		x.Seek(key, n)
 	}
 	for i := 2; i < len(c.Args); i += max(k.Stride, 1) {
 		x.Row(key, uint64(len(c.Args[i])))

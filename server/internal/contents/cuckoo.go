@@ -78,7 +78,7 @@ func newCuckooDump(header []byte, m *memory.Arena) (Contents, error) {
 func cuckooDumpSize(header []byte, bytes uint64, a effort.Adding) effort.Size {
 	h, _ := redisbloom.ParseCuckooHeader(header)
 	s := effort.Cuckoo(h.Shape(), a)
-	s.Grown += effort.Made(bytes, uint64(a.Items), 2)
+	s.Grown += effort.Made(bytes, a, 2)
 	return s
 }
 

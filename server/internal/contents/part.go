@@ -20,7 +20,7 @@ type Part struct {
 	contents Contents     // replaced only when a load is complete; what is in them belongs to the lock
 	holders  atomic.Int32 // who keep the contents of a filter that may be gone
 	made     uint32       // seconds since 1970; 0 if that is not known
-	steps    atomic.Int32 // see Run, where 0 stands for 1; also holds the bits untouched and scattered
+	steps    atomic.Int32 // see Run, where 0 stands for 1; also holds pageBits
 	gone     absence      // why nobody uses it any more
 	wide     bool         // see Everywhere; it never changes
 	shard    uint16       // of the contents of a cluster; it never changes
@@ -67,7 +67,7 @@ func (p *Part) Run() int {
 }
 
 // Steps returns how many steps an item takes. It needs no lock.
-func (p *Part) Steps() int { return max(1, int(p.steps.Load()&^(untouched|scattered))) }
+func (p *Part) Steps() int { return max(1, int(p.steps.Load()&^pageBits)) }
 
 // Measure notes how many steps an item takes. The caller holds the lock of p, or is the
 // only one who has it.
@@ -78,7 +78,7 @@ func (p *Part) Measure() {
 		steps = min(max(uint64(c.Layers()), scatterSteps(int(c.Layer(c.Layers()-1).Hashes))), maxSteps)
 	case topK:
 		const slots = 16 // are looked at in a step
-		steps = min(uint64(c.K())/slots+uint64(c.Depth()), scattered-1)
+		steps = min(uint64(c.K())/slots+uint64(c.Depth()), loose-1)
 	case tdigest:
 		if c.TDigest.Stats().Capacity > largeDigest {
 			steps = maxSteps
@@ -88,7 +88,7 @@ func (p *Part) Measure() {
 	case *Filter:
 		steps = min(c.steps(), maxSteps)
 	}
-	p.steps.Store(int32(steps) | p.steps.Load()&(untouched|scattered))
+	p.steps.Store(int32(steps) | p.steps.Load()&pageBits)
 }
 
 // Contents returns what the part holds, nil if it is void. They belong to the

@@ -74,14 +74,14 @@ func (d *Draft) size(a effort.Adding) effort.Size {
 func newCountMinSize(header []byte, bytes uint64, a effort.Adding) effort.Size {
 	p, _, _ := redisbloom.ParseCountMinHeader(header)
 	s := effort.CountMin(bytes, p.Depth)
-	s.Grown = effort.Made(bytes, uint64(a.Items), p.Depth)
+	s.Grown = effort.Made(bytes, a, p.Depth)
 	return s
 }
 
 func newTopKSize(header []byte, bytes uint64, a effort.Adding) effort.Size {
 	p, _ := redisbloom.ParseTopKHeader(header)
 	s := effort.TopK(bytes, uint64(p.K), uint64(p.Depth))
-	s.Grown = effort.Made(bytes, uint64(a.Items), uint64(p.Depth))
+	s.Grown = effort.Made(bytes, a, uint64(p.Depth))
 	return s
 }
 

@@ -65,6 +65,9 @@ func places(c Contents) int {
 const (
 	untouched = 1 << 30 // the system may still have to make pages of its arrays
 	scattered = 1 << 29 // and one item lies on more than a few of these
+	loose     = 1 << 28 // its arrays may lie on small pages
+
+	pageBits = untouched | scattered | loose
 )
 
 // placed is contents with arrays in which an item may lie anywhere.
@@ -101,9 +104,21 @@ func (p *Part) Untouched() bool { return p.steps.Load()&untouched != 0 }
 // Scattered reports whether that is so for a single item, too. It needs no lock.
 func (p *Part) Scattered() bool { return p.steps.Load()&scattered != 0 }
 
+// Loose reports whether arrays of p may lie on small pages: see Gather. It needs no lock.
+func (p *Part) Loose() bool { return p.steps.Load()&loose != 0 }
+
+// FewReads returns how many items are looked for at once in a part whose arrays may lie on small pages: the system takes a
+// microsecond to show an empty page. It needs no lock of p.
+func (p *Part) FewReads() int {
+	const pages = 2 << 10
+	p.RLock()
+	defer p.RUnlock()
+	return pages / places(p.contents)
+}
+
 // fresh notes that p has arrays whose pages may not be there.
 func (p *Part) fresh() {
-	if p.steps.Or(untouched); places(p.contents) > fewPages {
+	if p.steps.Or(untouched | loose); places(p.contents) > fewPages {
 		p.steps.Or(scattered)
 	}
 }
@@ -111,13 +126,20 @@ func (p *Part) fresh() {
 // Touch has the system make the pages of all arrays of p that are not there yet: see memory.Touch. It
 // changes nothing else. Others may use p meanwhile; if they replace its arrays, Touch goes on with the new
 // ones, up to four rounds in all. The caller holds no lock.
-func (p *Part) Touch(stop func() bool) {
+func (p *Part) Touch(stop func() bool) { p.eachArray(stop, memory.Touch, pageBits) }
+
+// Gather is Touch before items are looked for: it moves to huge pages what there is of arrays that lie on small ones, and makes no
+// other pages. Of what is not there, the system shows 2 MiB at a time from then on.
+func (p *Part) Gather(stop func() bool) { p.eachArray(stop, memory.Gather, loose) }
+
+// eachArray does something with all arrays, and clears the bits that say that it has to be done.
+func (p *Part) eachArray(stop func() bool, do func(b []byte, stop func() bool) bool, done int32) {
 	const tries = 4
 	order.Waits("pages of arrays")
 	arrays := p.large()
 	for try := 1; ; try++ {
 		for _, b := range arrays {
-			if !memory.Touch(b, stop) {
+			if !do(b, stop) {
 				return
 			}
 		}
@@ -125,7 +147,7 @@ func (p *Part) Touch(stop func() bool) {
 		now := p.placed()
 		over := try == tries || slices.EqualFunc(arrays, now, same)
 		if over {
-			p.steps.And(^(untouched | scattered))
+			p.steps.And(^done)
 		}
 		p.RUnlock()
 		if over {

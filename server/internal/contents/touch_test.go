@@ -1,6 +1,7 @@
 package contents
 
 import (
+	"strconv"
 	"testing"
 
 	bloomfilter "github.com/bloomery/bloomery/bloom"
@@ -33,19 +34,27 @@ func TestTouch(t *testing.T) {
 	if p.Touch(func() bool { return true }); !p.Untouched() {
 		t.Error("Touch was stopped, and no pages are left")
 	}
+	if p.Gather(func() bool { return true }); !p.Loose() {
+		t.Error("Gather was stopped, and all arrays lie on huge pages")
+	}
+	if p.Gather(never); p.Loose() || !p.Untouched() {
+		t.Errorf("gathered: on small pages %t, pages to be made %t, want false, true", p.Loose(), p.Untouched())
+	}
 	if p.Touch(never); p.Untouched() || p.Steps() != steps || p.Run() != maxRun {
 		t.Errorf("touched: %t, %d steps, %d items at once, want false, %d, %d", p.Untouched(), p.Steps(), p.Run(), steps, maxRun)
 	}
 	if p.Grew(100); p.Untouched() {
 		t.Error("a part that grew by 100 bytes has pages to be made")
 	}
-	if p.Grew(memory.MapFrom); !p.Untouched() {
+	if p.Grew(memory.MapFrom); !p.Untouched() || !p.Loose() {
 		t.Error("a part that grew by an array has no pages to be made")
 	}
 	if p.Measure(); !p.Untouched() || p.Steps() != steps {
 		t.Errorf("measured: %t, %d steps, want true, %d", p.Untouched(), p.Steps(), steps)
 	}
-	p.Touch(never)
+	if p.Touch(never); p.Loose() {
+		t.Error("a part that was touched lies on small pages")
+	}
 	if p.Renewed(); !p.Untouched() {
 		t.Error("a part with other arrays has no pages to be made")
 	}
@@ -98,6 +107,29 @@ func TestScatteredItemsAreFew(t *testing.T) {
 		if p := NewPart(list[0]); p.Run() > most || p.Run() < most*4/5 {
 			t.Errorf("a BF of rate %v takes %d items under one lock, want %d", rate, p.Run(), most)
 		}
+	}
+	for rate, most := range map[float64]int{0.01: maxRun, 1e-60: 54} {
+		outline, err := codec.AppendOutline(nil, bloomfilter.NewStandard(1000, rate))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p := NewPart(made(t, &s, outline)); p.Run() > most || p.Run() < most*4/5 {
+			t.Errorf("a filter of rate %v takes %d items under one lock, want %d", rate, p.Run(), most)
+		}
+	}
+	// Each layer has one place more than that before it.
+	list, err := s.Bloom(redisbloom.BloomParams{ErrorRate: 0.01, Capacity: 1, Expansion: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, b := NewPart(list[0]), list[0].(bloom)
+	for i := 0; b.Layers() < 70; i++ {
+		if _, err := b.Add([]byte(strconv.Itoa(i))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if p.Measure(); p.Run() > 50 {
+		t.Errorf("a BF whose newest layer has %d places takes %d items under one lock", b.Layer(69).Hashes, p.Run())
 	}
 }
 

@@ -33,7 +33,9 @@ type Sum struct {
 	name  string
 
 	adding    int              // items that are added to all names
-	untouched []*contents.Part // see Untouched
+	untouched []*contents.Part // see Pages
+	seeking   uint64           // items that are looked for under all names
+	loose     []*contents.Part // see Pages
 
 	asked      uint64 // items that are asked for under all names
 	askedBytes uint64 // of these items
@@ -76,6 +78,7 @@ type extent struct {
 	text, appended, texts uint64 // of strings: the longest, what is appended, how often they are copied
 	writes                uint64 // how often they are written
 	named                 bool   // a string may get a name that is free
+	clears                bool   // what has a name may be emptied
 }
 
 // What is counted in bytes, besides data. A unit of max-transaction is 1 KiB: about 0.4
@@ -180,6 +183,12 @@ func (x *Sum) Add(name []byte, items [][]byte) {
 
 // Whole adds all bytes of the filter or sketch of a name, so often.
 func (x *Sum) Whole(name []byte, times int) { x.at(name).wholes += uint64(times) }
+
+// Clear adds what it takes to empty a filter or sketch: what is added to it or looked for then lies in new arrays.
+func (x *Sum) Clear(name []byte) {
+	x.Whole(name, 4)
+	x.at(name).clears = true
+}
 
 // Look adds what it takes to describe what has a name.
 func (x *Sum) Look(name []byte) { x.at(name).looks++ }
@@ -324,6 +333,7 @@ func (x *Sum) Same(a, b []byte) {
 	e.rows, e.adds = plus(e.rows, o.rows), e.adds+o.adds
 	e.text, e.appended, e.texts = max(e.text, o.text), plus(e.appended, o.appended), e.texts+o.texts
 	e.named, e.writes = e.named || o.named, e.writes+o.writes
+	e.clears = e.clears || o.clears
 	*o = extent{in: e}
 }
 
@@ -382,9 +392,10 @@ func (x *Sum) Describe(args [][]byte) {
 // total returns what everything costs; beyond most it may be less.
 func (x *Sum) total(most uint64) uint64 {
 	sum := plus(x.sum, times(x.matched, x.nameLength()))
-	x.adding, x.untouched = 0, nil
+	x.adding, x.untouched, x.seeking, x.loose = 0, nil, times(x.asked, uint64(x.from.State.Names.Len())), nil
 	for _, e := range x.all {
 		x.adding += e.adding.Items
+		x.seeking = plus(x.seeking, uint64(e.adding.Seeks))
 	}
 	for _, e := range x.all {
 		if e.in != nil {
@@ -402,6 +413,7 @@ func (x *Sum) total(most uint64) uint64 {
 		cursor = x.from.State.Names.Scan(cursor, few, x.from.Now(), func(v catalog.View) {
 			if v.Entry.Kind != catalog.String {
 				sum = plus(sum, x.everywhere(contents.SizeOf(v.Entry, effort.Adding{})))
+				x.meet(v.Entry, 0, int(x.asked))
 			}
 		})
 	}
@@ -416,19 +428,21 @@ func (x *Sum) everywhere(size effort.Size) uint64 {
 // of returns what a transaction does to one extent.
 func (x *Sum) of(e *extent, most uint64) uint64 {
 	a := e.adding
-	a.Most = most
+	a.Most, a.Seeks = most, a.Seeks+int(x.asked)
 	text, free, rights, named := e.text, true, uint64(0), uint64(0)
 	size, bytes, below := x.size(e, a, func(name string, entry *catalog.Entry) {
 		rights = max(rights, x.toForget(entry)*uint64(len(name)))
 		if entry != nil {
 			text, free = max(text, uint64(len(store.Text(entry)))), false
-			if a.Items > 0 {
-				x.meet(entry)
-			}
+			x.meet(entry, a.Items, a.Seeks)
 		} else if e.named {
 			named += namedBytes
 		}
 	})
+	if e.clears {
+		const places = 64
+		size.Grown = plus(size.Grown, effort.Written(size.Bytes, a, places))
+	}
 	frees := e.frees + x.flushes
 	named += (e.writes - min(e.writes, named/namedBytes)) * againBytes
 	sum := plus(named, times(min(e.makes, uint64(len(e.names))+frees), bytes))
@@ -474,9 +488,7 @@ func (x *Sum) size(e *extent, a effort.Adding, show func(string, *catalog.Entry)
 	}
 	for _, id := range e.staged {
 		if entry := x.from.State.Names.ByID(id); entry != nil {
-			if a.Items > 0 {
-				x.meet(entry)
-			}
+			x.meet(entry, a.Items, a.Seeks)
 			s := contents.SizeOf(entry, a)
 			grown = plus(grown, s.Grown)
 			size, below = size.Max(s), append(below, contents.LayersOf(entry)...)
@@ -489,7 +501,11 @@ func (x *Sum) size(e *extent, a effort.Adding, show func(string, *catalog.Entry)
 // layers returns what an item touches in the filters of these names.
 func (x *Sum) layers(names []string) (item uint64) {
 	for _, name := range names {
-		size, _, _ := x.size(x.known(name), effort.Adding{}, func(string, *catalog.Entry) {})
+		size, _, _ := x.size(x.known(name), effort.Adding{}, func(_ string, entry *catalog.Entry) {
+			if entry != nil {
+				x.meet(entry, 0, 1)
+			}
+		})
 		item = plus(item, size.Item)
 	}
 	return item
@@ -517,19 +533,22 @@ func (x *Sum) toForget(entry *catalog.Entry) uint64 {
 	return 0
 }
 
-// Untouched returns the parts to which the transaction adds many items and whose pages may have to be made
-// first: see [contents.Part.Touch]. It is what TooMuch has met when it was called last.
-func (x *Sum) Untouched() []*contents.Part { return x.untouched }
+// Pages returns the parts to which the transaction adds many items and whose pages may have to be made
+// first, and those in which it looks for many and which may lie on small pages: see [contents.Part.Touch] and
+// [contents.Part.Gather]. It is what TooMuch has met when it was called last.
+func (x *Sum) Pages() (untouched, loose []*contents.Part) { return x.untouched, x.loose }
 
-// meet notes the parts of an entry that items are added to, and those of its shadow, if they are untouched.
-func (x *Sum) meet(entry *catalog.Entry) {
+// meet notes the parts of an entry, and of its shadow if items are added to it, whose pages have to be made or moved first.
+func (x *Sum) meet(entry *catalog.Entry, added, sought int) {
 	for _, p := range contents.Parts(entry) {
-		if p.Untouched() && x.adding > p.FewItems() {
+		if added > 0 && p.Untouched() && x.adding > p.FewItems() {
 			x.untouched = append(x.untouched, p)
+		} else if sought > 0 && p.Loose() && x.seeking > uint64(p.FewReads()) {
+			x.loose = append(x.loose, p)
 		}
 	}
-	if sh := x.from.State.ShadowOf(entry.ID); sh != nil {
-		x.meet(sh.Entry())
+	if sh := x.from.State.ShadowOf(entry.ID); sh != nil && added > 0 {
+		x.meet(sh.Entry(), added, 0)
 	}
 }
 

@@ -112,14 +112,17 @@ func TestWhatTakesLong(t *testing.T) {
 	wide := narrow
 	wide.MaxIterations = 1000
 	for name, v := range map[string][2]uint64{ // the second is larger, by far
-		"slots of a TOPK":      {effort.TopK(1<<10, 10, 7).Item, effort.TopK(1<<10, 1e6, 7).Item},
-		"chosen hashes":        {filter(slow, effort.Adding{Items: items}).Change, filter(slow, chosen).Change},
-		"segments":             {filter(slow, effort.Adding{}).Change, filter(quotient.NewGrowing(items, 0.01), effort.Adding{}).Change},
-		"searches for room":    {filter(cuckoo.New(1e6, 0.01), effort.Adding{Items: 1}).Search, filter(cuckoo.New(1e6, 0.01), chosen).Search},
-		"moves of a CF":        {effort.Cuckoo(narrow.Shape(), chosen).Item, effort.Cuckoo(wide.Shape(), chosen).Item},
-		"compactions of a CF":  {effort.Cuckoo(narrow.Shape(), chosen).Grown, effort.Cuckoo(narrow.Shape(), effort.Adding{Items: items, Deletes: items, Filters: 64}).Grown},
-		"what is looked at":    {0, effort.NewBloom(redisbloom.BloomParams{ErrorRate: 0.01, Capacity: 1 << 20, Expansion: 2}.Layers(1), chosen).Look},
-		"layers of a new kind": {effort.New{Kind: "bloom", Bytes: 1 << 20, Parts: 1}.Size(chosen).Item, effort.New{Kind: "window", Bytes: 1 << 20, Parts: 1}.Size(chosen).Item},
+		"slots of a TOPK":       {effort.TopK(1<<10, 10, 7).Item, effort.TopK(1<<10, 1e6, 7).Item},
+		"chosen hashes":         {filter(slow, effort.Adding{Items: items}).Change, filter(slow, chosen).Change},
+		"segments":              {filter(slow, effort.Adding{}).Change, filter(quotient.NewGrowing(items, 0.01), effort.Adding{}).Change},
+		"searches for room":     {filter(cuckoo.New(1e6, 0.01), effort.Adding{Items: 1}).Search, filter(cuckoo.New(1e6, 0.01), chosen).Search},
+		"moves of a CF":         {effort.Cuckoo(narrow.Shape(), chosen).Item, effort.Cuckoo(wide.Shape(), chosen).Item},
+		"compactions of a CF":   {effort.Cuckoo(narrow.Shape(), chosen).Grown, effort.Cuckoo(narrow.Shape(), effort.Adding{Items: items, Deletes: items, Filters: 64}).Grown},
+		"what is looked at":     {0, effort.NewBloom(redisbloom.BloomParams{ErrorRate: 0.01, Capacity: 1 << 20, Expansion: 2}.Layers(1), chosen).Look},
+		"moves when it is full": {effort.Cuckoo(narrow.Shape(), effort.Adding{Items: 100}).Item, effort.Cuckoo(narrow.Shape(), effort.Adding{Items: 1 << 20}).Item},
+		"sizes of new layers":   {effort.New{Kind: "bloom", Bytes: 1, Parts: 1}.Size(chosen).Grown, effort.New{Kind: "scalable", Bytes: 1, Parts: 1}.Size(chosen).Grown},
+		"values of a digest":    {1 << 20, effort.TDigest(1<<20, effort.Adding{Items: 1}).Grown},
+		"layers of a new kind":  {effort.New{Kind: "bloom", Bytes: 1 << 20, Parts: 1}.Size(chosen).Item, effort.New{Kind: "window", Bytes: 1 << 20, Parts: 1}.Size(chosen).Item},
 	} {
 		if v[1] < 2*v[0] || v[1] == 0 {
 			t.Errorf("%s: %d, and without %d", name, v[1], v[0])
@@ -131,13 +134,18 @@ func TestWhatTakesLong(t *testing.T) {
 // bytes of each page that they may lie on, and of the whole at most.
 func TestNewPages(t *testing.T) {
 	const mib = 1 << 20
+	adds := func(n int) effort.Adding { return effort.Adding{Items: n} }
+	seeks := effort.Adding{Seeks: 100}
 	for _, tt := range []struct{ got, want uint64 }{
-		{effort.Made(8*mib, 1, 1), 4 * mib}, // a huge page
-		{effort.Made(8*mib, 100, 7), 2 * (8*mib + 4096)},
-		{effort.Made(effort.LargeMade, 1, 1), 8192},
-		{effort.Made(effort.LargeMade, 100, 7), 700 * 8192},
-		{effort.Written(8*mib, 100, 7), 700 * 8192},
-		{effort.Written(mib, 100, 7), 2 * (mib + 4096)},
+		{effort.Made(8*mib, seeks, 7), 0}, // four huge pages that the system only shows
+		{effort.Made(effort.LargeMade, seeks, 7), 700 * 2048},
+		{effort.Written(mib, seeks, 7), mib / 2},
+		{effort.Made(8*mib, adds(1), 1), 4 * mib}, // a huge page
+		{effort.Made(8*mib, adds(100), 7), 2 * (8*mib + 4096)},
+		{effort.Made(effort.LargeMade, adds(1), 1), 8192},
+		{effort.Made(effort.LargeMade, adds(100), 7), 700 * 8192},
+		{effort.Written(8*mib, adds(100), 7), 700 * 8192},
+		{effort.Written(mib, adds(100), 7), 2 * (mib + 4096)},
 	} {
 		if tt.got != tt.want {
 			t.Errorf("%d bytes, want %d", tt.got, tt.want)
@@ -163,8 +171,64 @@ func TestNewPages(t *testing.T) {
 	if got := effort.Cuckoo(shape, effort.Adding{Items: 100_000, Filters: 32}).Grown - plain; got < 100_000*pages {
 		t.Errorf("100,000 items of a CF that may grow count for %d bytes of new pages", got)
 	}
-	seeks := effort.Cuckoo(shape, effort.Adding{Items: 1000, Seeks: 1000, Filters: 32}).Grown - effort.Cuckoo(shape, effort.Adding{Items: 1000, Filters: 32}).Grown
-	if want := uint64(1000 * 2 * 31 * 2048); seeks != want {
-		t.Errorf("1,000 items that are sought count for %d bytes of new pages, want %d", seeks, want)
+	sought := effort.Cuckoo(shape, effort.Adding{Items: 1000, Seeks: 1000, Filters: 32}).Grown - effort.Cuckoo(shape, effort.Adding{Items: 1000, Filters: 32}).Grown
+	if want := uint64(1000 * 2 * 31 * 2048); sought != want {
+		t.Errorf("1,000 items that are sought count for %d bytes of new pages, want %d", sought, want)
+	}
+}
+
+// TestDeletesCompactSeldom asks how often deletes may compact a CF that some adds may make grow: of one with many items, whenever a
+// tenth is gone.
+func TestDeletesCompactSeldom(t *testing.T) {
+	shape := redisbloom.CuckooParams{Capacity: 1_000_000, BucketSize: 2, MaxIterations: 20, Expansion: 1}.Shape()
+	without := effort.Cuckoo(shape, effort.Adding{Items: 1, Filters: 2}).Grown
+	for _, tt := range []struct{ items, deletes, compactions uint64 }{
+		{100_000, 1, 1}, {100_000, 9000, 1}, {100_000, 10_000, 2}, {100_000, 50_000, 11}, {100_000, 99_999, 200},
+		{100_000, 100_000, 200 + 100_001/8}, {0, 8, 8}, {0, 10_000, 200 + 10_001/8},
+	} {
+		shape.Items = tt.items
+		got := effort.Cuckoo(shape, effort.Adding{Items: 1, Deletes: int(tt.deletes), Filters: 2}).Grown - without
+		steps := min(16<<10, shape.Newest/16+min(tt.items+1, shape.Newest)*2)
+		if want := tt.compactions * steps * 16; got != want {
+			t.Errorf("%d deletes from %d items count for %d bytes, want %d", tt.deletes, tt.items, got, want)
+		}
+	}
+}
+
+// TestArraysThatItemsMake holds the figures of what grows, and of what is made, to those of the arrays that it gets.
+func TestArraysThatItemsMake(t *testing.T) {
+	const mib, array = 1 << 20, 16 << 10
+	params := redisbloom.BloomParams{ErrorRate: 0.01, Capacity: 5_000_000, Expansion: 2}
+	for l := range params.Layers(1) { // on huge pages at once
+		want := array + effort.Made(l.Bytes, effort.Adding{Items: 1}, uint64(l.Hashes))
+		if got := effort.NewBloom(params.Layers(1), effort.Adding{Items: 1}).Grown; got != want || l.Bytes >= effort.LargeMade {
+			t.Errorf("a BF of %d bytes is made: %d, want %d", l.Bytes, got, want)
+		}
+	}
+	params = redisbloom.BloomParams{ErrorRate: 0.01, Capacity: 100, Expansion: 32768}
+	b, err := redisbloom.NewBloom(params)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for l := range b.Grown(101) { // on small ones for a second
+		want := array + effort.Written(l.Bytes, effort.Adding{Items: 101}, uint64(l.Hashes))
+		if got := effort.Bloom(b, effort.Adding{Items: 101}).Grown; got != want || l.Bytes < 2*mib {
+			t.Errorf("a BF grows by %d bytes: %d, want %d", l.Bytes, got, want)
+		}
+	}
+	f, a := bloom.NewScalable(1000, 0.01), effort.Adding{Items: 10}
+	without, with := effort.Filter(f, mib, 1, 0, a), effort.Filter(f, mib, 1, 8*mib, a)
+	if got, want := with.Grown-without.Grown, effort.Written(8*mib, a, 16)-effort.Written(0, a, 16); got != want || with.Bytes-without.Bytes != 8*mib {
+		t.Errorf("a filter grows by %d bytes, which count for %d, want %d and %d", with.Bytes-without.Bytes, got, 8*mib, want)
+	}
+	shape := redisbloom.CuckooParams{Capacity: 4096, BucketSize: 2, MaxIterations: 20, Expansion: 4}.Shape()
+	if s := effort.Cuckoo(shape, effort.Adding{Items: 1000, Filters: 3}); s.Bytes != shape.Slots*(1+4+16) {
+		t.Errorf("a CF of %d bytes that grows twice: %d", shape.Slots, s.Bytes)
+	}
+	a = effort.Adding{Items: 1000, Filters: 3}
+	plain := effort.Cuckoo(shape, a).Grown
+	a.Seeks = 1000
+	if got, want := effort.Cuckoo(shape, a).Grown-plain, shape.Slots*(4+16)/2; got != want {
+		t.Errorf("items that are sought in small arrays count for %d, want %d", got, want)
 	}
 }

@@ -34,7 +34,7 @@ func Filter(f bloomery.Hashed, bytes, layers, grown uint64, a Adding) (s Size) {
 		s.Change += segmentBytes
 	}
 	if a.Items > 0 {
-		s.Bytes, s.Grown = add(s.Bytes, grown), growthBytes+Written(grown, uint64(a.Items), linesIn(f))
+		s.Bytes, s.Grown = add(s.Bytes, grown), growthBytes+Written(grown, a, linesIn(f))
 		if grows != nil {
 			s.Grown = add(s.Grown, uint64(grows.GrowSegments(a.Items))*grownBytes)
 		}
@@ -152,7 +152,7 @@ func (n New) Size(a Adding) Size {
 	case "standard", "partitioned":
 		lines = mostLines
 	}
-	grown = add(grown, Made(n.Bytes, uint64(a.Items), places))
+	grown = add(grown, Made(n.Bytes, a, places))
 	s := ofLayers(n.Bytes/n.Parts, layers, layers)
 	s.Bytes, s.Arrays = n.Bytes+layers*n.Parts*arrayBytes, layers*n.Parts
 	s.Item, s.Grown = layers*lines*lineIn(n.Bytes), grown

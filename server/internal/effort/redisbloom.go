@@ -9,10 +9,10 @@ import (
 )
 
 // layers adds the layers that a BF will have, and what items count for that are written to them.
-func (s *Size) layers(layers iter.Seq[redisbloom.Layer], a Adding, written func(bytes, items, places uint64) uint64) {
+func (s *Size) layers(layers iter.Seq[redisbloom.Layer], a Adding, written func(bytes uint64, a Adding, places uint64) uint64) {
 	for l := range layers {
 		s.array(l.Bytes, uint64(l.Hashes))
-		if s.Grown = add(s.Grown, arrayBytes+written(l.Bytes, uint64(a.Items), uint64(l.Hashes))); a.Enough(s) {
+		if s.Grown = add(s.Grown, arrayBytes+written(l.Bytes, a, uint64(l.Hashes))); a.Enough(s) {
 			return
 		}
 	}
@@ -60,7 +60,7 @@ func Cuckoo(c redisbloom.CuckooShape, a Adding) (s Size) {
 	}
 	moves, full := 2*uint64(c.MaxIterations), c.Items+uint64(a.Items) > c.Newest*4/5
 	// Items that are alike may make even an empty one grow again and again, and each of the others lies in a new array.
-	s.Grown = add(s.Grown, Written(fresh, uint64(a.Items), 1)+sought(fresh, uint64(a.Seeks), 2*grown))
+	s.Grown = add(s.Grown, cleared(fresh, uint64(a.Items), 1, smallPage)+sought(fresh, uint64(a.Seeks), 2*grown))
 	switch {
 	case a.Items == 0:
 	case full || c.MaxIterations > usualIterations: // a dump may say that it has few items
@@ -72,7 +72,7 @@ func Cuckoo(c redisbloom.CuckooShape, a Adding) (s Size) {
 		s.Grown = add(s.Grown, grown*moves*near)
 	}
 	if a.Deletes > 0 && s.Arrays > 1 {
-		s.Grown = add(s.Grown, compactions(a)*min(maxCompact, c.Newest/16+min(c.Items+uint64(a.Items), c.Newest)*s.Arrays)*stepBytes)
+		s.Grown = add(s.Grown, compactions(c.Items, a)*min(maxCompact, c.Newest/16+min(c.Items+uint64(a.Items), c.Newest)*s.Arrays)*stepBytes)
 	}
 	return s
 }
@@ -90,11 +90,15 @@ const (
 	stepBytes  = 16
 )
 
-// compactions is how often deletes compact a filter: whenever a tenth of its items is
-// gone, and when hardly any is left, after a few.
-func compactions(a Adding) uint64 {
+// compactions is how often deletes compact a filter of so many items: whenever a tenth of those is
+// gone that it has then, and when hardly any is left, after a few.
+func compactions(items uint64, a Adding) uint64 {
 	const tenths = 200 // until the largest filter is empty
-	return min(uint64(a.Deletes), tenths+uint64(a.Deletes+a.Items)/8)
+	deletes := uint64(a.Deletes)
+	if deletes < items { // so many stay at any time
+		return min(deletes, tenths, 1+10*deletes/(items-deletes))
+	}
+	return min(deletes, tenths+uint64(a.Deletes+a.Items)/8)
 }
 
 // CountMin is the size of a CMS.

@@ -86,12 +86,12 @@ func (s *Size) array(bytes, lines uint64) {
 // LargeMade is from how many bytes on what is made lies on small pages at first. What is smaller has some 17 huge ones at most.
 const LargeMade = 33 << 20
 
-// Made is what items count for if each is written to so many places of something new, of so many bytes.
-func Made(bytes, items, places uint64) uint64 {
+// Made is what items count for if each is written to, or looked for in, so many places of something new, of so many bytes.
+func Made(bytes uint64, a Adding, places uint64) uint64 {
 	if bytes < LargeMade {
-		return cleared(bytes, items, places, hugePage)
+		return cleared(bytes, uint64(a.Items), places, hugePage)
 	}
-	return Written(bytes, items, places)
+	return Written(bytes, a, places)
 }
 
 // sought is what items count for that are looked for in so many places of new arrays on small pages: the first who
@@ -102,7 +102,9 @@ func sought(bytes, items, places uint64) uint64 {
 }
 
 // Written is Made for arrays by which something grows.
-func Written(bytes, items, places uint64) uint64 { return cleared(bytes, items, places, smallPage) }
+func Written(bytes uint64, a Adding, places uint64) uint64 {
+	return add(cleared(bytes, uint64(a.Items), places, smallPage), sought(bytes, uint64(a.Seeks), places))
+}
 
 func cleared(bytes, items, places, page uint64) uint64 {
 	return 2 * min(add(bytes, smallPage), min(items, mostSize>>42)*min(places, 1<<16)*page)

@@ -75,4 +75,5 @@ func ByBytes(often int) func(*Costs, *Call) {
 func ByItems(x *Costs, c *Call) {
 	x.Hashed(c.Args[2:])
 	x.Items(c.Args[1], len(c.Args)-2)
+	x.Seek(c.Args[1], len(c.Args)-2)
 }

@@ -404,6 +404,8 @@ func TestTransactionsThatMakeArrays(t *testing.T) {
 		{"a CF grows by items that are alike", "CF.RESERVE k 100000000", "CF.ADD k {i}", 0, nil, alike, 1000},
 		{"a CF is made, and grows by items that are alike", "", "CF.ADD k {i}", 0, []string{"CF.RESERVE k 10000000"}, alike, 1000},
 		{"a CF grows, and items are looked for", "CF.RESERVE k 100000000", "CF.ADDNX k {i}", 0, slices.Repeat([]string{"CF.ADD k hot"}, 124), some, 1000},
+		{"items are looked for in a new CMS", "CMS.INITBYDIM k 300000 1000", "CMS.QUERY k {i}", 0, nil, some, 2500},
+		{"items are looked for in a new filter", "FILTER.CREATE k counting CAPACITY 300000000", "FILTER.COUNT k {i}", 0, nil, some, 50_000},
 		{"an item in 1,000 places", "CMS.INITBYDIM k 50000 1000", "CMS.INCRBY k {i} 1", 0, nil, some, 1},
 	} {
 		var held time.Duration
@@ -459,9 +461,19 @@ func TestNewPagesAreCounted(t *testing.T) {
 		"items are sought in a CF that grows": {
 			again(1, "CF.RESERVE k 100000000"), slices.Concat(again(124, "CF.ADD k hot"), again(3000, "CF.ADDNX k x{i}")),
 		},
+		"items are sought by CF.INSERTNX in a CF that grows": {
+			again(1, "CF.RESERVE k 100000000"), slices.Concat(again(124, "CF.ADD k hot"), again(3000, "CF.INSERTNX k ITEMS x{i}")),
+		},
+		"items are asked for in a CF that grows": {
+			again(1, "CF.RESERVE k 100000000"), slices.Concat(again(124, "CF.ADD k hot"), again(3000, "CF.EXISTS k x{i}")),
+		},
+		"items are deleted from a CF that grows": {
+			again(1, "CF.RESERVE k 100000000"), slices.Concat(again(124, "CF.ADD k hot"), again(3000, "CF.DEL k x{i}")),
+		},
 		"BFs that grow get each other's names": {growing, again(40, "BF.MADD k{i} "+strings.Join(someWords("{items}", 2), " "), "RENAMENX k0 k{i}")},
 		"a CMS is made again and again":        {nil, again(11, "CMS.INITBYDIM k 2300 2000", "CMS.INCRBY k a 1 b 1 c 1 d 1 e 1", "DEL k")},
 		"a quorum is made":                     {nil, again(1, "FILTER.CREATE k quorum CAPACITY 361861 MEMBERS 255 NEED 10", "FILTER.ADD k a b c d e f g h i j")},
+		"a filter is cleared":                  {again(1, "FILTER.CREATE k bloom CAPACITY 25000000"), slices.Concat([]string{"FILTER.CLEAR k"}, again(50_000, "FILTER.ADD k x{i}"))},
 		"a TOPK of many rows is made":          {nil, slices.Concat(again(1, "TOPK.RESERVE k 10 2000 1179 0.9"), again(2100, "TOPK.ADD k x{i}"))},
 	} {
 		b, timer := newTimed(t, 16<<30)

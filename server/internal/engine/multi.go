@@ -205,7 +205,7 @@ const maxTouches = 4
 // for what they add, it lets the others go on until that is done.
 func (e *Engine) commitAlone(s *Session, c *Call, calls []Call, costs *Costs, writes bool) {
 	for try := 0; ; try++ {
-		var untouched []*contents.Part
+		var untouched, loose []*contents.Part
 		e.closed(s, writes, func() {
 			if e.changed(s, s.watches) {
 				c.Answer(answer.Reply{Kind: answer.NullArray})
@@ -215,35 +215,35 @@ func (e *Engine) commitAlone(s *Session, c *Call, calls []Call, costs *Costs, wr
 				c.Fail(text)
 				return
 			}
-			if untouched = costs.Untouched(); len(untouched) > 0 {
+			if untouched, loose = costs.Pages(); len(untouched)+len(loose) > 0 {
 				return
 			}
 			e.discard(s)
 			e.runQueue(s, calls)
 		})
 		switch {
-		case len(untouched) == 0:
+		case len(untouched)+len(loose) == 0:
 			return
 		case try == maxTouches:
 			c.Fail(textAgain)
 			return
-		case !e.touch(s, untouched):
+		case !e.touch(s, untouched, loose):
 			c.Fail(answer.TextStopped)
 			return
 		}
 	}
 }
 
-// touch has the system make the pages of parts, outside of the gate. It reports false if the client was killed
-// meanwhile: then nothing more is done for it.
-func (e *Engine) touch(s *Session, parts []*contents.Part) bool {
+// touch has the system make the pages of parts, and move those of loose ones, outside of the gate. It reports false if the client
+// was killed meanwhile: then nothing more is done for it.
+func (e *Engine) touch(s *Session, untouched, loose []*contents.Part) bool {
 	e.leave(s)
 	e.waits(s, "pages of arrays")
-	for _, p := range parts {
-		if s.Ended() {
-			break
-		}
+	for _, p := range untouched { // once the client is gone, Touch and Gather do nothing
 		p.Touch(s.Ended)
+	}
+	for _, p := range loose {
+		p.Gather(s.Ended)
 	}
 	for !s.helps && !s.Ended() && e.Pause.Holds(true) { // it has begun meanwhile
 		e.Pause.Wait(&s.Client, s.Ended)

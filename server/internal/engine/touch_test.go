@@ -182,6 +182,45 @@ func TestFewItemsMakeFewPages(t *testing.T) {
 	}
 }
 
+// TestReadsOfNewArrays looks for items in what is new, in transactions: for few as it is, for many once its arrays lie on huge pages.
+func TestReadsOfNewArrays(t *testing.T) {
+	const few, many = 50, 500 // items in 10 places each
+	for _, tt := range []struct{ make, ask string }{
+		{"CMS.INITBYDIM k 100000 10", "CMS.QUERY k {items}"},
+		{"TOPK.RESERVE k 10 100000 10 0.9", "TOPK.QUERY k {items}"},
+		{"TOPK.RESERVE k 10 100000 10 0.9", "TOPK.COUNT k {items}"},
+		{"BF.RESERVE k 0.001 1000000", "BF.MEXISTS k {items}"},
+		{"FILTER.CREATE k standard CAPACITY 1000000 ERROR 0.001", "FILTER.HAS k {items}"},
+		{"FILTER.CREATE k counting CAPACITY 1000000 ERROR 0.001", "FILTER.COUNT k {items}"},
+		{"FILTER.CREATE k standard CAPACITY 1000000 ERROR 0.001", "FILTER.WHERE * {items}"},
+		{"FILTER.CREATE k standard CAPACITY 1000000 ERROR 0.001", "FILTER.INFO k"},
+	} {
+		b := newBench(t, 1<<30)
+		b.line(tt.make)
+		p := contents.PartOf(b.state.Names.Lookup([]byte("k"), 0))
+		for _, v := range []struct {
+			items int
+			loose bool
+		}{{few, true}, {many, false}} {
+			ask, items := strings.CutSuffix(tt.ask, " {items}")
+			words := strings.Fields(ask)
+			if items {
+				words = append(words, someWords("{items}", 1)[:v.items]...)
+			} else if v.loose {
+				continue
+			}
+			b.line("MULTI")
+			b.do(words...)
+			if got := b.line("EXEC"); strings.Contains(got, "EXECABORT") {
+				t.Errorf("%s: %s", tt.ask, got)
+			}
+			if p.Loose() != v.loose || !p.Untouched() {
+				t.Errorf("%s, %d items: on small pages %t, want %t; pages are made: %t", tt.ask, v.items, p.Loose(), v.loose, !p.Untouched())
+			}
+		}
+	}
+}
+
 // TestPagesOfNewLayers has a filter grow in a transaction: the next one finds its new array touched.
 func TestPagesOfNewLayers(t *testing.T) {
 	b := newBench(t, 1<<30)

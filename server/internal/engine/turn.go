@@ -47,7 +47,7 @@ func (t Turn) Touched(p *contents.Part, items int) bool {
 		return false
 	}
 	t.s.touches++
-	t.s.gaveUp = !t.e.touch(t.s, []*contents.Part{p})
+	t.s.gaveUp = !t.e.touch(t.s, []*contents.Part{p}, nil)
 	return true
 }
 

@@ -25,7 +25,7 @@ func (*MakeCuckoo) kind() catalog.Kind                       { return catalog.Cu
 func (o *MakeCuckoo) bytes() (uint64, error)                 { return o.Params.Bytes() }
 func (o *MakeCuckoo) size(bytes uint64, a effort.Adding) effort.Size {
 	s := effort.Cuckoo(o.Params.Shape(), a)
-	s.Grown += effort.Made(bytes, uint64(a.Items), 2)
+	s.Grown += effort.Made(bytes, a, 2)
 	return s
 }
 

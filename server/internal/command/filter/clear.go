@@ -22,7 +22,7 @@ var clearCmd = engine.Command{
 	Name: "filter.clear", Arity: 2, Flags: traits.Write | traits.Outside, Keys: traits.OneKey(traits.KeyRW),
 	Categories: []string{"write", "filter", "slow", "delete"}, Group: traits.GroupFilter, Since: "0.1.0",
 	Syntax: "key", Complexity: "O(n), n being the number of bytes", Summary: "Removes all items from a filter. The filter itself stays.",
-	Cost:     engine.ByBytes(4),
+	Cost:     engine.ByKeys((*engine.Costs).Clear),
 	Assemble: func(_ *engine.Context, _ *engine.Call, parts []answer.Reply) answer.Reply { return parts[0] },
 	Run:      runClear,
 }

@@ -311,4 +311,5 @@ func costOfInfo(x *engine.Costs, c *engine.Call) {
 	x.Look(c.Args[1])
 	x.Look(c.Args[1])
 	x.Items(c.Args[1], health.OnDemand*health.Batch)
+	x.Seek(c.Args[1], health.OnDemand*health.Batch)
 }
