@@ -107,13 +107,16 @@ func (p *Part) Scattered() bool { return p.steps.Load()&scattered != 0 }
 // Loose reports whether arrays of p may lie on small pages: see Gather. It needs no lock.
 func (p *Part) Loose() bool { return p.steps.Load()&loose != 0 }
 
-// FewReads returns how many items are looked for at once in a part whose arrays may lie on small pages: the system takes a
-// microsecond to show an empty page. It needs no lock of p.
-func (p *Part) FewReads() int {
-	const pages = 2 << 10
+// Shown returns how many small pages the system may have to show, empty, when so many items are looked for in p: it takes a
+// microsecond for each. It needs no lock of p.
+func (p *Part) Shown(items uint64) uint64 {
+	const page = 4 << 10
+	if !p.Loose() {
+		return 0
+	}
 	p.RLock()
 	defer p.RUnlock()
-	return pages / places(p.contents)
+	return min(p.Bytes()/page, min(items, 1<<32)*uint64(places(p.contents)))
 }
 
 // fresh notes that p has arrays whose pages may not be there.

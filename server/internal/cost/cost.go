@@ -34,8 +34,8 @@ type Sum struct {
 
 	adding    int              // items that are added to all names
 	untouched []*contents.Part // see Pages
-	seeking   uint64           // items that are looked for under all names
 	loose     []*contents.Part // see Pages
+	shown     uint64           // small pages of these that may be shown
 
 	asked      uint64 // items that are asked for under all names
 	askedBytes uint64 // of these items
@@ -392,10 +392,9 @@ func (x *Sum) Describe(args [][]byte) {
 // total returns what everything costs; beyond most it may be less.
 func (x *Sum) total(most uint64) uint64 {
 	sum := plus(x.sum, times(x.matched, x.nameLength()))
-	x.adding, x.untouched, x.seeking, x.loose = 0, nil, times(x.asked, uint64(x.from.State.Names.Len())), nil
+	x.adding, x.untouched, x.loose, x.shown = 0, nil, nil, 0
 	for _, e := range x.all {
 		x.adding += e.adding.Items
-		x.seeking = plus(x.seeking, uint64(e.adding.Seeks))
 	}
 	for _, e := range x.all {
 		if e.in != nil {
@@ -447,7 +446,7 @@ func (x *Sum) of(e *extent, most uint64) uint64 {
 	named += (e.writes - min(e.writes, named/namedBytes)) * againBytes
 	sum := plus(named, times(min(e.makes, uint64(len(e.names))+frees), bytes))
 	if e.items > 0 {
-		size.Item = plus(size.Item, x.layers(below))
+		size.Item = plus(size.Item, x.layers(below, a.Seeks))
 	}
 	sum = plus(sum, plus(size.Grown, size.Arrays*layerBytes+size.Parts*partBytes))
 	sum = plus(sum, plus(times(e.wholes, size.Bytes), times(e.items, size.Item)))
@@ -499,11 +498,11 @@ func (x *Sum) size(e *extent, a effort.Adding, show func(string, *catalog.Entry)
 }
 
 // layers returns what an item touches in the filters of these names.
-func (x *Sum) layers(names []string) (item uint64) {
+func (x *Sum) layers(names []string, sought int) (item uint64) {
 	for _, name := range names {
 		size, _, _ := x.size(x.known(name), effort.Adding{}, func(_ string, entry *catalog.Entry) {
 			if entry != nil {
-				x.meet(entry, 0, 1)
+				x.meet(entry, 0, sought)
 			}
 		})
 		item = plus(item, size.Item)
@@ -536,15 +535,21 @@ func (x *Sum) toForget(entry *catalog.Entry) uint64 {
 // Pages returns the parts to which the transaction adds many items and whose pages may have to be made
 // first, and those in which it looks for many and which may lie on small pages: see [contents.Part.Touch] and
 // [contents.Part.Gather]. It is what TooMuch has met when it was called last.
-func (x *Sum) Pages() (untouched, loose []*contents.Part) { return x.untouched, x.loose }
+func (x *Sum) Pages() (untouched, loose []*contents.Part) {
+	const few = 4 << 10 // pages that are shown in some milliseconds
+	if x.shown <= few {
+		return x.untouched, nil
+	}
+	return x.untouched, x.loose
+}
 
 // meet notes the parts of an entry, and of its shadow if items are added to it, whose pages have to be made or moved first.
 func (x *Sum) meet(entry *catalog.Entry, added, sought int) {
 	for _, p := range contents.Parts(entry) {
 		if added > 0 && p.Untouched() && x.adding > p.FewItems() {
 			x.untouched = append(x.untouched, p)
-		} else if sought > 0 && p.Loose() && x.seeking > uint64(p.FewReads()) {
-			x.loose = append(x.loose, p)
+		} else if pages := p.Shown(uint64(sought)); pages > 0 {
+			x.loose, x.shown = append(x.loose, p), plus(x.shown, pages)
 		}
 	}
 	if sh := x.from.State.ShadowOf(entry.ID); sh != nil && added > 0 {

@@ -184,16 +184,16 @@ func TestFewItemsMakeFewPages(t *testing.T) {
 
 // TestReadsOfNewArrays looks for items in what is new, in transactions: for few as it is, for many once its arrays lie on huge pages.
 func TestReadsOfNewArrays(t *testing.T) {
-	const few, many = 50, 500 // items in 10 places each
+	const few, many = 10, 500 // items in 8 places or more each
 	for _, tt := range []struct{ make, ask string }{
-		{"CMS.INITBYDIM k 100000 10", "CMS.QUERY k {items}"},
-		{"TOPK.RESERVE k 10 100000 10 0.9", "TOPK.QUERY k {items}"},
-		{"TOPK.RESERVE k 10 100000 10 0.9", "TOPK.COUNT k {items}"},
-		{"BF.RESERVE k 0.001 1000000", "BF.MEXISTS k {items}"},
-		{"FILTER.CREATE k standard CAPACITY 1000000 ERROR 0.001", "FILTER.HAS k {items}"},
-		{"FILTER.CREATE k counting CAPACITY 1000000 ERROR 0.001", "FILTER.COUNT k {items}"},
-		{"FILTER.CREATE k standard CAPACITY 1000000 ERROR 0.001", "FILTER.WHERE * {items}"},
-		{"FILTER.CREATE k standard CAPACITY 1000000 ERROR 0.001", "FILTER.INFO k"},
+		{"CMS.INITBYDIM k 1000000 10", "CMS.QUERY k {items}"},
+		{"TOPK.RESERVE k 10 1000000 10 0.9", "TOPK.QUERY k {items}"},
+		{"TOPK.RESERVE k 10 1000000 10 0.9", "TOPK.COUNT k {items}"},
+		{"BF.RESERVE k 0.001 20000000", "BF.MEXISTS k {items}"},
+		{"FILTER.CREATE k standard CAPACITY 20000000 ERROR 0.001", "FILTER.HAS k {items}"},
+		{"FILTER.CREATE k counting CAPACITY 20000000 ERROR 0.001", "FILTER.COUNT k {items}"},
+		{"FILTER.CREATE k standard CAPACITY 20000000 ERROR 0.001", "FILTER.WHERE * {items}"},
+		{"FILTER.CREATE k standard CAPACITY 20000000 ERROR 0.001", "FILTER.INFO k"},
 	} {
 		b := newBench(t, 1<<30)
 		b.line(tt.make)
