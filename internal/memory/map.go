@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"sync"
 	"time"
+	"unsafe"
 
 	"github.com/bloomery/bloomery"
 )
@@ -88,7 +89,7 @@ func inSteps(b []byte, stop func() bool, do func([]byte) bool) bool {
 		if stop != nil && stop() {
 			return false
 		}
-		n := min(len(b), touchStep)
+		n := min(len(b), touchStep-int(uintptr(unsafe.Pointer(unsafe.SliceData(b)))%touchStep)) // so that whole huge pages follow
 		touching.Lock()
 		began := time.Now()
 		done := do(b[:n])

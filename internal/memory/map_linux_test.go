@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"unsafe"
@@ -115,5 +116,23 @@ func TestTouch(t *testing.T) {
 	}
 	if !Touch(make([]byte, 100), func() bool { t.Error("Touch has looked at a small array"); return true }) {
 		t.Error("Touch of a small array = false")
+	}
+}
+
+// TestStepsCoverHugePages goes through an array that begins in the middle of a huge page: each step behind the first covers whole ones.
+func TestStepsCoverHugePages(t *testing.T) {
+	b, err := Map(4 * touchStep)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = Unmap(b) }()
+	from := touchStep - int(uintptr(unsafe.Pointer(&b[0]))%touchStep) + 4096
+	var steps []int
+	inSteps(b[from:from+2*touchStep], nil, func(b []byte) bool {
+		steps = append(steps, len(wholePages(b)))
+		return true
+	})
+	if want := []int{0, touchStep, 0}; !slices.Equal(steps, want) {
+		t.Errorf("steps over %v bytes of whole huge pages, want %v", steps, want)
 	}
 }
