@@ -62,8 +62,7 @@ func Touch(b []byte, stop func() bool) bool {
 		return true
 	}
 	return inSteps(b, stop, func(b []byte) bool {
-		adviseHuge(b)
-		collapseHuge(b)
+		moveHuge(b)
 		return touch(b)
 	})
 }
@@ -75,10 +74,18 @@ func Gather(b []byte, stop func() bool) bool {
 		return true
 	}
 	return inSteps(b, stop, func(b []byte) bool {
-		adviseHuge(b)
-		collapseHuge(b)
+		moveHuge(b)
 		return true
 	})
+}
+
+// moveHuge moves what there is of a step to huge pages, and has the rest made on them. To ask the system to move nothing takes
+// long, too: it waits for all processors first.
+func moveHuge(b []byte) {
+	adviseHuge(b)
+	if resident(b) {
+		collapseHuge(b)
+	}
 }
 
 // inSteps calls do for one part of an array after the other, until do returns false. It returns false if stop ends it. After each

@@ -136,3 +136,19 @@ func TestStepsCoverHugePages(t *testing.T) {
 		t.Errorf("steps over %v bytes of whole huge pages, want %v", steps, want)
 	}
 }
+
+// TestResident asks which steps of an array have pages in memory: only those have to be moved.
+func TestResident(t *testing.T) {
+	b, err := Map(3 * touchStep)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = Unmap(b) }()
+	adviseSmall(b)
+	b[touchStep+touchStep/2] = 1
+	for i, want := range []bool{false, true, false} {
+		if got := resident(b[i*touchStep : (i+1)*touchStep]); got != want {
+			t.Errorf("step %d has pages in memory: %v, want %v", i, got, want)
+		}
+	}
+}

@@ -24,3 +24,5 @@ func adviseAround([]byte) {}
 
 // touch does nothing: macOS has no such advice.
 func touch([]byte) bool { return false }
+
+func resident([]byte) bool { return false }

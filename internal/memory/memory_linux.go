@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"slices"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -48,6 +49,13 @@ func collapseHuge(b []byte) {
 	if b = wholePages(b); len(b) > 0 {
 		_ = unix.Madvise(b, unix.MADV_COLLAPSE)
 	}
+}
+
+// resident reports whether b, which begins on a page boundary and has 2 MiB at most, has pages in memory.
+func resident(b []byte) bool {
+	var there [hugePage / 4096]byte
+	_, _, failed := unix.Syscall(unix.SYS_MINCORE, uintptr(unsafe.Pointer(unsafe.SliceData(b))), uintptr(len(b)), uintptr(unsafe.Pointer(&there)))
+	return failed != 0 || slices.ContainsFunc(there[:], func(v byte) bool { return v&1 != 0 })
 }
 
 // touch has the kernel make the pages of b, which begins on a page boundary. It reports whether the kernel can.

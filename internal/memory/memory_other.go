@@ -18,3 +18,5 @@ func adviseAround([]byte) {}
 
 // touch does nothing: only Linux has such advice.
 func touch([]byte) bool { return false }
+
+func resident([]byte) bool { return false }
