@@ -96,7 +96,10 @@ func inSteps(b []byte, stop func() bool, do func([]byte) bool) bool {
 		if stop != nil && stop() {
 			return false
 		}
-		n := min(len(b), touchStep-int(uintptr(unsafe.Pointer(unsafe.SliceData(b)))%touchStep)) // so that whole huge pages follow
+		n := len(b)
+		if n > touchStep { // whole huge pages follow
+			n = touchStep - int(uintptr(unsafe.Pointer(unsafe.SliceData(b)))%touchStep)
+		}
 		touching.Lock()
 		began := time.Now()
 		done := do(b[:n])
