@@ -156,6 +156,54 @@ func TestMoreCostsMore(t *testing.T) {
 	}
 }
 
+// TestNamesThatBecomeEachOther does each thing to a name before it becomes that of something else, and after that: it counts
+// for the larger one both times, whichever of the two has more names.
+func TestNamesThatBecomeEachOther(t *testing.T) {
+	b, tooMuch := of(t)
+	b.State.SetKeys(commandtest.Keys())
+	b.OK(t, "FILTER.CREATE cuckoo cuckoo CAPACITY 1000000 KEYED old")
+	b.OK(t, "FILTER.CREATE growing growing CAPACITY 1000000")
+	const n = 1000
+	for what, do := range map[string]func(x *cost.Sum, name []byte){
+		"items":   func(x *cost.Sum, name []byte) { x.Items(name, n) },
+		"adds":    func(x *cost.Sum, name []byte) { x.Add(name, make([][]byte, n)) },
+		"wholes":  func(x *cost.Sum, name []byte) { x.Whole(name, n) },
+		"clears":  func(x *cost.Sum, name []byte) { x.Clear(name); x.Items(name, n); x.Count(name, n) },
+		"looks":   func(x *cost.Sum, name []byte) { repeat(n, func() { x.Look(name) }) },
+		"visits":  func(x *cost.Sum, name []byte) { repeat(n, func() { x.Visit(name) }) },
+		"changes": func(x *cost.Sum, name []byte) { repeat(n, func() { x.Change(name) }) },
+		"seeks":   func(x *cost.Sum, name []byte) { x.Clear(name); x.Seek(name, n) },
+		"deletes": func(x *cost.Sum, name []byte) { x.Delete(name, n) },
+		"inserts": func(x *cost.Sum, name []byte) { x.Insert(name, n, n) },
+		"hashes":  func(x *cost.Sum, name []byte) { x.Count(name, n); x.Insert(name, 0, n) },
+		"rows":    func(x *cost.Sum, name []byte) { x.Row(name, n<<10) },
+		"tries":   func(x *cost.Sum, name []byte) { x.Try(name, n<<10) },
+		"frees":   func(x *cost.Sum, name []byte) { repeat(n, func() { x.Free(name) }) },
+		"makes": func(x *cost.Sum, name []byte) {
+			x.Make(name, &store.MakeBloom{Params: redisbloom.BloomParams{Capacity: 1 << 20, ErrorRate: 0.01}})
+			x.Count(name, n)
+		},
+		"stores":  func(x *cost.Sum, name []byte) { repeat(n, func() { x.Store(name, n) }) },
+		"numbers": func(x *cost.Sum, name []byte) { repeat(n, func() { x.Number(name) }) },
+		"copies":  func(x *cost.Sum, name []byte) { x.Append(name, n<<10); repeat(n, func() { x.Text(name) }) },
+		"appends": func(x *cost.Sum, name []byte) { x.Append(name, n<<10) },
+	} {
+		for _, of := range []string{"cuckoo", "growing", "counts", "text", "large"} {
+			join := func(x *cost.Sum, more string) {
+				x.Same([]byte(more), []byte("third"))
+				x.Same([]byte("small"), []byte(of))
+			}
+			for _, more := range []string{"small", of} {
+				after := kib(tooMuch, func(x *cost.Sum) { join(x, more); do(x, []byte("small")) })
+				before := kib(tooMuch, func(x *cost.Sum) { do(x, []byte("small")); join(x, more) })
+				if before != after {
+					t.Errorf("%s: %d KiB for what is done before the name is that of %s, %d after that", what, before, of, after)
+				}
+			}
+		}
+	}
+}
+
 func repeat(n int, do func()) {
 	for range n {
 		do()
