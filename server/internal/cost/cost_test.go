@@ -103,6 +103,25 @@ func TestANameHasItsLargestSize(t *testing.T) {
 	}
 }
 
+// TestStagedFiltersCount gives a name to a filter that is staged: items count for it, and for what it grows by, as if it had had the
+// name before.
+func TestStagedFiltersCount(t *testing.T) {
+	b, tooMuch := of(t)
+	items := make([][]byte, 100)
+	b.OK(t, "CF.RESERVE cuckoo 1000000 EXPANSION 1")
+	for _, of := range []string{"large", "cuckoo"} {
+		id := b.State.Names.Lookup([]byte(of), b.Now.UnixMilli()).ID
+		named := kib(tooMuch, func(x *cost.Sum) { x.Add([]byte(of), items) })
+		staged := kib(tooMuch, func(x *cost.Sum) {
+			x.Reveal([]byte("new"), id)
+			x.Add([]byte("new"), items)
+		})
+		if none := kib(tooMuch, func(x *cost.Sum) { x.Add([]byte("new"), items) }); staged < named || named < 2*none {
+			t.Errorf("100 items cost %d KiB in %s, %d if it is staged, %d if it is not there", named, of, staged, none)
+		}
+	}
+}
+
 // TestMoreCostsMore asks that nothing gets cheaper by what comes besides, and that sums
 // which are larger than any number do not begin again.
 func TestMoreCostsMore(t *testing.T) {
