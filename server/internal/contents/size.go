@@ -78,9 +78,13 @@ func newCountMinSize(header []byte, bytes uint64, a effort.Adding) effort.Size {
 	return s
 }
 
+// collected is what a slot of a TOPK takes besides its bytes: it lies on the heap, and the collector follows it.
+const collected = 32
+
 func newTopKSize(header []byte, bytes uint64, a effort.Adding) effort.Size {
 	p, _ := redisbloom.ParseTopKHeader(header)
 	s := effort.TopK(bytes, uint64(p.K), uint64(p.Depth))
+	s.Bytes += uint64(p.K) * collected
 	s.Grown = effort.Made(bytes, a, uint64(p.Depth))
 	return s
 }

@@ -36,6 +36,8 @@ type Sum struct {
 	untouched []*contents.Part // see Pages
 	loose     []*contents.Part // see Pages
 	shown     uint64           // small pages of these that may be shown
+	below     map[*extent]*layer
+	unnamed   map[string]*extent // of filters below layers that no command names
 
 	asked      uint64 // items that are asked for under all names
 	askedBytes uint64 // of these items
@@ -81,6 +83,13 @@ type extent struct {
 	clears                bool   // what has a name may be emptied
 }
 
+// layer is a filter that layers are over. Many may be over the same one, which is looked at once.
+type layer struct {
+	item    uint64 // what one item touches
+	sought  int
+	entries []*catalog.Entry
+}
+
 // What is counted in bytes, besides data. A unit of max-transaction is 1 KiB: about 0.4
 // microseconds of work.
 const (
@@ -108,8 +117,9 @@ const (
 	unitBytes = 1 << 10 // of max-transaction
 )
 
-const textCost = "EXECABORT Transaction discarded: its commands count for %d KiB or more, and all other clients would wait; " +
-	"max-transaction allows %d KiB (CONFIG SET max-transaction). Send it in parts, and make, copy or merge large filters outside of MULTI"
+const textCost = "EXECABORT Transaction discarded: its commands count for %d KiB or more, and max-transaction allows %d KiB: " +
+	"all other clients would wait while they run. Send them without MULTI (redis-py: pipeline(transaction=False)), " +
+	"or in several smaller transactions"
 
 // TooMuch returns why a transaction is refused, "" if it is not. Its figures are in the unit of
 // the setting, so that they always differ.
@@ -392,7 +402,7 @@ func (x *Sum) Describe(args [][]byte) {
 // total returns what everything costs; beyond most it may be less.
 func (x *Sum) total(most uint64) uint64 {
 	sum := plus(x.sum, times(x.matched, x.nameLength()))
-	x.adding, x.untouched, x.loose, x.shown = 0, nil, nil, 0
+	x.adding, x.untouched, x.loose, x.shown, x.below = 0, nil, nil, 0, nil
 	for _, e := range x.all {
 		x.adding += e.adding.Items
 	}
@@ -402,6 +412,11 @@ func (x *Sum) total(most uint64) uint64 {
 		}
 		if sum = plus(sum, x.of(e, most)); sum > most {
 			return sum
+		}
+	}
+	for _, l := range x.below {
+		for _, entry := range l.entries {
+			x.meet(entry, 0, l.sought)
 		}
 	}
 	if x.asked == 0 && x.looks == 0 {
@@ -429,7 +444,7 @@ func (x *Sum) of(e *extent, most uint64) uint64 {
 	a := e.adding
 	a.Most, a.Seeks = most, a.Seeks+int(x.asked)
 	text, free, rights, named := e.text, true, uint64(0), uint64(0)
-	size, bytes, below := x.size(e, a, func(name string, entry *catalog.Entry) {
+	size := x.size(e, a, func(name string, entry *catalog.Entry) {
 		rights = max(rights, x.toForget(entry)*uint64(len(name)))
 		if entry != nil {
 			text, free = max(text, uint64(len(store.Text(entry)))), false
@@ -444,11 +459,12 @@ func (x *Sum) of(e *extent, most uint64) uint64 {
 	}
 	frees := e.frees + x.flushes
 	named += (e.writes - min(e.writes, named/namedBytes)) * againBytes
-	sum := plus(named, times(min(e.makes, uint64(len(e.names))+frees), bytes))
+	sum := plus(named, times(min(e.makes, uint64(len(e.names))+frees), size.made))
 	if e.items > 0 {
-		size.Item = plus(size.Item, x.layers(below, a.Seeks))
+		item, counting := x.layers(size.below, a.Seeks)
+		size.Item, sum = plus(size.Item, item), plus(sum, counting)
 	}
-	sum = plus(sum, plus(size.Grown, size.Arrays*layerBytes+size.Parts*partBytes))
+	sum = plus(sum, plus(size.Grown, size.counting))
 	sum = plus(sum, plus(times(e.wholes, size.Bytes), times(e.items, size.Item)))
 	sum = plus(sum, plus(times(uint64(a.Items+a.Deletes), size.Change), size.Search))
 	sum = plus(sum, plus(times(e.looks, size.Look), times(e.visits+frees, size.Arrays*arrayBytes)))
@@ -456,65 +472,90 @@ func (x *Sum) of(e *extent, most uint64) uint64 {
 	sum = plus(sum, times(e.records, size.Parts*pieceBytes))
 	sum = plus(sum, 2*times(e.texts, plus(text, e.appended)))
 	if free && len(e.made)+len(e.staged) > 0 { // no walk over the names meets it
-		sum = plus(sum, x.everywhere(size))
+		sum = plus(sum, x.everywhere(size.Size))
 	}
 	return sum
 }
 
-// size returns the largest size that an extent has when something was added to it, the most bytes
-// that a command makes for it before that, and the names of filters that it is layers over. It
-// shows every name with its entry, which may be nil.
-func (x *Sum) size(e *extent, a effort.Adding, show func(string, *catalog.Entry)) (size effort.Size, made uint64, below []string) {
+// size is what is known of an extent.
+type size struct {
+	effort.Size          // the largest that it has when something was added to it
+	made        uint64   // the most bytes that a command makes for it before that
+	below       []string // names of filters that it is layers over
+	counting    uint64   // what it takes to find this out
+}
+
+// meets takes the size of one of those that have a name one after the other: each may grow.
+func (s *size) meets(o effort.Size, below []string) {
+	grown := plus(s.Grown, o.Grown)
+	s.Size, s.below = s.Max(o), append(s.below, below...)
+	s.Grown = grown
+	s.counting = plus(s.counting, o.Arrays*layerBytes+o.Parts*partBytes)
+}
+
+// size returns the size of an extent. It shows every name with its entry, which may be nil.
+func (x *Sum) size(e *extent, a effort.Adding, show func(string, *catalog.Entry)) (s size) {
 	a.Filters = x.from.Settings.MaxExpansions()
-	grown := uint64(0) // each of those that have a name one after the other may grow
 	for _, name := range e.names {
 		entry := x.from.State.Names.Lookup([]byte(name), x.from.Now())
 		if show(name, entry); entry != nil {
-			now := x.both(entry, a)
-			grown = plus(grown, now.Grown)
-			size, below = size.Max(now), append(below, contents.LayersOf(entry)...)
+			s.meets(x.both(entry, a), contents.LayersOf(entry))
 		}
 	}
 	again := min(e.makes, uint64(len(e.names))+e.frees+x.flushes)
 	for _, b := range e.made {
-		s := store.NewSize(b, a)
-		if s.Bytes >= effort.LargeMade {
-			s.Item *= 2 // the processor looks for each of many small pages
+		o := store.NewSize(b, a)
+		if o.Bytes >= effort.LargeMade {
+			o.Item *= 2 // the processor looks for each of many small pages
 		}
-		grown = plus(grown, times(again, s.Grown))
-		size, below = size.Max(s), append(below, store.NewLayers(b)...)
-		made = max(made, store.NewSize(b, effort.Adding{}).Bytes) // growth counts for what is written to it
+		o.Grown = times(again, o.Grown)
+		s.meets(o, store.NewLayers(b))
+		s.made = max(s.made, store.NewSize(b, effort.Adding{}).Bytes) // growth counts for what is written to it
 	}
 	for _, id := range e.staged {
 		if entry := x.from.State.Names.ByID(id); entry != nil {
 			x.meet(entry, a.Items, a.Seeks)
-			s := contents.SizeOf(entry, a)
-			grown = plus(grown, s.Grown)
-			size, below = size.Max(s), append(below, contents.LayersOf(entry)...)
+			s.meets(contents.SizeOf(entry, a), contents.LayersOf(entry))
 		}
 	}
-	size.Grown = grown
-	return size, made, below
+	return s
 }
 
-// layers returns what an item touches in the filters of these names.
-func (x *Sum) layers(names []string, sought int) (item uint64) {
+// layers returns what an item touches in the filters of these names, and what it takes to find that out.
+func (x *Sum) layers(names []string, sought int) (item, counting uint64) {
+	counting = uint64(len(names)) * arrayBytes
 	for _, name := range names {
-		size, _, _ := x.size(x.known(name), effort.Adding{}, func(_ string, entry *catalog.Entry) {
-			if entry != nil {
-				x.meet(entry, 0, sought)
+		e := x.known(name)
+		l := x.below[e]
+		if l == nil {
+			l = &layer{}
+			s := x.size(e, effort.Adding{}, func(_ string, entry *catalog.Entry) {
+				if entry != nil {
+					l.entries = append(l.entries, entry)
+				}
+			})
+			if l.item, counting = s.Item, plus(counting, s.counting); x.below == nil {
+				x.below = map[*extent]*layer{}
 			}
-		})
-		item = plus(item, size.Item)
+			x.below[e] = l
+		}
+		l.sought += sought
+		item = plus(item, l.item)
 	}
-	return item
+	return item, counting
 }
 
 // known returns the extent of a name, which no command may have named.
 func (x *Sum) known(name string) *extent {
 	e := x.names[name]
 	if e == nil {
-		return &extent{names: []string{name}}
+		if e = x.unnamed[name]; e != nil {
+			return e
+		}
+		if e = (&extent{names: []string{name}}); x.unnamed == nil {
+			x.unnamed = map[string]*extent{}
+		}
+		x.unnamed[name] = e
 	}
 	for e.in != nil {
 		e = e.in

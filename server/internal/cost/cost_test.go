@@ -103,6 +103,32 @@ func TestANameHasItsLargestSize(t *testing.T) {
 	}
 }
 
+// TestWhatIsCountedCounts asks that it costs something to find out how large filters of many parts are, for each that may have
+// a name, and once for one that many layers are over.
+func TestWhatIsCountedCounts(t *testing.T) {
+	b, tooMuch := of(t)
+	const parts = 4096 // KiB
+	for _, name := range []string{"one", "two", "three"} {
+		b.OK(t, "FILTER.CREATE "+name+" bloom CAPACITY 4096 PARTS 4096")
+		b.OK(t, "FILTER.CREATE over-"+name+" layers OVER one three")
+	}
+	same := kib(tooMuch, func(x *cost.Sum) {
+		x.Same([]byte("one"), []byte("two"))
+		x.Same([]byte("two"), []byte("three"))
+	})
+	if same < 3*parts {
+		t.Errorf("three filters of 4096 parts that become each other cost %d KiB, want %d or more", same, 3*parts)
+	}
+	over := kib(tooMuch, func(x *cost.Sum) {
+		for _, name := range []string{"over-one", "over-two", "over-three"} {
+			x.Items([]byte(name), 1)
+		}
+	})
+	if over < 2*parts || over > 3*parts {
+		t.Errorf("three layers over two filters of 4096 parts cost %d KiB, want %d and little more", over, 2*parts)
+	}
+}
+
 // TestStagedFiltersCount gives a name to a filter that is staged: items count for it, and for what it grows by, as if it had had the
 // name before.
 func TestStagedFiltersCount(t *testing.T) {
@@ -237,7 +263,7 @@ func TestTooMuchSaysHowMuch(t *testing.T) {
 		x.Bytes(int(most<<10 + 1))
 		b.Engine.Settings.MaxTransaction.Store(most)
 		text := x.TooMuch()
-		for _, want := range []string{"EXECABORT ", fmt.Sprintf("count for %d KiB", most+1), fmt.Sprintf("max-transaction allows %d KiB (CONFIG SET", most)} {
+		for _, want := range []string{"EXECABORT ", fmt.Sprintf("count for %d KiB", most+1), fmt.Sprintf("max-transaction allows %d KiB", most)} {
 			if !strings.Contains(text, want) {
 				t.Errorf("%q is not in %s", want, text)
 			}

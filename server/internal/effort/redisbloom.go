@@ -50,12 +50,12 @@ func Cuckoo(c redisbloom.CuckooShape, a Adding) (s Size) {
 	lines := 2 * (bucket/64 + 1)
 	s = Size{Bytes: c.Slots, Arrays: c.Filters, Item: lines * lineIn(c.Slots) * min(c.Filters, 64)}
 	s.Item = add(s.Item, lines*near*(c.Filters-min(c.Filters, 64)))
-	s.Look = min(c.Slots, c.Filters*lookBytes) + c.Filters*arrayBytes/16
+	s.Look = min(c.Slots, c.Filters*lookBytes) + c.Filters*describedBytes
 	for range grown {
 		newest = min(newest*uint64(max(c.Expansion, 1)), mostSize)
 		s.Bytes, s.Arrays, fresh = add(s.Bytes, newest), s.Arrays+1, add(fresh, newest)
 		s.Item += lines * near
-		s.Look += min(newest, lookBytes) + arrayBytes/16
+		s.Look += min(newest, lookBytes) + describedBytes
 		s.Grown = add(s.Grown, arrayBytes+min(newest, mappedBytes)/4)
 	}
 	moves, full := 2*uint64(c.MaxIterations), c.Items+uint64(a.Items) > c.Newest*4/5

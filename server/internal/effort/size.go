@@ -48,8 +48,8 @@ const (
 	near = 6
 	// nearBytes is up to which size an array stays there.
 	nearBytes = 1 << 20
-	// lookBytes is how much of an array is looked at to describe it.
-	lookBytes = 64 << 10
+	// lookBytes is how much of an array is looked at to describe it, describedBytes what the text takes.
+	lookBytes, describedBytes = 64 << 10, 2 << 10
 	// The system clears a page of a new array when it is first written: that counts for twice its bytes.
 	smallPage, hugePage = 4 << 10, 2 << 20
 	// arrayBytes is what it takes to make an array.
@@ -79,7 +79,7 @@ func (s Size) Max(o Size) Size {
 func (s *Size) array(bytes, lines uint64) {
 	s.Bytes = add(s.Bytes, bytes)
 	s.Item = add(s.Item, lines*lineIn(bytes))
-	s.Look = add(s.Look, min(bytes, lookBytes)+arrayBytes/16)
+	s.Look = add(s.Look, min(bytes, lookBytes)+describedBytes)
 	s.Arrays++
 }
 

@@ -257,6 +257,41 @@ func TestCostIsFoundFast(t *testing.T) {
 	}
 }
 
+// TestLayersAreFoundOutOnce asks many layers that are over the same filter, of many parts or made in many ways. EXEC takes that. It
+// held the gate for seconds to find out how large the filter is, again for each of the layers.
+func TestLayersAreFoundOutOnce(t *testing.T) {
+	allowed := time.Second // it takes a tenth of that
+	if underRace || strconv.IntSize == 32 {
+		allowed *= 20
+	}
+	b, timer := newTimed(t, 4<<30)
+	b.line("FILTER.CREATE parts bloom CAPACITY 4096 PARTS 4096")
+	for _, tt := range []struct {
+		over  string
+		calls [][]string
+	}{
+		{"parts", linesOf(5000, "FILTER.HAS parts{i} x")},
+		{"made", slices.Concat(linesOf(2000, "FILTER.CREATE made bloom CAPACITY 1{i}"), linesOf(2000, "FILTER.HAS made{i} x"))},
+	} {
+		many(b.client, 5000, func(i int) []string {
+			return []string{"FILTER.CREATE", fmt.Sprint(tt.over, i), "layers", "OVER", tt.over}
+		})
+		var held time.Duration
+		for range tries {
+			r, took := timer.transact(b.client, tt.calls...)
+			if refused(r) {
+				t.Fatalf("layers over %s: EXEC = %.200s", tt.over, show(r))
+			}
+			if held = took; held <= allowed {
+				break
+			}
+		}
+		if held > allowed {
+			t.Errorf("layers over %s: EXEC has closed the gate for %v of the processor, want at most %v", tt.over, held, allowed)
+		}
+	}
+}
+
 // TestRepliesOfTransactionsAreCounted asks that the replies of a transaction take no more
 // memory than clients may have: reads for which there is none fail.
 func TestRepliesOfTransactionsAreCounted(t *testing.T) {

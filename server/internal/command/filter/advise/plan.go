@@ -21,7 +21,7 @@ var Plan = engine.Command{
 	Name: "filter.plan", Arity: -3, Flags: traits.ReadOnly, Categories: []string{"read", "filter", "slow"},
 	Group: traits.GroupFilter, Since: "0.1.0", Syntax: "keys error-rate [NEEDS need [need ...]]", Complexity: "O(1)",
 	Summary: "Ranks the kinds of filters for a number of keys and a false positive rate. A need is growth, deletes, counts, expiry, immutable, parquet or adversary.",
-	Cost:    engine.BySlow,
+	Cost:    func(x *engine.Costs, _ *engine.Call) { x.Slow(); x.Slow() },
 	Run:     runPlan,
 }
 
