@@ -32,12 +32,12 @@ help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 run: ## start the server: RESP on 127.0.0.1:6379, the page on http://127.0.0.1:8379, Ctrl-C ends it
-	@echo "compiling bloomery; the first time this takes a minute or more"
+	@echo "compiling bloomery; the first time this takes some minutes"
 	@go build -trimpath -o bin/bloomery ./cmd/bloomery
 	@scripts/run bin/bloomery serve
 
 cluster: ## start three nodes of a cluster on this machine: clients on 127.0.0.1:7001 to 7003, Ctrl-C ends all
-	@echo "compiling bloomery; the first time this takes a minute or more"
+	@echo "compiling bloomery; the first time this takes some minutes"
 	@go build -trimpath -o bin/bloomery ./cmd/bloomery
 	@scripts/run scripts/cluster bin/bloomery cluster-data
 

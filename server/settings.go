@@ -85,7 +85,7 @@ func Settings() []Setting {
 			func(c *Config) *int64 { return &c.MaxMemory }).redis("maxmemory").live(),
 		intSetting("max-clients", 10_000, "connections at once", func(c *Config) *int { return &c.MaxClients }).redis("maxclients").live(),
 		bytesSetting("max-query", 512<<20, "size of one command", func(c *Config) *int { return &c.MaxQuery }).redis("client-query-buffer-limit"),
-		intSetting("max-transaction", session.DefaultMaxTransaction, "commands and arguments that a transaction may queue, keys that it may watch, and KiB of data that EXEC may touch",
+		intSetting("max-transaction", session.DefaultMaxTransaction, "words of the commands that a transaction may queue, keys that it may watch, and KiB of data that EXEC may touch",
 			func(c *Config) *int { return &c.MaxTransaction }).redis("max-transaction").live(),
 		durationSetting("idle-timeout", 0, "close clients that send nothing for so long; 0 for never", func(c *Config) *time.Duration { return &c.IdleTimeout }).
 			redis("timeout").live(),

@@ -20,7 +20,7 @@ var docGroups = []struct{ name, title, intro string }{
 	{traits.GroupTDigest, "t-digests", "Quantiles and ranks of numbers. As RedisBloom, replies and dumps to the byte."},
 	{traits.GroupGeneric, "Keys", "Work on filters and strings alike."},
 	{traits.GroupString, "Strings", "The few that clients and tests expect; bloomery is not a string store."},
-	{traits.GroupMulti, "Transactions", "As Redis, but EXEC refuses a transaction that would touch more than `max-transaction` KiB of data, about 100 ms of work at the default: all other clients wait while it runs. See [configuration.md](configuration.md#what-a-transaction-costs)."},
+	{traits.GroupMulti, "Transactions", "As in Redis, except that EXEC refuses a transaction that would touch more than `max-transaction` KiB of data: all other clients wait while it runs, at the default for about 100 ms. See [configuration.md](configuration.md#what-a-transaction-costs)."},
 	{traits.GroupConnection, "Connection", ""},
 	{traits.GroupServer, "Server", ""},
 	{traits.GroupCluster, "Cluster", "What clients of Redis Cluster ask: see [cluster.md](cluster.md). Without a cluster they are answered as by a Redis whose cluster support is disabled."},

@@ -29,7 +29,8 @@ const (
 )
 
 // Others wait while EXEC runs: a transaction is bounded.
-const textTransaction = "ERR the transaction is too long: it may have %d commands and arguments (CONFIG SET max-transaction); send it in parts"
+const textTransaction = "ERR the transaction is too long: its commands may have %d words together, their names included (CONFIG SET max-transaction); " +
+	"send them without MULTI (redis-py: pipeline(transaction=False)), or in several smaller transactions"
 
 // enqueue keeps a call for EXEC. Its arguments are copied: the buffer they are
 // in will be used again. Of a transaction that has failed nothing is kept.
