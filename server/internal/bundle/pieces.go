@@ -39,6 +39,7 @@ func runPieces(on inPieces, t engine.Turn, calls []engine.Call, v *scratch.Piece
 		}
 		t.Settle() // what earlier pieces have in the memory is not needed any more
 		t.Leave()  // others have their turn
+		t.Context().GiveWay()
 		t.Enter()
 		if entry := t.Find(c); entry != nil {
 			on.piece(t, entry, calls, v)

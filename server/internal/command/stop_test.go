@@ -44,6 +44,10 @@ var long = []struct {
 		sketches(b, "FILTER.CREATE %s bloom CAPACITY 40000 ERROR 0.01 PARTS 4", "FILTER.ADD %s x")
 	},
 		"FILTER.SIMILAR s0 s1", 4},
+	{"FILTER.SIMILAR of large filters", func(b *commandtest.Bench) {
+		sketches(b, "FILTER.CREATE %s bloom CAPACITY 4000000 ERROR 0.01", "FILTER.ADD %s x")
+	},
+		"FILTER.SIMILAR s0 s1", 4},
 	{"FILTER.HEALTH", many, "FILTER.HEALTH COUNT 300", 4},
 	{"FILTER.LIST", many, "FILTER.LIST SORT probed", 4},
 	{"FILTER.LIST of few", parts, "FILTER.LIST SORT items", 3},

@@ -3,6 +3,7 @@ package engine
 // Session: a client, and what it runs.
 
 import (
+	"sync/atomic"
 	"time"
 
 	"github.com/bloomery/bloomery/server/internal/acl"
@@ -47,6 +48,7 @@ type Session struct {
 	only    *shardSet        // the shards that it answers for, nil for all
 	lost    map[int]string   // shards that nobody could be asked for by the command that is assembled, and why
 	touches int              // how often pages were made for the bundle that is run
+	gaveWay atomic.Int64     // when its long command has last let others run, since the process began
 	gaveUp  bool             // its client was killed while it waited for pages, and the rest is not done
 	helps   bool             // it runs commands for clients of another machine
 	passes  bool             // and one of them was about what is not here: nothing more is run

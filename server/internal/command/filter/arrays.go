@@ -5,6 +5,7 @@ package filter
 import (
 	"encoding"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"math/bits"
 
@@ -45,9 +46,11 @@ func both[F bloomery.Hashed](do func(F) error, g bloomery.Hashed) error {
 	return do(v)
 }
 
+var errStopped = errors.New("nobody waits for it any more")
+
 // compare returns the number of bits that are set in a, in b and in at least one of
-// them.
-func compare(a, b *contents.Part) (n [3]uint64, err error) {
+// them. It ends with an error if stop, which it asks between two pieces, returns true.
+func compare(a, b *contents.Part, stop func() bool) (n [3]uint64, err error) {
 	a.RLock()
 	size := len(a.Array())
 	a.RUnlock()
@@ -56,6 +59,9 @@ func compare(a, b *contents.Part) (n [3]uint64, err error) {
 	}
 	buf := make([]byte, 2*unionPiece)
 	for at := 0; at < size; at += unionPiece {
+		if stop() {
+			return n, errStopped
+		}
 		m := min(unionPiece, size-at)
 		if !copyArray(a, buf[:m], at) || !copyArray(b, buf[unionPiece:unionPiece+m], at) {
 			return n, errGone

@@ -451,13 +451,17 @@ func runSimilar(x *engine.Context, c *engine.Call) {
 		var n [3]uint64
 		var err error
 		if failed.Kind == answer.None {
-			n, err = compare(parts[0], parts[1])
+			n, err = compare(parts[0], parts[1], x.Stopped)
 		}
 		if giveBack(); failed.Kind != answer.None {
 			c.Answer(failed)
 			return
 		}
-		if err != nil {
+		switch {
+		case errors.Is(err, errStopped):
+			c.Fail(answer.TextStopped)
+			return
+		case err != nil:
 			c.Fail(answer.TextNotFound)
 			return
 		}
