@@ -41,6 +41,7 @@ func runLayers(t engine.Turn, c *engine.Call, entry *catalog.Entry) {
 			c.Fail(answer.TextStopped)
 			return
 		}
+		t.Context().GiveWay()
 		t.Settle() // what this client has added to a layer is there
 		t.Enter()
 		s.items, s.place = s.items[:0], s.place[:0]

@@ -56,7 +56,7 @@ type Source struct {
 	Client   *session.Client // whose transaction it is
 	Clients  func() int      // how many there are
 	Now      func() int64    // in milliseconds since 1970
-	Watched  int             // names that the transaction depends on
+	Watched  int             // names that the transaction depends on; one of many parts counts for several
 }
 
 // New returns the sum of no command.
@@ -72,6 +72,7 @@ type extent struct {
 	adding effort.Adding
 
 	items, wholes, looks uint64
+	asks                 uint64 // calls that look for items
 	visits, frees, makes uint64 // how often arrays are visited, let go, made
 	records              uint64 // how often every part is changed by a record of its own
 	rows                 uint64 // what every row of a sketch takes for the items
@@ -104,6 +105,7 @@ const (
 	madeBytes  = 16 << 10 // something that is made
 	freeBytes  = 12 << 10 // a name that is removed
 	namedBytes = 3 << 10  // a free name that a string gets
+	askBytes   = 3 << 10  // a layer that is asked, besides its items
 	againBytes = 3 << 9   // a string that is written under a name that is not free
 	countBytes = 512      // a number that is counted up: it is read and written
 	whenBytes  = 2 << 10  // a deadline that comes with it
@@ -112,6 +114,7 @@ const (
 	matchBytes   = 24  // a byte of a name that is compared with a short pattern
 	patternBytes = 16  // so many bytes of a longer pattern count for one more
 	elementBytes = 512 // a byte of a pattern that is compiled
+	hashedBytes  = 8   // a byte of a name that is looked up for each call
 
 	tryBytes  = 16      // an increment that may have to wear down the count of another item
 	unitBytes = 1 << 10 // of max-transaction
@@ -181,7 +184,11 @@ func (x *Sum) Bytes(n int) { x.sum = plus(x.sum, uint64(n)) }
 func (x *Sum) Slow() { x.sum += slowBytes }
 
 // Items adds n items that are looked for in what has a name.
-func (x *Sum) Items(name []byte, n int) { x.at(name).items += uint64(n) }
+func (x *Sum) Items(name []byte, n int) {
+	e := x.at(name)
+	e.items += uint64(n)
+	e.asks++
+}
 
 // Add adds items that are added to what has a name.
 func (x *Sum) Add(name []byte, items [][]byte) {
@@ -337,7 +344,7 @@ func (x *Sum) Same(a, b []byte) {
 	e.adding.Hashes += o.adding.Hashes
 	e.adding.Deletes += o.adding.Deletes
 	e.adding.Seeks += o.adding.Seeks
-	e.items, e.wholes, e.looks = e.items+o.items, e.wholes+o.wholes, e.looks+o.looks
+	e.items, e.wholes, e.looks, e.asks = e.items+o.items, e.wholes+o.wholes, e.looks+o.looks, e.asks+o.asks
 	e.visits, e.frees, e.makes = e.visits+o.visits, e.frees+o.frees, e.makes+o.makes
 	e.records += o.records
 	e.rows, e.adds = plus(e.rows, o.rows), e.adds+o.adds
@@ -461,8 +468,8 @@ func (x *Sum) of(e *extent, most uint64) uint64 {
 	named += (e.writes - min(e.writes, named/namedBytes)) * againBytes
 	sum := plus(named, times(min(e.makes, uint64(len(e.names))+frees), size.made))
 	if e.items > 0 {
-		item, counting := x.layers(size.below, a.Seeks)
-		size.Item, sum = plus(size.Item, item), plus(sum, counting)
+		item, ask, counting := x.layers(size.below, a.Seeks)
+		size.Item, sum = plus(size.Item, item), plus(sum, plus(counting, times(e.asks, ask)))
 	}
 	sum = plus(sum, plus(size.Grown, size.counting))
 	sum = plus(sum, plus(times(e.wholes, size.Bytes), times(e.items, size.Item)))
@@ -521,10 +528,13 @@ func (x *Sum) size(e *extent, a effort.Adding, show func(string, *catalog.Entry)
 	return s
 }
 
-// layers returns what an item touches in the filters of these names, and what it takes to find that out.
-func (x *Sum) layers(names []string, sought int) (item, counting uint64) {
+// layers returns what an item touches in the filters of these names, what each call takes to find them and the right to ask
+// them, and what it takes to find that out.
+func (x *Sum) layers(names []string, sought int) (item, ask, counting uint64) {
 	counting = uint64(len(names)) * arrayBytes
+	rights := uint64(Patterns(x.from.Client.Rights()))
 	for _, name := range names {
+		ask = plus(ask, askBytes+times(uint64(len(name)), hashedBytes+rights))
 		e := x.known(name)
 		l := x.below[e]
 		if l == nil {
@@ -542,7 +552,7 @@ func (x *Sum) layers(names []string, sought int) (item, counting uint64) {
 		l.sought += sought
 		item = plus(item, l.item)
 	}
-	return item, counting
+	return item, ask, counting
 }
 
 // known returns the extent of a name, which no command may have named.

@@ -124,6 +124,10 @@ func TestWhatIsCountedCounts(t *testing.T) {
 			x.Items([]byte(name), 1)
 		}
 	})
+	asked := kib(tooMuch, func(x *cost.Sum) { repeat(1000, func() { x.Items([]byte("over-one"), 1) }) })
+	if least := int64(2*parts + 1000*2*3); asked < least || asked > least+1000 {
+		t.Errorf("layers over the same that are asked 1,000 times cost %d KiB, want %d and little more", asked, least)
+	}
 	if over < 2*parts || over > 3*parts {
 		t.Errorf("three layers over two filters of 4096 parts cost %d KiB, want %d and little more", over, 2*parts)
 	}
@@ -208,9 +212,11 @@ func TestNamesThatBecomeEachOther(t *testing.T) {
 	b.State.SetKeys(commandtest.Keys())
 	b.OK(t, "FILTER.CREATE cuckoo cuckoo CAPACITY 1000000 KEYED old")
 	b.OK(t, "FILTER.CREATE growing growing CAPACITY 1000000")
+	b.OK(t, "FILTER.CREATE layers layers OVER growing")
 	const n = 1000
 	for what, do := range map[string]func(x *cost.Sum, name []byte){
 		"items":   func(x *cost.Sum, name []byte) { x.Items(name, n) },
+		"asks":    func(x *cost.Sum, name []byte) { repeat(n, func() { x.Items(name, 0) }) },
 		"adds":    func(x *cost.Sum, name []byte) { x.Add(name, make([][]byte, n)) },
 		"wholes":  func(x *cost.Sum, name []byte) { x.Whole(name, n) },
 		"clears":  func(x *cost.Sum, name []byte) { x.Clear(name); x.Items(name, n); x.Count(name, n) },
@@ -233,7 +239,7 @@ func TestNamesThatBecomeEachOther(t *testing.T) {
 		"copies":  func(x *cost.Sum, name []byte) { x.Append(name, n<<10); repeat(n, func() { x.Text(name) }) },
 		"appends": func(x *cost.Sum, name []byte) { x.Append(name, n<<10) },
 	} {
-		for _, of := range []string{"cuckoo", "growing", "counts", "text", "large"} {
+		for _, of := range []string{"cuckoo", "growing", "counts", "text", "layers", "large"} {
 			join := func(x *cost.Sum, more string) {
 				x.Same([]byte(more), []byte("third"))
 				x.Same([]byte("small"), []byte(of))

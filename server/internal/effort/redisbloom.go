@@ -59,6 +59,9 @@ func Cuckoo(c redisbloom.CuckooShape, a Adding) (s Size) {
 		s.Grown = add(s.Grown, arrayBytes+min(newest, mappedBytes)/4)
 	}
 	moves, full := 2*uint64(c.MaxIterations), c.Items+uint64(a.Items) > c.Newest*4/5
+	if c.MaxIterations > usualIterations {
+		moves += moves / 2
+	}
 	// Items that are alike may make even an empty one grow again and again, and each of the others lies in a new array.
 	s.Grown = add(s.Grown, cleared(fresh, uint64(a.Items), 1, smallPage)+sought(fresh, uint64(a.Seeks), 2*grown))
 	switch {

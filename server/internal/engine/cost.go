@@ -17,7 +17,7 @@ type Costs struct {
 // newCosts returns the costs of a transaction of which no command is counted.
 func (e *Engine) newCosts(s *Session) *Costs {
 	return &Costs{cost.New(cost.Source{
-		State: e.state, Settings: e.Settings, Users: e.Users, Client: &s.Client, Watched: len(s.watches),
+		State: e.state, Settings: e.Settings, Users: e.Users, Client: &s.Client, Watched: s.watchedParts,
 		Clients: func() int { return len(e.host.Sessions()) }, Now: func() int64 { return s.ms },
 	}), &s.ctx}
 }

@@ -57,7 +57,8 @@ func TestLongTransactions(t *testing.T) {
 	})
 	many(b.client, 1000, func(i int) []string { return []string{"SET", strings.Repeat("n", 10_000) + fmt.Sprint(i), "x"} })
 	fill("FILTER.CREATE full cuckoo CAPACITY 1000", "FILTER.CREATE empty cuckoo CAPACITY 1000000", "FILTER.CREATE rebuilt bloom CAPACITY 10000000", "FILTER.CREATE hashes standard CAPACITY 1000000 ERROR 1e-18",
-		"FILTER.REBUILD rebuilt BEGIN standard CAPACITY 10000000 ERROR 1e-18", "CF.RESERVE moves 1000000 MAXITERATIONS 65535")
+		"FILTER.REBUILD rebuilt BEGIN standard CAPACITY 10000000 ERROR 1e-18", "CF.RESERVE moves 1000000 MAXITERATIONS 65535",
+		"FILTER.CREATE layers layers OVER f0 f1 f2 f3 f4 f5 f6 f7 f8 f9 f10 f11 f12 f13 f14 f15")
 	fill("FILTER.CREATE members quorum CAPACITY 10000 MEMBERS 255 NEED 255 PARTS 16", "FILTER.CREATE counting counting CAPACITY 10000000", "FILTER.CREATE small bloom CAPACITY 4096 PARTS 4096")
 	many(b.client, 1200, func(i int) []string { return []string{"FILTER.ADD", "full", fmt.Sprint("x", i)} })
 	fill("FILTER.CREATE unused quotient CAPACITY 200000", "FILTER.CREATE quotient quotient CAPACITY 20000", "FILTER.CREATE growing growing CAPACITY 100000")
@@ -132,6 +133,9 @@ func TestLongTransactions(t *testing.T) {
 		{"very many hashes", linesOf(60_000, "FILTER.ADD hashes x{i}")},
 		{"ACL LIST", linesOf(20, "ACL LIST")},
 		{"CF.ADD with many moves", linesOf(4000, "CF.ADD moves x{i}")},
+		{"CF.ADD of one item with many moves", append(linesOf(1, "CF.RESERVE new 64 MAXITERATIONS 65535 EXPANSION 1 BUCKETSIZE 1"), linesOf(300, "CF.ADD new same")...)},
+		{"FILTER.HAS of layers", linesOf(20_000, "FILTER.HAS layers x")},
+		{"DUMP of layers", linesOf(10_000, "DUMP layers")},
 		{"FILTER.DENSITY", linesOf(10, "FILTER.DENSITY counting 4096")},
 		{"FILTER.CARD", linesOf(400, "FILTER.CARD counting")},
 		{"FILTER.CARD of many arrays", linesOf(20, "FILTER.CARD members")},
@@ -461,7 +465,7 @@ func TestRightsAreFoundOutBefore(t *testing.T) {
 func TestPatternsOfUsersCount(t *testing.T) {
 	b := newBench(t, 1<<30)
 	many(b.client, 1000, func(i int) []string { return []string{"SET", fmt.Sprint("a name of a string", i), "x"} })
-	b.lines("FILTER.CREATE a:stable stable CAPACITY 1000")
+	b.lines("FILTER.CREATE a:stable stable CAPACITY 1000", "FILTER.CREATE a:layers layers OVER a:stable a:2 a:3 a:4 a:5 a:6 a:7 a:8")
 	rules := []string{"ACL", "SETUSER", "carol", "on", ">pw", "+@all"}
 	for i := range 2000 {
 		rules = append(rules, fmt.Sprint("~other", i))
@@ -470,7 +474,8 @@ func TestPatternsOfUsersCount(t *testing.T) {
 		t.Fatal(got)
 	}
 	add := strings.TrimSpace(strings.Repeat("FILTER.ADD a:stable x\n", 800))
-	for _, line := range []string{"KEYS *", "FILTER.LIST", "SCAN 0 COUNT 1000", "FILTER.WHERE * x", "RANDOMKEY", add} {
+	ask := strings.TrimSpace(strings.Repeat("FILTER.HAS a:layers x\n", 400))
+	for _, line := range []string{"KEYS *", "FILTER.LIST", "SCAN 0 COUNT 1000", "FILTER.WHERE * x", "RANDOMKEY", add, ask} {
 		if got := b.transaction(strings.Split(line, "\n")...); !strings.HasPrefix(got, "-EXECABORT") || !strings.Contains(got, "max-transaction") {
 			t.Errorf("%s in a transaction: %.200s", line, got)
 		}
@@ -486,8 +491,8 @@ func TestPatternsOfUsersCount(t *testing.T) {
 			break
 		}
 	}
-	if got := b.exec(bytesOf([]string{"KEYS", "*"}))[0]; found != 1001 || len(got.Elems) != 1001 {
-		t.Errorf("SCAN finds %d names and KEYS %d, want 1,001", found, len(got.Elems))
+	if got := b.exec(bytesOf([]string{"KEYS", "*"}))[0]; found != 1002 || len(got.Elems) != 1002 {
+		t.Errorf("SCAN finds %d names and KEYS %d, want 1,002", found, len(got.Elems))
 	}
 }
 

@@ -139,7 +139,8 @@ func (e *Engine) tryGroup(s *Session, c *Call, calls []Call, watches map[string]
 // changed reports whether a key is not what it was.
 func (e *Engine) changed(s *Session, before map[string]watched) bool {
 	for key, was := range before {
-		if e.look(s, []byte(key)) != was {
+		entry, _ := e.state.Names.Deadline([]byte(key), s.ms)
+		if entry != nil && entry.ID != was.id || e.look(s, []byte(key)) != was { // another may have more parts
 			return true
 		}
 	}

@@ -17,6 +17,7 @@ type watched struct {
 	id       uint64 // 0 if there was none
 	version  uint64
 	deadline int64
+	parts    int
 }
 
 // What a watched key, and an argument of a queued command, take besides their
@@ -27,6 +28,9 @@ const (
 	argBytes    = 24
 	queuedBytes = 64 + callBytes + answer.ReplyBytes
 )
+
+// partsOfWatch is how many parts of a filter are looked at in the time of a watched key.
+const partsOfWatch = 4
 
 // Others wait while EXEC runs: a transaction is bounded.
 const textTransaction = "ERR the transaction is too long: its commands may have %d words together, their names included (CONFIG SET max-transaction); " +
@@ -90,7 +94,7 @@ func (e *Engine) discard(s *Session) {
 // unwatch forgets the watched keys.
 func (e *Engine) unwatch(s *Session) {
 	e.Hold(s, -s.watchBytes)
-	s.watches, s.watchBytes = nil, 0
+	s.watches, s.watchBytes, s.watchedParts = nil, 0, 0
 	s.Watches.Store(0)
 }
 
@@ -124,7 +128,8 @@ func (e *Engine) watch(s *Session, key []byte) string {
 	if s.watches == nil {
 		s.watches = make(map[string]watched)
 	}
-	s.watches[string(key)] = e.look(s, key)
+	w := e.look(s, key)
+	s.watches[string(key)], s.watchedParts = w, s.watchedParts+max(1, w.parts/partsOfWatch)
 	s.Watches.Add(1)
 	return ""
 }
@@ -135,7 +140,7 @@ func (e *Engine) look(s *Session, key []byte) watched {
 	if entry == nil {
 		return watched{}
 	}
-	w := watched{id: entry.ID, deadline: deadline}
+	w := watched{id: entry.ID, deadline: deadline, parts: contents.PartCount(entry)}
 	for _, p := range contents.Parts(entry) {
 		w.version += p.Version() // versions only rise: so does their sum
 	}
@@ -208,12 +213,12 @@ func (e *Engine) commitAlone(s *Session, c *Call, calls []Call, costs *Costs, wr
 	for try := 0; ; try++ {
 		var untouched, loose []*contents.Part
 		e.closed(s, writes, func() {
-			if e.changed(s, s.watches) {
-				c.Answer(answer.Reply{Kind: answer.NullArray})
+			if text := costs.TooMuch(); text != "" { // first: what is watched is counted, too
+				c.Fail(text)
 				return
 			}
-			if text := costs.TooMuch(); text != "" {
-				c.Fail(text)
+			if e.changed(s, s.watches) {
+				c.Answer(answer.Reply{Kind: answer.NullArray})
 				return
 			}
 			if untouched, loose = costs.Pages(); len(untouched)+len(loose) > 0 {

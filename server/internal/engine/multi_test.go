@@ -146,3 +146,17 @@ func TestTransactionCopiesLittle(t *testing.T) {
 		}
 	}
 }
+
+// TestWatchedPartsCount watches a filter of many parts: EXEC looks at each of them while all others wait.
+func TestWatchedPartsCount(t *testing.T) {
+	b := newBench(t, 1<<30)
+	b.lines("FILTER.CREATE parts bloom CAPACITY 4096 PARTS 4096", "CONFIG SET max-transaction 400")
+	for _, tt := range []struct{ watched, want string }{
+		{"WATCH parts", "-EXECABORT"}, {"WATCH none", "[+PONG]"}, {"UNWATCH", "[+PONG]"},
+	} {
+		b.lines(tt.watched, "MULTI", "PING")
+		if got := b.line("EXEC"); !strings.HasPrefix(got, tt.want) {
+			t.Errorf("%s, and then EXEC = %.200s, want %s", tt.watched, got, tt.want)
+		}
+	}
+}

@@ -29,7 +29,9 @@ type Session struct {
 	cleared     *acl.User // with these rights EXEC has found out what may be done
 	watches     map[string]watched
 	watchBytes  int
-	replyBytes  int // held for replies that are not written yet
+	// watchedParts is what EXEC looks at to find out whether they have changed, in units of a key.
+	watchedParts int
+	replyBytes   int // held for replies that are not written yet
 
 	ctx     Context
 	w       *Workspace

@@ -473,6 +473,7 @@ func TestNewClusterIsRaised(t *testing.T) {
 				if err := begin(t, second, node); err != nil {
 					t.Fatal(err)
 				}
+				time.Sleep(time.Second) // the first node has heard of it
 				second.RaiseNew()
 				if got := first.state.Roster().Level; got != 1 {
 					t.Errorf("a node that has not begun the cluster has raised it to %d", got)
