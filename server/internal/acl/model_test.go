@@ -176,7 +176,7 @@ func (m *model) may(command, key, access string) bool {
 			for _, letter := range access {
 				enough = enough && strings.ContainsRune(has, letter)
 			}
-			ok = ok || enough && glob.Match(pattern, key)
+			ok = ok || enough && glob.New(pattern).Match(key)
 		}
 		return ok
 	})

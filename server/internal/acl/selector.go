@@ -51,6 +51,9 @@ type Selector struct {
 // MayRun reports whether a command may be run.
 func (s *Selector) MayRun(index int) bool { return s.commands.Has(index) }
 
+// Patterns returns how many patterns a key is compared with.
+func (s *Selector) Patterns() int { return len(s.keys) }
+
 // MayTouch reports whether a key may be read or written. One pattern must allow both
 // if both are done.
 func (s *Selector) MayTouch(key []byte, a Access) bool {

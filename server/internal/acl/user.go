@@ -40,6 +40,13 @@ type User struct {
 	addRate   int64
 	selectors []Selector // the first is the root
 	all       bool       // it may run every command on every key
+	size      Size
+}
+
+// Size is how much a user consists of.
+type Size struct {
+	Patterns, Length int // patterns of keys, and their length together
+	Rules            int // the others, passwords and selectors among them
 }
 
 // NewUser returns a user who may do nothing, as ACL SETUSER begins with.
@@ -65,15 +72,20 @@ func (u *User) Name() string { return u.name }
 // All reports whether the user may run every command on every key.
 func (u *User) All() bool { return u.all }
 
-// Patterns returns how many patterns of keys the user has, and their length together.
-func (u *User) Patterns() (n, length int) {
-	for _, s := range u.Selectors() {
-		n += len(s.keys)
+// Size returns how much the user consists of.
+func (u *User) Size() Size { return u.size }
+
+// measure finds out how much the user consists of.
+func (u *User) measure() (size Size) {
+	size.Rules = len(u.passwords)
+	for _, s := range u.selectors {
+		size.Patterns += len(s.keys)
+		size.Rules += 1 + len(s.rules) + len(s.channels)
 		for i := range s.keys {
-			length += len(s.keys[i].text)
+			size.Length += len(s.keys[i].text)
 		}
 	}
-	return n, length
+	return size
 }
 
 // Selectors returns what the user may do. It must not be changed.
@@ -125,6 +137,7 @@ func (u *User) With(c *Commands, words ...string) (*User, error) {
 	}
 	root := &next.selectors[0]
 	next.all = root.allKeys && root.commands.covers(c.everything)
+	next.size = next.measure()
 	return next, nil
 }
 

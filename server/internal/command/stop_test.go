@@ -61,6 +61,7 @@ var long = []struct {
 		b.Line("AUTH few x")
 	}, "RANDOMKEY", 4},
 	{"KEYS", many, "KEYS *", 4},
+	{"CONFIG GET", parts, "CONFIG GET" + strings.Repeat(" *a*b", 40), 40},
 	{"DUMP", func(b *commandtest.Bench) { sketches(b, "CMS.INITBYDIM %s 1000 5", "CMS.INCRBY %s x 1") }, "DUMP s0", 1},
 }
 

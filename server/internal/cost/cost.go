@@ -4,6 +4,7 @@
 package cost
 
 import (
+	"bytes"
 	"fmt"
 	"math"
 	"math/bits"
@@ -46,6 +47,10 @@ type Sum struct {
 
 	own     int    // bytes of the names that commands name
 	matched uint64 // what a byte of an average name takes to be matched, for all names
+
+	letters uint64 // bytes of all words, as far as they may be names
+	rights  uint64 // what one of these takes if it is found out again whether it may be used
+	crowd   *crowd
 }
 
 // Source is where it is found out how large names are, and who asks.
@@ -60,7 +65,7 @@ type Source struct {
 }
 
 // New returns the sum of no command.
-func New(from Source) *Sum { return &Sum{from: from, sum: uint64(from.Watched) * wordBytes} }
+func New(from Source) *Sum { return &Sum{from: from, sum: uint64(from.Watched) * watchBytes} }
 
 // extent is what a transaction does to a name, or to several which may become each
 // other.
@@ -102,6 +107,7 @@ const (
 	layerBytes = 64       // an array that is visited to find out about costs
 	partBytes  = 1 << 10  // a part that is visited for that
 	pieceBytes = 1 << 10  // a part that is changed by a record of its own
+	watchBytes = 3 << 8   // a watched key
 	madeBytes  = 16 << 10 // something that is made
 	freeBytes  = 12 << 10 // a name that is removed
 	namedBytes = 3 << 10  // a free name that a string gets
@@ -110,6 +116,7 @@ const (
 	countBytes = 512      // a number that is counted up: it is read and written
 	whenBytes  = 2 << 10  // a deadline that comes with it
 	userBytes  = 16 << 10 // a user or a client that is described
+	ruleBytes  = 512      // a rule of a user
 
 	matchBytes   = 24  // a byte of a name that is compared with a short pattern
 	patternBytes = 16  // so many bytes of a longer pattern count for one more
@@ -138,6 +145,7 @@ func (x *Sum) TooMuch() string {
 func (x *Sum) Words(args [][]byte) {
 	for _, a := range args {
 		x.sum += wordBytes + uint64(min(len(a), store.Long))
+		x.letters += uint64(min(len(a), store.MaxName))
 	}
 }
 
@@ -250,11 +258,87 @@ func (x *Sum) Free(name []byte) {
 	x.at(name).frees++
 }
 
-// Users adds what it takes to describe all users, Clients to describe all clients.
-func (x *Sum) Users() { x.Bytes(slowBytes + len(x.from.Users.All())*userBytes) }
+// Users adds what it takes to describe all users.
+func (x *Sum) Users() {
+	x.Slow()
+	x.sum = plus(x.sum, x.everyone().users)
+}
 
-// Clients is like Users.
-func (x *Sum) Clients() { x.Bytes(slowBytes + x.from.Clients()*userBytes) }
+// User adds what it takes to describe a user.
+func (x *Sum) User(name []byte) {
+	x.Slow()
+	x.sum += sizeOf(x.from.Users.Named(string(name)))
+}
+
+// Clients adds what it takes to describe all clients.
+func (x *Sum) Clients() {
+	x.Slow()
+	x.sum += x.everyone().clients
+}
+
+// crowd is what all users and clients take.
+type crowd struct {
+	users, clients uint64 // to be described
+	patterns       uint64 // the most that the patterns of one take for a byte of a name
+}
+
+// everyone finds that out once.
+func (x *Sum) everyone() *crowd {
+	if x.crowd == nil {
+		x.crowd = &crowd{clients: uint64(x.from.Clients()) * userBytes}
+		for _, u := range x.from.Users.All() {
+			x.crowd.users += sizeOf(u)
+			x.crowd.patterns = max(x.crowd.patterns, Patterns(u))
+		}
+	}
+	return x.crowd
+}
+
+// sizeOf returns what it takes to describe a user, or to copy its rights.
+func sizeOf(u *acl.User) uint64 {
+	if u == nil {
+		return 0
+	}
+	size := u.Size()
+	return uint64(userBytes + size.Length + (size.Patterns+size.Rules)*ruleBytes)
+}
+
+// Rights notes that a command may give the client other rights, perhaps those of another user: for each call behind it they are
+// asked again.
+func (x *Sum) Rights() { x.rights = max(x.rights, x.everyone().patterns) }
+
+// Rules adds what it takes to put rules in force for a user. Each is compared with those of its kind, and those about commands
+// with all commands.
+func (x *Sum) Rules(user []byte, rules [][]byte) {
+	const (
+		alike   = 16
+		command = 64 << 10
+	)
+	var size acl.Size
+	if u := x.from.Users.Named(string(user)); u != nil {
+		size = u.Size()
+	}
+	n, commands, length := uint64(len(rules)), uint64(0), uint64(0)
+	for _, rule := range rules {
+		n += uint64(bytes.Count(rule, []byte(" ")))
+		commands += uint64(bytes.Count(rule, []byte("+")) + bytes.Count(rule, []byte("-")))
+		length += uint64(len(rule))
+	}
+	x.User(user)
+	x.sum = plus(x.sum, plus(times(length, elementBytes), times(commands, command)))
+	x.sum = plus(x.sum, times(times(n, alike), n+uint64(size.Patterns+size.Rules)))
+	x.Rights()
+	x.rights += n*matchBytes + length/patternBytes // the user may be the client's own
+}
+
+// Asked adds what it takes to find out whether a user may use all of these words as names.
+func (x *Sum) Asked(user []byte, words [][]byte) {
+	if u := x.from.Users.Named(string(user)); u != nil {
+		for _, w := range words {
+			x.sum = plus(x.sum, times(uint64(min(len(w), store.MaxName)), Patterns(u)))
+		}
+	}
+}
 
 // FreeAll notes that a command may remove what all names stand for.
 func (x *Sum) FreeAll() {
@@ -364,7 +448,16 @@ func (x *Sum) Names(n int, args [][]byte) {
 	n = min(max(n, 0), x.from.State.Names.Len()+len(x.names))
 	x.Bytes(n * nameBytes)
 	x.Bytes(pattern * elementBytes)
-	x.matched = plus(x.matched, times(uint64(n), uint64(matchBytes+pattern/patternBytes+Patterns(x.from.Client.Rights()))))
+	x.matched = plus(x.matched, times(uint64(n), uint64(matchBytes+pattern/patternBytes)+Patterns(x.from.Client.Rights())))
+}
+
+// Match adds what it takes to compile patterns and to compare n short words with each of them.
+func (x *Sum) Match(patterns [][]byte, n int) {
+	const letters = 24
+	for _, p := range patterns {
+		x.sum = plus(x.sum, times(uint64(len(p)), elementBytes))
+		x.sum = plus(x.sum, times(uint64(n*letters), uint64(matchBytes+len(p)/patternBytes)))
+	}
 }
 
 // Readable adds what it takes to find out which names the user may read. One who may read
@@ -377,12 +470,12 @@ func (x *Sum) Readable() {
 
 // Patterns returns how many bytes count for a byte of a name that is compared with all
 // patterns of a user.
-func Patterns(u *acl.User) int {
+func Patterns(u *acl.User) uint64 {
 	if u.All() {
 		return 0
 	}
-	n, length := u.Patterns()
-	return n*matchBytes + length/patternBytes
+	size := u.Size()
+	return uint64(size.Patterns*matchBytes + size.Length/patternBytes)
 }
 
 // nameLength returns how long a name is on average, those included that commands make.
@@ -408,7 +501,7 @@ func (x *Sum) Describe(args [][]byte) {
 
 // total returns what everything costs; beyond most it may be less.
 func (x *Sum) total(most uint64) uint64 {
-	sum := plus(x.sum, times(x.matched, x.nameLength()))
+	sum := plus(x.sum, plus(times(x.matched, x.nameLength()), times(x.letters, x.rights)))
 	x.adding, x.untouched, x.loose, x.shown, x.below = 0, nil, nil, 0, nil
 	for _, e := range x.all {
 		x.adding += e.adding.Items
@@ -532,7 +625,7 @@ func (x *Sum) size(e *extent, a effort.Adding, show func(string, *catalog.Entry)
 // them, and what it takes to find that out.
 func (x *Sum) layers(names []string, sought int) (item, ask, counting uint64) {
 	counting = uint64(len(names)) * arrayBytes
-	rights := uint64(Patterns(x.from.Client.Rights()))
+	rights := Patterns(x.from.Client.Rights())
 	for _, name := range names {
 		ask = plus(ask, askBytes+times(uint64(len(name)), hashedBytes+rights))
 		e := x.known(name)
@@ -578,7 +671,7 @@ func (x *Sum) known(name string) *extent {
 // command of the transaction makes may.
 func (x *Sum) toForget(entry *catalog.Entry) uint64 {
 	if entry == nil || x.from.State.Forgets(entry) != "" {
-		return uint64(Patterns(x.from.Client.Rights()))
+		return Patterns(x.from.Client.Rights())
 	}
 	return 0
 }

@@ -99,7 +99,7 @@ func (e *Engine) joins(s *Session, c, next *Call) bool {
 	if cmd == nil || !cmd.bundling.Joins || !cmd.Takes(len(next.Args)) {
 		return false
 	}
-	if cmd != c.cmd && !s.Rights().All() && !cmd.allowed(s.Rights(), next.Args) {
+	if cmd != c.cmd && !s.Rights().All() && !cmd.allowed(nil, s.Rights(), next.Args) {
 		return false // it is refused on its own
 	}
 	return cmd.bundling.Family == c.cmd.bundling.Family && cmd.bundling.Records == c.cmd.bundling.Records &&

@@ -111,7 +111,7 @@ func (x Names) Deadline(name []byte) (*catalog.Entry, int64) {
 func (x Names) Scan(cursor uint64, count int, seen *[]catalog.View) uint64 {
 	const pieceBytes, usualName = 4 << 20, 32
 	if each := cost.Patterns(x.s.Rights()) * usualName; each > 0 {
-		count = min(count, max(1, pieceBytes/each))
+		count = min(count, max(1, int(pieceBytes/each)))
 	}
 	*seen = (*seen)[:0]
 	x.Look(func() {

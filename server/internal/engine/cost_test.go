@@ -70,6 +70,10 @@ func TestLongTransactions(t *testing.T) {
 		}
 		return [][]string{words}
 	}
+	rules := ""
+	for i := range 4000 {
+		rules += fmt.Sprint(" ~pattern", i)
+	}
 	quantiles := []string{"TDIGEST.QUANTILE", "digest"}
 	for i := range 999 {
 		quantiles = append(quantiles, fmt.Sprint(float64(i)/999))
@@ -132,6 +136,16 @@ func TestLongTransactions(t *testing.T) {
 		{"FILTER.ADD to two filters", linesOf(60_000, "FILTER.ADD rebuilt x{i}")},
 		{"very many hashes", linesOf(60_000, "FILTER.ADD hashes x{i}")},
 		{"ACL LIST", linesOf(20, "ACL LIST")},
+		{"ACL USERS", linesOf(20, "ACL USERS")},
+		{"ACL SETUSER with long patterns", linesOf(20, "ACL SETUSER new{i} ~*"+strings.Repeat("[a-z]", 6000))},
+		{"ACL SETUSER with many patterns", slices.Repeat(linesOf(1, "ACL SETUSER new"+rules), 2)},
+		{"ACL SETUSER with many commands", slices.Repeat(linesOf(1, "ACL SETUSER new"+strings.Repeat(" +get", 4000)), 2)},
+		{"CONFIG GET with many patterns", linesOf(1, "CONFIG GET"+strings.Repeat(" *a*b", 60_000))},
+		{"CONFIG GET with a long pattern", linesOf(40, "CONFIG GET *"+strings.Repeat("[a-z]", 4095)+"*")},
+		{"CONFIG RESETSTAT", linesOf(200, "CONFIG RESETSTAT")},
+		{"COMMAND LIST with a long pattern", linesOf(20, "COMMAND LIST FILTERBY PATTERN *"+strings.Repeat("[a-z]", 4095)+"*")},
+		{"LATENCY HISTOGRAM", linesOf(1, "LATENCY HISTOGRAM"+strings.Repeat(" get", 20_000))},
+		{"FILTER.LAYERS of layers", linesOf(20_000, "FILTER.LAYERS layers")},
 		{"CF.ADD with many moves", linesOf(4000, "CF.ADD moves x{i}")},
 		{"CF.ADD of one item with many moves", append(linesOf(1, "CF.RESERVE new 64 MAXITERATIONS 65535 EXPANSION 1 BUCKETSIZE 1"), linesOf(300, "CF.ADD new same")...)},
 		{"FILTER.HAS of layers", linesOf(20_000, "FILTER.HAS layers x")},
@@ -475,7 +489,9 @@ func TestPatternsOfUsersCount(t *testing.T) {
 	}
 	add := strings.TrimSpace(strings.Repeat("FILTER.ADD a:stable x\n", 800))
 	ask := strings.TrimSpace(strings.Repeat("FILTER.HAS a:layers x\n", 400))
-	for _, line := range []string{"KEYS *", "FILTER.LIST", "SCAN 0 COUNT 1000", "FILTER.WHERE * x", "RANDOMKEY", add, ask} {
+	again := "ACL SETUSER carol on" + strings.Repeat("\nGET a:name", 1000)
+	get, dry := strings.TrimSpace(strings.Repeat("ACL GETUSER carol\n", 150)), "ACL DRYRUN carol MGET"+strings.Repeat(" a:name", 1000)
+	for _, line := range []string{"KEYS *", "FILTER.LIST", "SCAN 0 COUNT 1000", "FILTER.WHERE * x", "RANDOMKEY", add, ask, again, get, dry} {
 		if got := b.transaction(strings.Split(line, "\n")...); !strings.HasPrefix(got, "-EXECABORT") || !strings.Contains(got, "max-transaction") {
 			t.Errorf("%s in a transaction: %.200s", line, got)
 		}

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -8,6 +9,7 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery/server/internal/answer"
+	"github.com/bloomery/bloomery/server/internal/traits"
 )
 
 // TestEndedSessionRunsNothing asks that of a session whose client is gone nothing more
@@ -40,6 +42,40 @@ func TestEndedSessionRunsNothing(t *testing.T) {
 	e.commit(s, &w.Calls[0])
 	if want := []string{"end", "a"}; !slices.Equal(ran, want) || len(w.Calls[0].Reply.Elems) != 2 {
 		t.Errorf("a transaction ran %q, want %q", ran, want)
+	}
+}
+
+// TestRightsAreFoundOutInPieces asks for many names as a user with many patterns: once the client is killed, no more of them are
+// compared, and nothing is done.
+func TestRightsAreFoundOutInPieces(t *testing.T) {
+	ran := false
+	e, s := small(Command{Name: "a", Arity: -1, Keys: traits.Keys{{First: 1, Last: -1, Step: 1, Access: traits.KeyRO}}, Run: func(_ *Context, c *Call) {
+		ran = true
+		c.Answer(answer.OK())
+	}})
+	rules := []string{"on", ">pw", "+@all"}
+	for i := range 1000 {
+		rules = append(rules, fmt.Sprint("~other", i))
+	}
+	if err := e.Users.Set("carol", append(rules, "~name")); err != nil || !e.Users.Login(&s.Client, []byte("carol"), []byte("pw")) {
+		t.Fatal("carol cannot log in", err)
+	}
+	w := sent("a" + strings.Repeat(" name", 20))
+	s.ctx, s.w = Context{e: e, s: s}, w
+	cmd := e.table.resolve(w.Calls[0].Args)
+	if !cmd.allowed(s, s.Rights(), w.Calls[0].Args) {
+		t.Error("a user may not touch its names")
+	}
+	s.End()
+	for at := range 2 {
+		if cmd.allowed(s, s.Rights(), w.Calls[0].Args) {
+			t.Errorf("all names of a client that was killed were compared (%d)", at)
+		}
+	}
+	w = sent("exec")
+	s.queue = slices.Repeat([][][]byte{{[]byte("a"), []byte("name")}}, 20)
+	if e.commit(s, &w.Calls[0]); ran || w.Calls[0].Reply.Text != answer.TextStopped {
+		t.Errorf("EXEC of a client that was killed meanwhile: %+v, has run: %t", w.Calls[0].Reply, ran)
 	}
 }
 

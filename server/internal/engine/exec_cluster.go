@@ -139,8 +139,9 @@ func (e *Engine) tryGroup(s *Session, c *Call, calls []Call, watches map[string]
 // changed reports whether a key is not what it was.
 func (e *Engine) changed(s *Session, before map[string]watched) bool {
 	for key, was := range before {
-		entry, _ := e.state.Names.Deadline([]byte(key), s.ms)
-		if entry != nil && entry.ID != was.id || e.look(s, []byte(key)) != was { // another may have more parts
+		switch entry, deadline := e.state.Names.Deadline([]byte(key), s.ms); {
+		case entry == nil && was.id == 0:
+		case entry == nil || entry.ID != was.id, lookAt(entry, deadline) != was: // another may have more parts
 			return true
 		}
 	}
@@ -160,7 +161,6 @@ func (e *Engine) collectCall(s *Session, g *group, i int) {
 	c := &g.calls[i]
 	g.call = c
 	if c.barred {
-		e.bar(s, c)
 		return
 	}
 	cmd, own := e.table.resolve(c.Args), c.cmd

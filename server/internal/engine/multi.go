@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/bloomery/bloomery/server/internal/answer"
+	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/refusal"
@@ -140,6 +141,11 @@ func (e *Engine) look(s *Session, key []byte) watched {
 	if entry == nil {
 		return watched{}
 	}
+	return lookAt(entry, deadline)
+}
+
+// lookAt returns what a key is that has an entry.
+func lookAt(entry *catalog.Entry, deadline int64) watched {
 	w := watched{id: entry.ID, deadline: deadline, parts: contents.PartCount(entry)}
 	for _, p := range contents.Parts(entry) {
 		w.version += p.Version() // versions only rise: so does their sum
@@ -159,6 +165,9 @@ func (e *Engine) commit(s *Session, c *Call) {
 	calls := make([]Call, len(s.queue))
 	costs, writes, long := e.count(s, calls)
 	defer func() { s.cleared = nil }()
+	if e.abandoned(s, c) {
+		return
+	}
 	if e.shared != nil && e.passBlock(s, c, calls) {
 		return
 	}
@@ -170,6 +179,9 @@ func (e *Engine) commit(s *Session, c *Call) {
 		}
 		e.before(s, calls)
 		costs, _, _ = e.count(s, calls) // with what was made
+	}
+	if e.bar(s, calls); e.abandoned(s, c) {
+		return
 	}
 	held := s.queuedBytes
 	s.queuedBytes = 0 // until the replies are made
@@ -202,6 +214,16 @@ func (e *Engine) commit(s *Session, c *Call) {
 		elems[i] = calls[i].Reply
 	}
 	c.Answer(answer.List(elems...))
+}
+
+// abandoned gives up a transaction whose client was killed while its rights were found out.
+func (e *Engine) abandoned(s *Session, c *Call) bool {
+	if !s.Ended() {
+		return false
+	}
+	e.discard(s)
+	c.Fail(answer.TextStopped)
+	return true
 }
 
 // maxTouches is how often a transaction has pages made: other clients may give its filters new arrays meanwhile.
@@ -266,7 +288,9 @@ func (e *Engine) count(s *Session, calls []Call) (costs *Costs, writes, long boo
 	var cmd *Command
 	for i, args := range s.queue {
 		c := &calls[i]
-		c.Args, c.own = args, true
+		if c.Args, c.own = args, true; s.Ended() {
+			break
+		}
 		if i == 0 || cmd == nil || cmd.sub || string(args[0]) != string(s.queue[i-1][0]) {
 			cmd = e.table.resolve(args)
 		}
@@ -274,7 +298,7 @@ func (e *Engine) count(s *Session, calls []Call) (costs *Costs, writes, long boo
 			continue
 		}
 		writes = writes || cmd.writes()
-		if c.barred = !cmd.allowed(s.cleared, args); !c.barred {
+		if c.barred = !cmd.allowed(s, s.cleared, args); !c.barred {
 			long = long || cmd.Before != nil
 			costs.call(cmd, c)
 		}
@@ -301,7 +325,6 @@ func (e *Engine) runQueue(s *Session, calls []Call) {
 	quit := s.Quit
 	for i := range calls {
 		if s.Quit = false; calls[i].barred {
-			e.bar(s, &calls[i])
 			continue
 		}
 		cmd := calls[i].cmd

@@ -23,15 +23,16 @@ const (
 const everyKey = -1
 
 // refused returns why a user may not make a call of the command, and where the key is
-// that may not be touched. One selector must allow the command and all of its keys.
-func (c *Command) refused(u *acl.User, args [][]byte) (why acl.Reason, at int) {
+// that may not be touched. One selector must allow the command and all of its keys. With a
+// session it lets others run now and then, and refuses all once the client was killed.
+func (c *Command) refused(s *Session, u *acl.User, args [][]byte) (why acl.Reason, at int) {
 	why = acl.Cmd
 	selectors := u.Selectors()
 	for i := range selectors {
 		if c.Flags&traits.NoAuth == 0 && !selectors[i].MayRun(c.index) {
 			continue
 		}
-		if at = c.untouchable(&selectors[i], args); at == 0 {
+		if at = c.untouchable(s, &selectors[i], args); at == 0 {
 			return acl.Allowed, 0
 		}
 		why = acl.Key
@@ -41,16 +42,17 @@ func (c *Command) refused(u *acl.User, args [][]byte) (why acl.Reason, at int) {
 
 // untouchable returns where the first key is that a selector does not allow, 0 if it
 // allows all.
-func (c *Command) untouchable(s *acl.Selector, args [][]byte) int {
-	if c.Flags&traits.Everything != 0 && !s.MayTouchAll(acl.Write) {
+func (c *Command) untouchable(s *Session, v *acl.Selector, args [][]byte) int {
+	if c.Flags&traits.Everything != 0 && !v.MayTouchAll(acl.Write) {
 		return everyKey
 	}
+	patterns := v.Patterns()
 	for j := range c.Keys {
 		k := &c.Keys[j]
 		first, last, step := k.Span(args)
 		for i := first; i <= last; i += step {
 			// No name is so long: patterns are not compared with it.
-			if len(args[i]) > store.MaxName && !s.MayTouchAll(k.Needs()) || !s.MayTouch(args[i], k.Needs()) {
+			if len(args[i]) > store.MaxName && !v.MayTouchAll(k.Needs()) || !v.MayTouch(args[i], k.Needs()) || s.compared(patterns) {
 				return i
 			}
 		}
@@ -58,9 +60,25 @@ func (c *Command) untouchable(s *acl.Selector, args [][]byte) int {
 	return 0
 }
 
+// compared notes that a name was compared with n patterns. After many it lets others run, outside of the gate. It reports
+// whether the client was killed meanwhile.
+func (s *Session) compared(n int) bool {
+	const many = 4096
+	if s == nil || s.alone {
+		return false
+	}
+	if s.patterns += n; s.patterns < many {
+		return false
+	}
+	s.patterns = 0
+	s.ctx.e.leave(s)
+	s.ctx.GiveWay()
+	return s.Ended()
+}
+
 // allowed reports whether a user may make a call of the command.
-func (c *Command) allowed(u *acl.User, args [][]byte) bool {
-	why, _ := c.refused(u, args)
+func (c *Command) allowed(s *Session, u *acl.User, args [][]byte) bool {
+	why, _ := c.refused(s, u, args)
 	return why == acl.Allowed
 }
 
@@ -73,36 +91,36 @@ func (e *Engine) permitted(s *Session, c *Call, u *acl.User) bool {
 		}
 		return e.reject(s, c, answer.Fail(answer.TextNoAuth))
 	}
-	why, at := c.cmd.refused(u, c.Args)
+	why, at := c.cmd.refused(s, u, c.Args)
 	if why == acl.Allowed {
 		return true
 	}
-	return e.reject(s, c, e.deny(s, c.cmd, c.Args, u, why, at))
+	return e.reject(s, c, e.deny(s, c.cmd, c.Args, u, why, at, s.alone))
 }
 
-// bar answers a command of a transaction that its user had no right to when EXEC
+// bar answers the commands of a transaction that its user had no right to when EXEC
 // began.
-func (e *Engine) bar(s *Session, c *Call) {
-	c.cmd = e.table.resolve(c.Args)
-	u := s.Rights()
-	why, at := c.cmd.refused(u, c.Args)
-	if why == acl.Allowed { // the right came back meanwhile
-		why = acl.Cmd
+func (e *Engine) bar(s *Session, calls []Call) {
+	for i := range calls {
+		if c := &calls[i]; c.barred && !s.Ended() {
+			c.cmd = e.table.resolve(c.Args)
+			why, at := c.cmd.refused(s, s.cleared, c.Args)
+			e.reject(s, c, e.deny(s, c.cmd, c.Args, s.cleared, why, at, true))
+		}
 	}
-	e.reject(s, c, e.deny(s, c.cmd, c.Args, u, why, at))
 }
 
-// deny notes that a call was refused and returns the error.
-func (e *Engine) deny(s *Session, cmd *Command, args [][]byte, u *acl.User, why acl.Reason, at int) answer.Reply {
+// deny notes that a call was refused and returns the error: that rights have changed, if it was allowed once.
+func (e *Engine) deny(s *Session, cmd *Command, args [][]byte, u *acl.User, why acl.Reason, at int, changed bool) answer.Reply {
 	object := cmd.full
 	if why == acl.Key {
 		object = keyNamed(args, at)
 	}
 	e.refuse(s, s.now, why, object, u.Name())
 	switch {
-	case s.alone && why == acl.Key:
+	case changed && why == acl.Key:
 		return answer.Fail(textChanged + "no permission to touch the specified keys")
-	case s.alone:
+	case changed:
 		return answer.Fail(textChanged + "no permission to execute the command or subcommand")
 	case why == acl.Key:
 		return answer.Fail(TextNoKey)
@@ -136,7 +154,7 @@ func (x Names) MayAlso(command string, key []byte) bool {
 	}
 	args := [][]byte{[]byte(command), key, nil}
 	cmd := x.e.table.resolve(args)
-	if cmd.allowed(u, args) {
+	if cmd.allowed(nil, u, args) {
 		return true
 	}
 	if !x.Dry() {

@@ -117,7 +117,7 @@ func (x Server) DryRun(u *acl.User, args [][]byte) (text string, failed answer.R
 	case !cmd.Takes(len(args)):
 		return "", answer.WrongArity(cmd.full)
 	}
-	why, at := cmd.refused(u, args)
+	why, at := cmd.refused(x.s, u, args)
 	switch why {
 	case acl.Allowed:
 		if cmd.Also == nil {

@@ -27,6 +27,7 @@ type Session struct {
 	queuedBytes int
 	queuedWords int
 	cleared     *acl.User // with these rights EXEC has found out what may be done
+	patterns    int       // that names were compared with since others could run
 	watches     map[string]watched
 	watchBytes  int
 	// watchedParts is what EXEC looks at to find out whether they have changed, in units of a key.

@@ -5,10 +5,6 @@ package glob
 
 import "math"
 
-// Match reports whether s matches a pattern. The pattern is compiled by every call;
-// for many names use New.
-func Match(pattern, s string) bool { return New(pattern).Match(s) }
-
 // bytesOf is what is matched: names are strings, arguments bytes.
 type bytesOf interface{ string | []byte }
 
@@ -47,6 +43,8 @@ func (e *element) takes(c byte) bool {
 }
 
 const (
+	// maxPattern bounds a pattern: names are shorter.
+	maxPattern = 512 << 10
 	// maxFloating bounds the elements that may have to be tried at every place
 	// of a name: no person writes so many.
 	maxFloating = 4096
@@ -54,10 +52,13 @@ const (
 	naive = 8
 )
 
-// New compiles a pattern. One with more than 4096 elements between its
-// first star and its last matches nothing, so that a match takes time in
+// New compiles a pattern. One of more than 512 KiB, or with more than 4096 elements
+// between its first star and its last, matches nothing, so that a match takes time in
 // proportion to the length of the name.
 func New(pattern string) *Pattern {
+	if len(pattern) > maxPattern {
+		return &Pattern{least: math.MaxInt}
+	}
 	p := &Pattern{any: pattern == "*", first: true, last: true}
 	var now []element
 	star := false

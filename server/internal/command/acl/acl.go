@@ -37,12 +37,14 @@ var command = engine.Command{
 		{
 			Name: "deluser", Arity: -3, Flags: admin | traits.Outside, Categories: forAdmins, Syntax: "username [username ...]",
 			Complexity: "O(n), n being the number of connections", Summary: "Deletes users and closes their connections.",
-			Run: runDelUser,
+			Cost: func(x *engine.Costs, _ *engine.Call) { x.Slow(); x.Rights() },
+			Run:  runDelUser,
 		},
 		{
 			Name: "dryrun", Arity: -4, Flags: admin, Categories: forAdmins, Syntax: "username command [arg ...]", Since: "7.0.0",
 			Complexity: "O(1)", Summary: "Returns OK if the user may run the command, or why not. Nothing is run.",
-			Run: runDryRun, Secret: traits.Behind(3),
+			Cost: func(x *engine.Costs, c *engine.Call) { x.Slow(); x.Asked(c.Args[2], c.Args[4:]) },
+			Run:  runDryRun, Secret: traits.Behind(3),
 		},
 		{
 			Name: "genpass", Arity: -2, Max: 3, Flags: usual, Categories: forAll, Syntax: "[bits]",
@@ -52,7 +54,8 @@ var command = engine.Command{
 		{
 			Name: "getuser", Arity: 3, Flags: admin, Categories: forAdmins, Syntax: "username",
 			Complexity: "O(n), n being the number of rules", Summary: "Describes a user.",
-			Run: runGetUser,
+			Cost: func(x *engine.Costs, c *engine.Call) { x.User(c.Args[2]) },
+			Run:  runGetUser,
 		},
 		{
 			Name: "list", Arity: 2, Flags: admin, Categories: forAdmins,
@@ -78,12 +81,14 @@ var command = engine.Command{
 		{
 			Name: "setuser", Arity: -3, Flags: admin, Categories: forAdmins, Syntax: "username [rule [rule ...]]",
 			Complexity: "O(n), n being the number of rules", Summary: "Creates a user, or changes one: all rules or, if one is wrong, none.",
-			Run: runSetUser, Secret: traits.Behind(2),
+			Cost: func(x *engine.Costs, c *engine.Call) { x.Rules(c.Args[2], c.Args[3:]) },
+			Run:  runSetUser, Secret: traits.Behind(2),
 		},
 		{
 			Name: "users", Arity: 2, Flags: admin, Categories: forAdmins,
 			Complexity: "O(n), n being the number of users", Summary: "Lists the names of the users.",
-			Run: func(x *engine.Context, c *engine.Call) { answerUsers(x, c, (*acl.User).Name) },
+			Cost: func(x *engine.Costs, _ *engine.Call) { x.Users() },
+			Run:  func(x *engine.Context, c *engine.Call) { answerUsers(x, c, (*acl.User).Name) },
 		},
 		{
 			Name: "whoami", Arity: 2, Flags: usual, Categories: forAll,

@@ -24,11 +24,16 @@ var config = engine.Command{
 		{
 			Name: "get", Arity: -3, Flags: traits.Admin | traits.NoScript | traits.Loading | traits.Stale, Categories: []string{"admin", "slow", "dangerous"},
 			Syntax: "parameter [parameter ...]", Complexity: "O(n · m), n settings and m patterns", Summary: "Returns settings by pattern.",
+			Cost: func(x *engine.Costs, c *engine.Call) {
+				x.Slow()
+				x.Match(c.Args[2:], len(parameterNames(x.Context())))
+			},
 			Run: runConfigGet,
 		},
 		{
 			Name: "resetstat", Arity: 2, Flags: traits.Admin | traits.NoScript | traits.Loading | traits.Stale, Categories: []string{"admin", "slow", "dangerous"},
 			Complexity: "O(1)", Summary: "Resets the counters of INFO.",
+			Cost: func(x *engine.Costs, _ *engine.Call) { x.Slow(); x.Slow() },
 			Run: func(x *engine.Context, c *engine.Call) {
 				x.Server().Notes().ResetUsage()
 				x.Users().ResetRefusals()
@@ -53,7 +58,8 @@ var config = engine.Command{
 		{
 			Name: "set", Arity: -4, Flags: traits.Admin | traits.NoScript | traits.Loading | traits.Stale, Categories: []string{"admin", "slow", "dangerous"},
 			Syntax: "parameter value [parameter value ...]", Complexity: "O(n), n being the number of settings", Summary: "Changes settings, all or none.",
-			Run: runConfigSet, Secret: secretConfig,
+			Cost: func(x *engine.Costs, _ *engine.Call) { x.Slow(); x.Rights() }, // requirepass changes the default user
+			Run:  runConfigSet, Secret: secretConfig,
 		},
 	},
 }
@@ -242,13 +248,23 @@ func parameterNames(x *engine.Context) []string {
 }
 
 func runConfigGet(x *engine.Context, c *engine.Call) {
-	elems := []answer.Reply{}
-	for _, name := range parameterNames(x) {
-		if !slices.ContainsFunc(c.Args[2:], func(a []byte) bool { return glob.Match(answer.Lower(a), name) }) {
-			continue
+	names := parameterNames(x)
+	shown := make([]bool, len(names))
+	for _, a := range c.Args[2:] {
+		if x.GaveUp(c) {
+			return
 		}
-		p, _ := findParameter(x, name)
-		elems = append(elems, answer.Text(name), answer.Text(p.get(x)))
+		pattern := glob.New(answer.Lower(a))
+		for i, name := range names {
+			shown[i] = shown[i] || pattern.Match(name)
+		}
+	}
+	elems := []answer.Reply{}
+	for i, name := range names {
+		if shown[i] {
+			p, _ := findParameter(x, name)
+			elems = append(elems, answer.Text(name), answer.Text(p.get(x)))
+		}
 	}
 	c.Answer(answer.Pairs(elems...))
 }

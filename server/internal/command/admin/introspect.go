@@ -62,6 +62,12 @@ var commandCommand = engine.Command{
 			Name: "list", Arity: -2, Flags: traits.Loading | traits.Stale, Categories: []string{"slow", "connection"},
 			Syntax:     "[FILTERBY (MODULE module-name | ACLCAT category | PATTERN pattern)]",
 			Complexity: "O(n), n being the number of commands", Summary: "Returns the names of the commands.",
+			Cost: func(x *engine.Costs, c *engine.Call) {
+				n := 0
+				x.Context().Table().Walk(func(*engine.Command) { n++ })
+				x.Slow()
+				x.Match(c.Args[2:], n)
+			},
 			Run: runCommandList,
 		},
 	},
@@ -227,7 +233,8 @@ func runCommandList(x *engine.Context, c *engine.Call) {
 	case len(args) == 3 && answer.Is(args[0], "filterby") && answer.Is(args[1], "aclcat"):
 		keep = func(cmd *engine.Command) bool { return slices.Contains(cmd.Categories, answer.Lower(args[2])) }
 	case len(args) == 3 && answer.Is(args[0], "filterby") && answer.Is(args[1], "pattern"):
-		keep = func(cmd *engine.Command) bool { return glob.Match(answer.Lower(args[2]), cmd.FullName()) }
+		pattern := glob.New(answer.Lower(args[2]))
+		keep = func(cmd *engine.Command) bool { return pattern.Match(cmd.FullName()) }
 	default:
 		c.Fail(answer.TextSyntax)
 		return

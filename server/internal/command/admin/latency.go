@@ -14,6 +14,9 @@ const latencyFlags = traits.Admin | traits.NoScript | traits.Loading | traits.St
 
 var latencyCategories = []string{"admin", "slow", "dangerous"}
 
+// histogramBytes is what the times of a command count for.
+const histogramBytes = 16 << 10
+
 // latency is LATENCY, with its subcommands.
 var latency = engine.Command{
 	Name: "latency", Arity: -2, Group: traits.GroupServer, Since: "2.8.13", Syntax: "subcommand", Summary: "Reports how long commands took.",
@@ -30,6 +33,7 @@ var latency = engine.Command{
 			Name: "histogram", Arity: -2, Flags: latencyFlags, Categories: latencyCategories, Since: "7.0.0",
 			Syntax: "[command [command ...]]", Complexity: "O(n), n being the number of commands",
 			Summary: "Returns how many calls of commands took up to 1 µs, 2 µs, 4 µs and so on, in the buckets of Redis.",
+			Cost:    func(x *engine.Costs, c *engine.Call) { x.Bytes(4<<20 + len(c.Args)*histogramBytes) },
 			Run:     runLatencyHistogram,
 		},
 		{

@@ -89,8 +89,9 @@ func assembleLayers(_ *engine.Context, _ *engine.Call, parts []answer.Reply) ans
 	return answer.List(rows[:min(len(rows), mostLayers)]...)
 }
 
-// costOfLayers counts that so many parts are looked at, if each is one layer.
+// costOfLayers counts that so many parts are looked at, if each is one layer, and the filters below layers.
 func costOfLayers(x *engine.Costs, c *engine.Call) {
+	x.Items(c.Args[1], 1)
 	for range mostLayers / contents.LookParts {
 		x.Look(c.Args[1])
 	}
