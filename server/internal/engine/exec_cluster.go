@@ -5,6 +5,7 @@ package engine
 import (
 	"errors"
 	"slices"
+	"sync"
 
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/contents"
@@ -202,11 +203,13 @@ func (e *Engine) sendGroup(s *Session, c *Call, g *group, watches map[string]wat
 		c.Fail(textGroup + g.why + textApart)
 		return false
 	}
+	// Keys may be larger than when it was sent. That is asked once, since it takes as long as there are names: the gate is
+	// closed from then on, and what the group itself makes larger is counted.
+	grown := sync.OnceValue(func() bool { return g.costs.TooMuch() != "" })
 	for op, list := range g.reads {
 		op.Applied = func() {
-			grown := g.costs.TooMuch() != "" // keys may be larger than when it was sent
 			for _, i := range list {
-				if grown {
+				if grown() {
 					g.calls[i].Fail(textGrown)
 					continue
 				}

@@ -291,3 +291,12 @@ func TestGroupsAnswerAlike(t *testing.T) {
 func renamed(line string) string {
 	return strings.NewReplacer("ka", "s", "kb", "b", "kc", "c", "kd", "n").Replace(line)
 }
+
+// TestGroupsAreCountedOnce changes the bound in the middle of a transaction: what it takes was found out when its first
+// record was applied, and is not again for each record.
+func TestGroupsAreCountedOnce(t *testing.T) {
+	b, _ := newShared(t, 1<<30)
+	if got := b.transaction("SET a 1", "CONFIG SET max-transaction 1", "SET b 2", "GET b"); got != `[+OK +OK +OK "2"]` {
+		t.Errorf("EXEC = %s", got)
+	}
+}
