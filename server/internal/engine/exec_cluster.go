@@ -26,8 +26,10 @@ import (
 type group struct {
 	calls []Call
 	costs *Costs
-	call  *Call      // the one that is prepared
-	ops   []*door.Op // records
+	call  *Call           // the one that is prepared
+	ops   []*door.Op      // records
+	keys  map[string]bool // of the calls that have made them
+	all   bool            // one of these names no key: it is about all
 	looks map[string]watched
 	reads map[*door.Op][]int // calls that are run when an op was applied
 	why   string             // it cannot be one message
@@ -108,7 +110,7 @@ func (e *Engine) tryGroup(s *Session, c *Call, calls []Call, watches map[string]
 		c.Answer(answer.Reply{Kind: answer.NullArray})
 		return false
 	}
-	g := &group{calls: calls, costs: costs, looks: map[string]watched{}, reads: map[*door.Op][]int{}}
+	g := &group{calls: calls, costs: costs, keys: map[string]bool{}, looks: map[string]watched{}, reads: map[*door.Op][]int{}}
 	outer, quit := s.w, s.Quit
 	s.w, s.group, s.alone = &Workspace{}, g, true
 	defer func() { s.w, s.group, s.alone = outer, nil, false }()
@@ -170,11 +172,22 @@ func (e *Engine) collectCall(s *Session, g *group, i int) {
 		return
 	}
 	c.cmd = cmd
-	touched := len(s.w.pending) > 0 && s.w.touched(c)
+	pending := len(s.w.pending)
+	touched := pending > 0 && len(cmd.Keys) == 0
 	before := map[string]watched{}
-	cmd.Keys.Each(c.Args, func(i int, _ traits.Key) { before[string(c.Args[i])] = e.look(s, c.Args[i]) })
+	cmd.Keys.Each(c.Args, func(i int, _ traits.Key) {
+		key := string(c.Args[i])
+		before[key] = e.look(s, c.Args[i])
+		touched = touched || g.all || g.keys[key]
+	})
 	had, held := len(g.ops), s.replyBytes
 	e.run(s, g.calls[i:i+1])
+	if len(s.w.pending) > pending {
+		g.all = g.all || len(cmd.Keys) == 0
+		for key := range before {
+			g.keys[key] = true
+		}
+	}
 	e.keepReply(s, c, held)
 	if c.cmd == nil {
 		c.cmd = own // it was refused: After cleans up behind Before all the same

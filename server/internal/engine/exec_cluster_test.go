@@ -5,11 +5,14 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/bloomery/bloomery/server/internal/command"
 	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/engine"
+	"github.com/bloomery/bloomery/server/internal/session"
+	"github.com/bloomery/bloomery/server/internal/traits"
 )
 
 // transaction runs lines between MULTI and EXEC and returns the answer of EXEC.
@@ -290,6 +293,71 @@ func TestGroupsAnswerAlike(t *testing.T) {
 // renamed makes the keys of a random line those of setup.
 func renamed(line string) string {
 	return strings.NewReplacer("ka", "s", "kb", "b", "kc", "c", "kd", "n").Replace(line)
+}
+
+// groupWork counts what EXEC does in a cluster: how often it finds out where the key of a SET or GET is, and how often it
+// reads the clock, which it does for each command that it runs.
+type groupWork struct{ keys, readings int }
+
+// countGroups makes b a bench over d whose work is counted. clock is called whenever the clock is read.
+func countGroups(b *bench, d *sharedDoor, clock func()) *groupWork {
+	work := &groupWork{}
+	commands := command.All()
+	for i := range commands {
+		if name := commands[i].Name; name == "set" || name == "get" {
+			commands[i].Keys = traits.Keys{{Access: commands[i].Keys[0].Access, At: func([][]byte) int { work.keys++; return 1 }}}
+		}
+	}
+	b.engine = engine.New(engine.Config{
+		Commands: commands, State: b.state, Door: d, Keeper: b.door.Door, Host: b, MaxMemory: 1 << 30,
+		Settings: session.NewSettings(session.RedisBloomDefaults(), ""),
+		Clock: func() time.Time {
+			work.readings++
+			clock()
+			return b.now
+		},
+	})
+	d.alone = b.engine.Alone
+	return work
+}
+
+// ofExec runs lines between MULTI and EXEC. It returns the answer of EXEC and the work of that alone.
+func (w *groupWork) ofExec(c *client, lines ...string) (got string, of groupWork) {
+	c.line("MULTI")
+	c.lines(lines...)
+	*w = groupWork{}
+	got = c.line("EXEC")
+	return got, *w
+}
+
+// setsAndGets returns n lines that write, with n that read the same keys in between or behind all of them.
+func setsAndGets(n int, between bool) (lines []string) {
+	var reads []string
+	for i := range n {
+		if lines = append(lines, fmt.Sprint("SET key", i, " v")); between {
+			lines = append(lines, fmt.Sprint("GET key", i))
+		} else {
+			reads = append(reads, fmt.Sprint("GET key", i))
+		}
+	}
+	return append(lines, reads...)
+}
+
+// TestGroupsTakeAsLongAsTheyAre asks that a transaction of twice as many commands is twice the work.
+func TestGroupsTakeAsLongAsTheyAre(t *testing.T) {
+	b, d := newShared(t, 1<<30)
+	work := countGroups(b, d, func() {})
+	const n = 200
+	for _, between := range []bool{true, false} {
+		_, once := work.ofExec(b.client, setsAndGets(n, between)...)
+		got, twice := work.ofExec(b.client, setsAndGets(2*n, between)...)
+		if !strings.HasPrefix(got, "[+OK ") || !strings.HasSuffix(got, `"v"]`) || once.keys < n || once.readings < n {
+			t.Fatalf("%+v for EXEC = %.100s", once, got)
+		}
+		if twice.keys > 2*once.keys || twice.readings > 2*once.readings {
+			t.Errorf("reads in between %t: %+v for %d commands and %+v for twice as many", between, once, 2*n, twice)
+		}
+	}
 }
 
 // TestGroupsAreCountedOnce changes the bound in the middle of a transaction: what it takes was found out when its first

@@ -56,7 +56,7 @@ func (e *Engine) here(s *Session, calls []Call) bool {
 	if e.state.Holdings() != nil && !e.holds(s, calls) {
 		return false
 	}
-	if !s.w.underway() || !s.w.touched(&calls[0]) {
+	if s.group != nil || !s.w.underway() || !s.w.touched(&calls[0]) { // a group is not sent yet: nothing can be settled
 		return true
 	}
 	e.settle(s)
