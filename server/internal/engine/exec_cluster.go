@@ -28,6 +28,7 @@ type group struct {
 	costs *Costs
 	call  *Call           // the one that is prepared
 	ops   []*door.Op      // records
+	size  int             // bytes that they take
 	keys  map[string]bool // of the calls that have made them
 	all   bool            // one of these names no key: it is about all
 	looks map[string]watched
@@ -58,6 +59,7 @@ const (
 func (g *group) take(ops []*door.Op) {
 	for _, op := range ops {
 		op.Settled, op.Err = false, nil
+		g.size += op.Record.Bound()
 	}
 	g.ops = append(g.ops, ops...)
 }
@@ -115,8 +117,14 @@ func (e *Engine) tryGroup(s *Session, c *Call, calls []Call, watches map[string]
 	s.w, s.group, s.alone = &Workspace{}, g, true
 	defer func() { s.w, s.group, s.alone = outer, nil, false }()
 	for i := range calls {
+		if g.why != "" {
+			break // it is refused, whatever follows
+		}
 		s.Quit = false
 		e.collectCall(s, g, i)
+		if err := e.tooLong(g.size); err != nil {
+			g.refuse(answer.OneLine(err))
+		}
 		quit = quit || s.Quit
 	}
 	if s.Quit = quit; len(g.ops) == 0 && g.why == "" {

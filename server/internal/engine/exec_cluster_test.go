@@ -360,6 +360,21 @@ func TestGroupsTakeAsLongAsTheyAre(t *testing.T) {
 	}
 }
 
+// TestLongGroupsAreRefusedEarly asks that no command of a transaction is prepared behind those that fill a message, or behind
+// one that cannot be part of it.
+func TestLongGroupsAreRefusedEarly(t *testing.T) {
+	b, d := newShared(t, 1<<30)
+	work := countGroups(b, d, func() {})
+	d.most = 2000
+	for _, first := range []string{"SET first v", "CMS.MERGE m 1 m"} {
+		_, short := work.ofExec(b.client, append([]string{first}, setsAndGets(200, true)...)...)
+		got, long := work.ofExec(b.client, append([]string{first}, setsAndGets(2000, true)...)...)
+		if !strings.HasPrefix(got, "-EXECABORT ") || long.readings != short.readings {
+			t.Errorf("%+v for 401 commands behind %s, and %+v for 4001: %s", short, first, long, got)
+		}
+	}
+}
+
 // TestGroupsAreCountedOnce changes the bound in the middle of a transaction: what it takes was found out when its first
 // record was applied, and is not again for each record.
 func TestGroupsAreCountedOnce(t *testing.T) {

@@ -94,14 +94,22 @@ func (e *Engine) putMerged(s *Session, op *Op, m *store.Merged) (again bool) {
 
 // doGroup puts ops in order as one group, unless they are too long.
 func (e *Engine) doGroup(ops []*door.Op) error {
-	size, most := 0, e.shared.MaxRecord()
+	size := 0
 	for _, op := range ops {
 		size += op.Record.Bound()
 	}
-	if size > most {
-		return fmt.Errorf("%w: %d bytes that belong together, and a cluster takes %d at most", refusal.ErrTooLong, size, most)
+	if err := e.tooLong(size); err != nil {
+		return err
 	}
 	return e.shared.DoGroup(ops)
+}
+
+// tooLong returns why records that take so many bytes, or more, cannot be one group, nil if they can.
+func (e *Engine) tooLong(size int) error {
+	if most := e.shared.MaxRecord(); size > most {
+		return fmt.Errorf("%w: %d bytes or more that belong together, and a cluster takes %d at most", refusal.ErrTooLong, size, most)
+	}
+	return nil
 }
 
 // wait waits for ops. The group of a transaction cannot: it is one message, and what
