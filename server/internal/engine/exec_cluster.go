@@ -120,6 +120,11 @@ func (e *Engine) tryGroup(s *Session, c *Call, calls []Call, watches map[string]
 		if g.why != "" {
 			break // it is refused, whatever follows
 		}
+		if s.Ended() {
+			c.Fail(answer.TextStopped)
+			e.dropPending(s)
+			return false
+		}
 		s.Quit = false
 		e.collectCall(s, g, i)
 		if err := e.tooLong(g.size); err != nil {

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/command"
 	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/door"
@@ -372,6 +373,35 @@ func TestLongGroupsAreRefusedEarly(t *testing.T) {
 		if !strings.HasPrefix(got, "-EXECABORT ") || long.readings != short.readings {
 			t.Errorf("%+v for 401 commands behind %s, and %+v for 4001: %s", short, first, long, got)
 		}
+	}
+}
+
+// TestKilledGroupsAreNotSent kills a client while its transaction is prepared: the rest is not, and nothing is done.
+func TestKilledGroupsAreNotSent(t *testing.T) {
+	b, d := newShared(t, 1<<30)
+	var work *groupWork
+	begun := false
+	const early = 20
+	work = countGroups(b, d, func() {
+		if begun && work.readings == early {
+			b.session.End()
+		}
+	})
+	b.line("MULTI")
+	b.lines(setsAndGets(200, false)...)
+	*work, begun = groupWork{}, true
+	sent := len(d.testDoor.groups)
+	if got := b.line("EXEC"); got != "-"+answer.TextStopped || len(d.testDoor.groups) != sent || work.readings > early+5 {
+		t.Errorf("EXEC = %.100s after %+v, %d groups were sent", got, *work, len(d.testDoor.groups)-sent)
+	}
+	other := b.connect()
+	if got := other.line("DBSIZE"); got != ":0" {
+		t.Errorf("DBSIZE = %s", got)
+	}
+	b.engine.Release(b.session)
+	b.engine.Release(other.session)
+	if got := b.engine.Budget.Used() - b.state.Bytes(); got != 0 {
+		t.Errorf("%d bytes stay set aside or held", got)
 	}
 }
 
