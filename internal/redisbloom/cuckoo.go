@@ -20,6 +20,9 @@ const (
 
 	// maxFilters is the largest number of sub-filters of a cuckoo filter.
 	maxFilters = 1 << 22
+
+	// maxBucket is the largest number of slots of a bucket: RedisBloom keeps it in a byte.
+	maxBucket = 255
 )
 
 // CuckooParams describes a cuckoo filter to make.
@@ -90,7 +93,7 @@ func (p CuckooParams) Bytes() (uint64, error) {
 }
 
 func (p CuckooParams) header() (CuckooHeader, error) {
-	if p.BucketSize < 1 || p.BucketSize > 255 {
+	if p.BucketSize < 1 || p.BucketSize > maxBucket {
 		return CuckooHeader{}, fmt.Errorf("redisbloom: new: %w: bucket size %d", bloomery.ErrParameter, p.BucketSize)
 	}
 	if p.MaxIterations < 1 {

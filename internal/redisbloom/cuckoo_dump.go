@@ -39,7 +39,7 @@ func ParseCuckooHeader(data []byte) (CuckooHeader, error) {
 		maxKicks:  le.Uint16(data[34:]),
 		expansion: le.Uint16(data[36:]),
 	}
-	if bits.OnesCount64(h.buckets) != 1 || h.filters == 0 || h.bucket == 0 || h.maxKicks == 0 {
+	if bits.OnesCount64(h.buckets) != 1 || h.filters == 0 || h.bucket == 0 || h.bucket > maxBucket || h.maxKicks == 0 {
 		return CuckooHeader{}, ErrHeader
 	}
 	if h.expansion == 0 && h.filters > 1 {

@@ -533,6 +533,7 @@ func TestCuckooBadHeaders(t *testing.T) {
 		"7 buckets":      {func(h []byte) []byte { h[8] = 7; return h }, redisbloom.ErrHeader},
 		"no filters":     {func(h []byte) []byte { h[24] = 0; return h }, redisbloom.ErrHeader},
 		"bucket size 0":  {func(h []byte) []byte { h[32] = 0; return h }, redisbloom.ErrHeader},
+		"bucket of 256":  {func(h []byte) []byte { h[32], h[33] = 0, 1; return h }, redisbloom.ErrHeader},
 		"no iterations":  {func(h []byte) []byte { h[34] = 0; return h }, redisbloom.ErrHeader},
 		"expansion 3":    {func(h []byte) []byte { h[36] = 3; h[24] = 4; return h }, nil},
 		"expansion 0":    {func(h []byte) []byte { h[36] = 0; return h }, nil},
