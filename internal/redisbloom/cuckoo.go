@@ -132,13 +132,16 @@ func fingerprint(h uint64) byte { return byte(h%255) + 1 }
 // other leads from the hash, or the bucket, of an item to its other one.
 func other(h uint64, fp byte) uint64 { return h ^ uint64(fp)*murmurM32 }
 
-// at returns the index of the first slot of bucket h mod n.
-func (s *sub) at(h uint64, size int) int {
+// bucket returns h mod n.
+func (s *sub) bucket(h uint64) uint64 {
 	if s.n&(s.n-1) == 0 {
-		return int(h&(s.n-1)) * size
+		return h & (s.n - 1)
 	}
-	return int(h%s.n) * size
+	return h % s.n
 }
+
+// at returns the index of the first slot of bucket h mod n.
+func (s *sub) at(h uint64, size int) int { return int(s.bucket(h)) * size }
 
 // Contains reports whether key may be in the filter.
 func (c *Cuckoo) Contains(key []byte) bool { return c.ContainsDigest(CuckooDigest(key)) }
@@ -235,7 +238,7 @@ func search(data []byte, i, j, size int, v byte) int {
 }
 
 // large is from which size on a bucket is worth a call that compares many slots at once.
-const large = 32
+const large = 8
 
 // find returns the index of v in bucket, or -1.
 func find(bucket []byte, v byte) int {

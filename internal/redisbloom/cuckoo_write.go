@@ -136,17 +136,21 @@ func (c *Cuckoo) kick(h uint64, fp byte) bool {
 	s := &c.subs[last]
 	size := int(c.bucket)
 	trail := make([]int, 0, 32) // the slots in the order of the moves; the default of 20 fits
-	b := s.at(h, size)
-	for v := 0; len(trail) < int(c.maxKicks); v = (v + 1) % size {
-		slot := b + v
+	b, v := s.bucket(h), 0
+	for len(trail) < int(c.maxKicks) {
+		slot := int(b)*size + v
 		trail = append(trail, slot)
 		old := s.data[slot]
 		c.put(last, slot, fp)
 		fp = old
-		b = s.at(other(uint64(b/size), fp), size)
-		if free := find(s.data[b:b+size], 0); free >= 0 {
-			c.put(last, b+free, fp)
+		b = s.bucket(other(b, fp))
+		at := int(b) * size
+		if free := find(s.data[at:at+size], 0); free >= 0 {
+			c.put(last, at+free, fp)
 			return true
+		}
+		if v++; v == size { // a division would take as long as the rest
+			v = 0
 		}
 	}
 	for _, slot := range slices.Backward(trail) {
