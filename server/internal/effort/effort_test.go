@@ -111,6 +111,8 @@ func TestWhatTakesLong(t *testing.T) {
 	narrow := redisbloom.CuckooParams{Capacity: 1 << 20, BucketSize: 2, MaxIterations: 20, Expansion: 1}
 	wide := narrow
 	wide.MaxIterations = 1000
+	fixed := narrow
+	fixed.Capacity, fixed.Expansion = 1<<21, 0
 	for name, v := range map[string][2]uint64{ // the second is larger, by far
 		"slots of a TOPK":       {effort.TopK(1<<10, 10, 7).Item, effort.TopK(1<<10, 1e6, 7).Item},
 		"chosen hashes":         {filter(slow, effort.Adding{Items: items}).Change, filter(slow, chosen).Change},
@@ -119,6 +121,7 @@ func TestWhatTakesLong(t *testing.T) {
 		"moves of a CF":         {effort.Cuckoo(narrow.Shape(), chosen).Item, effort.Cuckoo(wide.Shape(), chosen).Item},
 		"compactions of a CF":   {effort.Cuckoo(narrow.Shape(), chosen).Grown, effort.Cuckoo(narrow.Shape(), effort.Adding{Items: items, Deletes: items, Filters: 64}).Grown},
 		"what is looked at":     {0, effort.NewBloom(redisbloom.BloomParams{ErrorRate: 0.01, Capacity: 1 << 20, Expansion: 2}.Layers(1), chosen).Look},
+		"moves that fail":       {effort.Cuckoo(narrow.Shape(), effort.Adding{Items: 100}).Item, effort.Cuckoo(fixed.Shape(), effort.Adding{Items: 100}).Item},
 		"moves when it is full": {effort.Cuckoo(narrow.Shape(), effort.Adding{Items: 100}).Item, effort.Cuckoo(narrow.Shape(), effort.Adding{Items: 1 << 20}).Item},
 		"sizes of new layers":   {effort.New{Kind: "bloom", Bytes: 1, Parts: 1}.Size(chosen).Grown, effort.New{Kind: "scalable", Bytes: 1, Parts: 1}.Size(chosen).Grown},
 		"values of a digest":    {1 << 20, effort.TDigest(1<<20, effort.Adding{Items: 1}).Grown},

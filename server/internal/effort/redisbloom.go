@@ -59,17 +59,18 @@ func Cuckoo(c redisbloom.CuckooShape, a Adding) (s Size) {
 		s.Grown = add(s.Grown, arrayBytes+min(newest, mappedBytes)/4)
 	}
 	moves, full := 2*uint64(c.MaxIterations), c.Items+uint64(a.Items) > c.Newest*4/5
-	if c.MaxIterations > usualIterations {
-		moves += moves / 2
+	switch { // those that fail are taken back; the more there are, the less stays in the caches
+	case c.MaxIterations > usualIterations:
+		moves *= 8
+	case c.Expansion == 0:
+		moves *= 3
 	}
 	// Items that are alike may make even an empty one grow again and again, and each of the others lies in a new array.
 	s.Grown = add(s.Grown, cleared(fresh, uint64(a.Items), 1, smallPage)+sought(fresh, uint64(a.Seeks), 2*grown))
 	switch {
 	case a.Items == 0:
-	case full || c.MaxIterations > usualIterations: // a dump may say that it has few items
+	case full || c.Expansion == 0 || c.MaxIterations > usualIterations: // a dump may say that it has few items
 		s.Item = add(s.Item, moves*lineIn(c.Newest))
-	case c.Expansion == 0:
-		s.Item = add(s.Item, moves*near)
 	default:
 		s.Item += 4 * lineIn(c.Newest)
 		s.Grown = add(s.Grown, grown*moves*near)
