@@ -110,7 +110,7 @@ func (c *Cuckoo) CompactSlots(at Place, steps uint64) uint64 {
 		for _, fp := range data[min(at.Slot, uint64(len(data))):] {
 			cost := uint64(1)
 			if fp != 0 {
-				cost += 16 * at.Filter
+				cost += 16 * at.Filter * BucketSteps(c.bucket)
 			}
 			if cost > left {
 				break

@@ -2,6 +2,7 @@ package redisbloom_test
 
 import (
 	"bytes"
+	"encoding/binary"
 	"flag"
 	"math"
 	"math/rand/v2"
@@ -76,6 +77,44 @@ func TestCuckooCompactSlots(t *testing.T) {
 	}
 	if got := c.CompactSlots(redisbloom.Place{Filter: at.Filter + 9}, 100); got != 1 {
 		t.Errorf("room for %d slots behind the last sub-filter", got)
+	}
+}
+
+// TestCuckooCompactsLazily deletes from full filters whose headers claim few items: those that take
+// too many steps are left, and pieces of large buckets have fewer slots.
+func TestCuckooCompactsLazily(t *testing.T) {
+	le := binary.LittleEndian
+	for _, tt := range []struct {
+		filters      uint64
+		bucket       uint16
+		steps, slots uint64 // of a compaction, and of a piece that has 10,000 steps
+	}{
+		{2, 4, 4 + 64, 64},
+		{9, 4, 4 + 64*8, 64},
+		{2, 255, 255 + 16*255*4, 10_000 * 16 / (1 + 16*4)},
+	} {
+		header := le.AppendUint64(le.AppendUint64(nil, 9), 16)
+		header = le.AppendUint64(le.AppendUint64(header, 0), tt.filters)
+		header = le.AppendUint16(le.AppendUint16(le.AppendUint16(header, tt.bucket), 20), 1)
+		h, err := redisbloom.ParseCuckooHeader(header)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, due := range []bool{true, false} { // a step less is too few
+			c := newFromHeader(t, h)
+			size := 16 * uint64(tt.bucket)
+			for k := range tt.filters {
+				if err := c.LoadAt(k*size, bytes.Repeat([]byte{1}, int(size))); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if got := c.CompactSlots(c.CompactFrom(), 10_000); got != tt.slots {
+				t.Errorf("%d sub-filters of buckets of %d: a piece of %d slots, want %d", tt.filters, tt.bucket, got, tt.slots)
+			}
+			if got := c.DeleteDigestsLazily(make([]bool, 1), []uint64{0}, tt.steps-1+uint64(i)); got != due {
+				t.Errorf("%d sub-filters of buckets of %d: is left %v in %d steps", tt.filters, tt.bucket, got, tt.steps-1+uint64(i))
+			}
+		}
 	}
 }
 

@@ -241,13 +241,21 @@ func (c *Cuckoo) CompactDue() bool {
 	return len(c.subs) > 1 && c.deletes > c.items/10
 }
 
-// compactSteps is about how long it takes to empty the newest sub-filter: a step
+// compactSteps is up to how long it takes to empty the newest sub-filter: a step
 // asks a sub-filter for room, or passes over 16 slots.
 func (c *Cuckoo) compactSteps() uint64 {
 	x := len(c.subs) - 1
-	slots := uint64(len(c.subs[x].data))
-	return slots/16 + min(c.items, slots)*uint64(x)
+	return CompactSteps(uint64(len(c.subs[x].data)), uint64(x), c.bucket)
 }
+
+// CompactSteps is up to how many steps it takes to empty a sub-filter of so many slots, with so
+// many older ones. All slots may be in use, whatever number of items a dump has claimed.
+func CompactSteps(slots, older uint64, bucket uint16) uint64 {
+	return slots/16 + slots*older*BucketSteps(bucket)
+}
+
+// BucketSteps is how many steps it takes to ask a sub-filter for room.
+func BucketSteps(bucket uint16) uint64 { return uint64(bucket)/64 + 1 }
 
 // DeleteDigestsLazily is DeleteDigests that compacts the filter only if that takes
 // at most so many steps: each asks a sub-filter for room, or passes over 16 slots. It

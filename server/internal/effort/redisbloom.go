@@ -76,7 +76,7 @@ func Cuckoo(c redisbloom.CuckooShape, a Adding) (s Size) {
 		s.Grown = add(s.Grown, grown*moves*near)
 	}
 	if a.Deletes > 0 && s.Arrays > 1 {
-		s.Grown = add(s.Grown, compactions(c.Items, a)*min(maxCompact, c.Newest/16+min(c.Items+uint64(a.Items), c.Newest)*s.Arrays)*stepBytes)
+		s.Grown = add(s.Grown, compactions(c.Items, a)*min(maxCompact, redisbloom.CompactSteps(min(c.Newest, maxCompact), s.Arrays, c.BucketSize))*stepBytes)
 	}
 	return s
 }

@@ -97,6 +97,22 @@ func TestCompactPiecesAreSmall(t *testing.T) {
 	if pieces < 10 {
 		t.Errorf("%d pieces", pieces)
 	}
+	b.line("CF.RESERVE large 16320 BUCKETSIZE 255 EXPANSION 1")
+	for i := range 40 {
+		b.do(append([]string{"CF.INSERT", "large", "ITEMS"}, someWords("{items}", i)...)...)
+	}
+	b.door.groups = nil
+	b.line("CF.COMPACT large")
+	for _, group := range b.door.groups {
+		for _, r := range group {
+			if o := r.Body.(*store.CuckooCompactPiece); 4*o.Slots*(o.Filter+1) > 10_000 { // four lines each
+				t.Fatalf("large buckets: %+v", o)
+			}
+		}
+	}
+	if len(b.door.groups) < 10 {
+		t.Errorf("large buckets: %d groups of pieces", len(b.door.groups))
+	}
 	b.replays(t)
 }
 

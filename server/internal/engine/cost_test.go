@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"encoding/binary"
 	"fmt"
 	"slices"
 	"strconv"
@@ -74,6 +75,10 @@ func TestLongTransactions(t *testing.T) {
 	for i := range 4000 {
 		rules += fmt.Sprint(" ~pattern", i)
 	}
+	claims, _ := binary.Append(nil, binary.LittleEndian, struct { // there is no error for numbers
+		Items, Buckets, Deletes, Filters uint64
+		Bucket, Kicks, Expansion         uint16
+	}{9, 16, 0, 32, 255, 20, 1})
 	quantiles := []string{"TDIGEST.QUANTILE", "digest"}
 	for i := range 999 {
 		quantiles = append(quantiles, fmt.Sprint(float64(i)/999))
@@ -148,6 +153,7 @@ func TestLongTransactions(t *testing.T) {
 		{"FILTER.LAYERS of layers", linesOf(20_000, "FILTER.LAYERS layers")},
 		{"CF.ADD with many moves", linesOf(60, "CF.ADD moves x{i}")},
 		{"CF.ADD that may fail", linesOf(60_000, "CF.ADD fixed x{i}")},
+		{"CF.DEL from a dump that claims few items", append([][]string{{"CF.LOADCHUNK", "new", "1", string(claims)}}, linesOf(7000, "CF.DEL new x{i}")...)},
 		{"CF.ADD of one item with many moves", append(linesOf(1, "CF.RESERVE new 64 MAXITERATIONS 65535 EXPANSION 1 BUCKETSIZE 1"), linesOf(300, "CF.ADD new same")...)},
 		{"FILTER.HAS of layers", linesOf(20_000, "FILTER.HAS layers x")},
 		{"DUMP of layers", linesOf(10_000, "DUMP layers")},

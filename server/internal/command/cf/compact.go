@@ -45,7 +45,7 @@ func runCompact(x *engine.Context, c *engine.Call) {
 	}
 }
 
-// A piece asks stepsPerPiece sub-filters for room, which takes less than a millisecond.
+// A piece asks stepsPerPiece sub-filters for room, fewer if buckets are large, which takes less than a millisecond.
 // If there are so many that this would be a few slots, it has up to fewSlots, as long
 // as they are empty: a filter of a million tiny sub-filters is done in time.
 const (
@@ -57,13 +57,14 @@ const (
 // far as the first sub-filter that is not empty then. One that is removed meanwhile
 // was compacted as far as anybody can see.
 func compactInPieces(x *engine.Context, entry *catalog.Entry, deleted bool) answer.Reply {
-	p := contents.PartOf(entry)
+	p, steps := contents.PartOf(entry), uint64(stepsPerPiece)
 	filters := func() (n int, due bool) {
 		p.RLock()
 		defer p.RUnlock()
 		if p.Gone() {
 			return 0, false
 		}
+		steps = stepsPerPiece / redisbloom.BucketSteps(p.Cuckoo().BucketSize())
 		return p.Cuckoo().Filters(), p.Cuckoo().CompactDue()
 	}
 	room := func(at redisbloom.Place) uint64 {
@@ -84,7 +85,7 @@ func compactInPieces(x *engine.Context, entry *catalog.Entry, deleted bool) answ
 			return answer.Fail(answer.TextStopped)
 		}
 		o := next
-		if o.Slots = stepsPerPiece / (o.Filter + 1); o.Slots < fewSlots {
+		if o.Slots = steps / (o.Filter + 1); o.Slots < fewSlots {
 			o.Slots = min(fewSlots, room(redisbloom.Place{Filter: o.Filter, Slot: o.Slot}))
 		}
 		res, failed := x.Contents().ApplyPiece(p, store.Record{ID: entry.ID, Body: &o})
