@@ -58,7 +58,7 @@ func TestLongTransactions(t *testing.T) {
 	})
 	many(b.client, 1000, func(i int) []string { return []string{"SET", strings.Repeat("n", 10_000) + fmt.Sprint(i), "x"} })
 	fill("FILTER.CREATE full cuckoo CAPACITY 1000", "FILTER.CREATE empty cuckoo CAPACITY 1000000", "FILTER.CREATE rebuilt bloom CAPACITY 10000000", "FILTER.CREATE hashes standard CAPACITY 1000000 ERROR 1e-18",
-		"FILTER.REBUILD rebuilt BEGIN standard CAPACITY 10000000 ERROR 1e-18", "CF.RESERVE moves 1000000 MAXITERATIONS 65535", "CF.RESERVE fixed 10000000 EXPANSION 0",
+		"FILTER.REBUILD rebuilt BEGIN standard CAPACITY 10000000 ERROR 1e-18", "CF.RESERVE moves 1000000 MAXITERATIONS 65535", "CF.RESERVE fixed 10000000 EXPANSION 0", "BF.RESERVE arrays 0.01 1 EXPANSION 1",
 		"FILTER.CREATE layers layers OVER f0 f1 f2 f3 f4 f5 f6 f7 f8 f9 f10 f11 f12 f13 f14 f15")
 	fill("FILTER.CREATE members quorum CAPACITY 10000 MEMBERS 255 NEED 255 PARTS 16", "FILTER.CREATE counting counting CAPACITY 10000000", "FILTER.CREATE small bloom CAPACITY 4096 PARTS 4096")
 	many(b.client, 1200, func(i int) []string { return []string{"FILTER.ADD", "full", fmt.Sprint("x", i)} })
@@ -74,6 +74,9 @@ func TestLongTransactions(t *testing.T) {
 	rules := ""
 	for i := range 4000 {
 		rules += fmt.Sprint(" ~pattern", i)
+	}
+	for i := range 2 {
+		b.do(append([]string{"BF.MADD", "arrays"}, someWords("{items}", i)...)...)
 	}
 	claims, _ := binary.Append(nil, binary.LittleEndian, struct { // there is no error for numbers
 		Items, Buckets, Deletes, Filters uint64
@@ -154,6 +157,7 @@ func TestLongTransactions(t *testing.T) {
 		{"CF.ADD with many moves", linesOf(60, "CF.ADD moves x{i}")},
 		{"CF.ADD that may fail", linesOf(60_000, "CF.ADD fixed x{i}")},
 		{"CF.DEL from a dump that claims few items", append([][]string{{"CF.LOADCHUNK", "new", "1", string(claims)}}, linesOf(7000, "CF.DEL new x{i}")...)},
+		{"DUMP of many arrays", linesOf(900, "DUMP arrays")},
 		{"CF.ADD of one item with many moves", append(linesOf(1, "CF.RESERVE new 64 MAXITERATIONS 65535 EXPANSION 1 BUCKETSIZE 1"), linesOf(300, "CF.ADD new same")...)},
 		{"FILTER.HAS of layers", linesOf(20_000, "FILTER.HAS layers x")},
 		{"DUMP of layers", linesOf(10_000, "DUMP layers")},

@@ -2,6 +2,7 @@ package keys
 
 import (
 	"errors"
+	"iter"
 	"time"
 	"unsafe"
 
@@ -32,11 +33,13 @@ const (
 	dumpExtra = 4 << 10
 )
 
-// costDump counts the arrays as well: each of them is a string of its own in a dump.
+// costDump counts the arrays as well: each of them is a string of its own in a dump, and has
+// numbers around it.
 func costDump(x *engine.Costs, c *engine.Call) {
 	const one = 48 << 10
 	x.Bytes(one)
 	x.Whole(c.Args[1], 2)
+	x.Visit(c.Args[1])
 	x.Visit(c.Args[1])
 }
 
@@ -221,12 +224,10 @@ func (d *filterDump) begin() {
 // copy copies the layers at once. The caller holds the lock of the part.
 func (d *filterDump) copy() {
 	d.begin()
-	for iter := int64(1); iter != 0; {
-		at := int(iter - 1)
-		var chunk []byte
-		if iter, chunk = d.part.Contents().ScanDump(iter); iter != 0 {
-			d.writer.Fill(at, chunk)
-		}
+	at := 0
+	for array := range d.part.Contents().(interface{ Arrays() iter.Seq[[]byte] }).Arrays() {
+		d.writer.Fill(at, array)
+		at += len(array)
 	}
 }
 

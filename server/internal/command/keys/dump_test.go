@@ -2,6 +2,7 @@ package keys_test
 
 import (
 	"encoding/binary"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -114,6 +115,31 @@ func TestDumpsHaveTheirTypes(t *testing.T) {
 		want := binary.BigEndian.AppendUint64([]byte{7, 0x81}, rdb.ModuleID(kind, 4))
 		if got := b.Exec(commandtest.Fields("DUMP " + name))[0].Text; !strings.HasPrefix(got, string(want)) {
 			t.Errorf("the dump of %s begins with %x, want %x", name, got[:min(10, len(got))], want)
+		}
+	}
+}
+
+// TestDumpsInATransaction asks that what is copied at once, since a DUMP before it has frozen the
+// filter, is what others get.
+func TestDumpsInATransaction(t *testing.T) {
+	b := commandtest.New(t, 1<<30)
+	for _, line := range []string{
+		"BF.RESERVE bf 0.01 10 EXPANSION 2", "CF.RESERVE cf 16 EXPANSION 2", "CMS.INITBYDIM cms 50 3", "TOPK.RESERVE topk 5", "TDIGEST.CREATE digest",
+		"CMS.INCRBY cms x 1", "TOPK.ADD topk x y", "TDIGEST.ADD digest 1 2",
+	} {
+		b.Line(line)
+	}
+	for i := range 500 {
+		b.Line(fmt.Sprint("BF.ADD bf ", i))
+		b.Line(fmt.Sprint("CF.ADD cf ", i))
+	}
+	for _, name := range []string{"bf", "cf", "cms", "topk", "digest"} {
+		want, line := b.Line("DUMP "+name), commandtest.Fields("DUMP "+name)
+		replies := b.Exec(commandtest.Fields("MULTI"), line, line, commandtest.Fields("EXEC"))
+		for i, r := range replies[3].Elems {
+			if got := commandtest.Show(r); got != want {
+				t.Errorf("%s: DUMP %d of a transaction is another", name, i+1)
+			}
 		}
 	}
 }
