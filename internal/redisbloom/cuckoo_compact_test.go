@@ -80,18 +80,18 @@ func TestCuckooCompactSlots(t *testing.T) {
 	}
 }
 
-// TestCuckooCompactsLazily deletes from full filters whose headers claim few items: those that take
-// too many steps are left, and pieces of large buckets have fewer slots.
-func TestCuckooCompactsLazily(t *testing.T) {
+// TestCuckooCompactsIn counts the steps of full filters whose headers claim few items, and deletes
+// from them. Pieces of large buckets have fewer slots.
+func TestCuckooCompactsIn(t *testing.T) {
 	le := binary.LittleEndian
 	for _, tt := range []struct {
 		filters      uint64
 		bucket       uint16
 		steps, slots uint64 // of a compaction, and of a piece that has 10,000 steps
 	}{
-		{2, 4, 4 + 64, 64},
-		{9, 4, 4 + 64*8, 64},
-		{2, 255, 255 + 16*255*4, 10_000 * 16 / (1 + 16*4)},
+		{2, 4, 1 + 64, 64},
+		{9, 4, 8 + 64*(1+2+3+4+5+6+7+8), 64},
+		{2, 255, 1 + 16*255/256 + 16*255*4, 10_000 * 16 / (1 + 16*4)},
 	} {
 		header := le.AppendUint64(le.AppendUint64(nil, 9), 16)
 		header = le.AppendUint64(le.AppendUint64(header, 0), tt.filters)
@@ -111,8 +111,14 @@ func TestCuckooCompactsLazily(t *testing.T) {
 			if got := c.CompactSlots(c.CompactFrom(), 10_000); got != tt.slots {
 				t.Errorf("%d sub-filters of buckets of %d: a piece of %d slots, want %d", tt.filters, tt.bucket, got, tt.slots)
 			}
-			if got := c.DeleteDigestsLazily(make([]bool, 1), []uint64{0}, tt.steps-1+uint64(i)); got != due {
-				t.Errorf("%d sub-filters of buckets of %d: is left %v in %d steps", tt.filters, tt.bucket, got, tt.steps-1+uint64(i))
+			if steps := tt.steps - 1 + uint64(i); c.CompactsIn(steps, 1) == due {
+				t.Errorf("%d sub-filters of buckets of %d: compacts in %d steps: %t", tt.filters, tt.bucket, steps, !due)
+			}
+			if !c.CompactsIn(0, 0) {
+				t.Error("a filter that is not to be compacted takes steps for it")
+			}
+			if got := c.DeleteDigestsLazily(make([]bool, 1), []uint64{0}, 0); !got {
+				t.Errorf("%d sub-filters of buckets of %d: compacts in no step", tt.filters, tt.bucket)
 			}
 		}
 	}

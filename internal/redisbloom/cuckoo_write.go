@@ -1,6 +1,7 @@
 package redisbloom
 
 import (
+	"bytes"
 	"errors"
 	"math"
 	"slices"
@@ -241,11 +242,33 @@ func (c *Cuckoo) CompactDue() bool {
 	return len(c.subs) > 1 && c.deletes > c.items/10
 }
 
-// compactSteps is up to how long it takes to empty the newest sub-filter: a step
-// asks a sub-filter for room, or passes over 16 slots.
+// compactSteps is about how long it takes to empty the newest sub-filter: a step
+// asks a sub-filter for room, or passes over 16 slots. Records that are kept depend on it.
 func (c *Cuckoo) compactSteps() uint64 {
 	x := len(c.subs) - 1
-	return CompactSteps(uint64(len(c.subs[x].data)), uint64(x), c.bucket)
+	slots := uint64(len(c.subs[x].data))
+	return slots/16 + min(c.items, slots)*uint64(x)
+}
+
+// CompactsIn reports whether the filter, when n more items are deleted, is not to be compacted, or
+// for certain in little more than so many steps. The number of its items may be a lie: slots in use are counted.
+func (c *Cuckoo) CompactsIn(steps uint64, n int) bool {
+	if len(c.subs) == 1 || c.deletes+uint64(n) <= (c.items-min(c.items, uint64(n)))/10 {
+		return true
+	}
+	if c.compactSteps() > steps {
+		return false
+	}
+	for x := len(c.subs) - 1; x > 0; x-- {
+		data := c.subs[x].data
+		used := uint64(len(data) - bytes.Count(data, []byte{0}))
+		took := 1 + uint64(len(data))/256 + used*uint64(x)*BucketSteps(c.bucket)
+		if took > steps {
+			return false
+		}
+		steps -= took
+	}
+	return true
 }
 
 // CompactSteps is up to how many steps it takes to empty a sub-filter of so many slots, with so

@@ -80,6 +80,9 @@ type Terms struct {
 	// Resumes reports that the rest is prepared again if there is too little room: the
 	// record stops at the first item that needs more.
 	Resumes bool
+	// Part is what the record is about, nil for one of several parts, and Items how many it has.
+	Part  *contents.Part
+	Items int
 }
 
 var _ engine.Bundled = (*OnFilter)(nil)

@@ -75,7 +75,7 @@ func write(t engine.Turn, entry *catalog.Entry, p *contents.Part, calls []engine
 func record(t engine.Turn, c *engine.Call, entry *catalog.Entry, p *contents.Part, first, n int) *engine.Op {
 	f, m, op := Of(c), t.Memory(), t.Op()
 	r, res := &op.Record, &op.Result
-	terms := Terms{Resumes: c.Rooms < maxRooms}
+	terms := Terms{Resumes: c.Rooms < maxRooms, Part: p, Items: n}
 	if c.Pieces == nil || c.Pieces.Done == 0 { // a command is asked for it once
 		terms.MaxFilters = t.Context().Settings().MaxExpansions()
 	}

@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"bytes"
+	"encoding/binary"
 	"fmt"
 	"strconv"
 	"strings"
@@ -112,6 +113,24 @@ func TestCompactPiecesAreSmall(t *testing.T) {
 	}
 	if len(b.door.groups) < 10 {
 		t.Errorf("large buckets: %d groups of pieces", len(b.door.groups))
+	}
+	claims, _ := binary.Append(nil, binary.LittleEndian, struct { // there is no error for numbers
+		Items, Buckets, Deletes, Filters uint64
+		Bucket, Kicks, Expansion         uint16
+	}{9, 16, 0, 31, 255, 20, 1})
+	b.do("CF.LOADCHUNK", "claims", "1", string(claims))
+	for i := range 31 {
+		data := bytes.Repeat([]byte{1}, 16*255)
+		if got := b.do("CF.LOADCHUNK", "claims", fmt.Sprint(1+(i+1)*len(data)), string(data)); got != "+OK" {
+			t.Fatal(got)
+		}
+	}
+	b.door.groups = nil
+	for i := 0; b.line(fmt.Sprint("CF.DEL claims item", i)) != ":1"; i++ {
+		b.door.groups = nil
+	}
+	if len(b.door.groups) < 10 {
+		t.Errorf("a full filter that claims few items is compacted in %d pieces", len(b.door.groups)-1)
 	}
 	b.replays(t)
 }

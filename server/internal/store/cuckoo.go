@@ -239,7 +239,7 @@ func (o *CuckooDelete) change(_ *State, p *contents.Part, _ *Record, res *Result
 // effect gathers the hashes that were there.
 func (o *CuckooDelete) effect(f *Effect, r *Record, res *Result) {
 	open := &f.scratch.CuckooDelete
-	if open.Lazily != o.Lazily {
+	if open.Lazily != o.Lazily || open.Steps != o.Steps {
 		f.close()
 	}
 	f.gathers(r, open)

@@ -5,6 +5,7 @@ package cf
 import (
 	"github.com/bloomery/bloomery/server/internal/bundle"
 	"github.com/bloomery/bloomery/server/internal/catalog"
+	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/store"
 	"github.com/bloomery/bloomery/server/internal/traits"
@@ -19,8 +20,8 @@ var del = engine.Command{
 	On: &bundle.OnFilter{
 		Family: family, Single: true,
 		Write: &bundle.Writing{
-			Body: func(m *store.Scratch, _ bundle.Terms) store.Items {
-				m.CuckooDelete = store.CuckooDelete{Lazily: true, Steps: compactSteps}
+			Body: func(m *store.Scratch, terms bundle.Terms) store.Items {
+				m.CuckooDelete = store.CuckooDelete{Lazily: true, Steps: stepsAtOnce(terms.Part, terms.Items)}
 				return &m.CuckooDelete
 			},
 			Deletes: true, Merge: true,
@@ -41,6 +42,16 @@ var del = engine.Command{
 // is compacted at once when much was deleted, as RedisBloom does it. What takes
 // longer is done in pieces behind the command, while others use the filter.
 const compactSteps = 16 << 10
+
+// stepsAtOnce is how many steps the filter of a part may be compacted at once behind n deletes.
+func stepsAtOnce(p *contents.Part, n int) uint64 {
+	p.RLock()
+	defer p.RUnlock()
+	if p.Gone() || !p.Cuckoo().CompactsIn(compactSteps, n) {
+		return 0
+	}
+	return compactSteps
+}
 
 // compactionDue is the Option of a call behind which a filter is compacted.
 type compactionDue struct{}
