@@ -61,9 +61,9 @@ func Cuckoo(c redisbloom.CuckooShape, a Adding) (s Size) {
 	moves, full := 2*uint64(c.MaxIterations), c.Items+uint64(a.Items) > c.Newest*4/5
 	switch { // those that fail are taken back; the more there are, the less stays in the caches
 	case c.MaxIterations > usualIterations:
-		moves *= 8
+		moves *= 9
 	case c.Expansion == 0:
-		moves *= 3
+		moves *= 4
 	}
 	// Items that are alike may make even an empty one grow again and again, and each of the others lies in a new array.
 	s.Grown = add(s.Grown, cleared(fresh, uint64(a.Items), 1, smallPage)+sought(fresh, uint64(a.Seeks), 2*grown))
