@@ -14,11 +14,11 @@ func (c *Cuckoo) Compact() {
 func (c *Cuckoo) compact(stop bool) {
 	c.full.clear()
 	for x := len(c.subs) - 1; x > 0; x-- {
-		empty, _ := c.pour(x, 0, len(c.subs[x].data))
-		if empty && x == len(c.subs)-1 {
+		kept, _ := c.pour(x, 0, len(c.subs[x].data))
+		if kept < 0 && x == len(c.subs)-1 {
 			c.dropNewest()
 		}
-		if !empty && stop {
+		if kept >= 0 && stop {
 			break
 		}
 	}
@@ -47,10 +47,10 @@ func (c *Cuckoo) dropNewest() {
 }
 
 // pour moves what it can from the slots of sub-filter x to older ones, the first
-// of them first. It reports whether the slots are empty now, and whether it has
-// moved anything.
-func (c *Cuckoo) pour(x, from, to int) (empty, moved bool) {
-	empty = true
+// of them first. It returns the last slot whose item has to stay, or -1, and whether it
+// has moved anything.
+func (c *Cuckoo) pour(x, from, to int) (kept int, moved bool) {
+	kept = -1
 	size := int(c.bucket)
 	for i, fp := range c.subs[x].data[from:to] {
 		if fp == 0 {
@@ -59,14 +59,14 @@ func (c *Cuckoo) pour(x, from, to int) (empty, moved bool) {
 		slot := from + i
 		k, free := c.older(x, uint64(slot/size), fp)
 		if k < 0 {
-			empty = false
+			kept = slot
 			continue
 		}
 		c.put(k, free, fp)
 		c.put(x, slot, 0)
 		moved = true
 	}
-	return empty, moved
+	return kept, moved
 }
 
 // older returns the first free slot for an item of bucket b of sub-filter x in
@@ -141,14 +141,17 @@ func (c *Cuckoo) CompactPiece(at Place, n uint64) (next Place, changed bool) {
 	from := min(at.Slot, size)
 	to := from + min(n, size-from)
 	s := c.sweeping(x, int(from))
-	empty, moved := c.sweepPour(s, x, int(from), int(to))
-	if s.clean = s.clean && empty; s.clean {
+	kept, moved := c.sweepPour(s, x, int(from), int(to))
+	if kept >= 0 {
+		s.clean, s.kept = false, kept
+	}
+	if s.clean {
 		s.upTo = int(to)
 	}
 	if to < size {
 		return Place{at.Filter, to}, moved
 	}
-	if x == filters-1 && (s.clean || isZero(c.subs[x].data)) {
+	if x == filters-1 && s.empties(c.subs[x].data) {
 		c.dropNewest()
 		moved = true
 	}
@@ -162,15 +165,15 @@ func (c *Cuckoo) CompactPiece(at Place, n uint64) (next Place, changed bool) {
 
 // sweepPour is pour of a piece. Inserts do not use what s remembers: it is about
 // other items than theirs.
-func (c *Cuckoo) sweepPour(s *sweep, x, from, to int) (empty, moved bool) {
+func (c *Cuckoo) sweepPour(s *sweep, x, from, to int) (kept int, moved bool) {
 	full := c.full
 	c.full, c.sweep = s.full, nil
-	empty, moved = c.pour(x, from, to)
+	kept, moved = c.pour(x, from, to)
 	c.full, c.sweep = full, s
 	if moved {
 		c.full.clear()
 	}
-	return empty, moved
+	return kept, moved
 }
 
 // sweep is what a compaction in pieces remembers from one piece to the next. It
@@ -179,6 +182,7 @@ type sweep struct {
 	filter int  // the sub-filter that is being emptied
 	upTo   int  // its slots before this one
 	clean  bool // are empty
+	kept   int  // if not: one that was not, when it was last looked at, or -1
 	full   *fullTable
 }
 
@@ -196,10 +200,13 @@ func (c *Cuckoo) sweeping(x, slot int) *sweep {
 		if x > s.filter {
 			s.full.clear() // begun again: older ones are not only fuller
 		}
-		s.filter, s.upTo, s.clean = x, 0, true
+		s.filter, s.upTo, s.clean, s.kept = x, 0, true, -1
 	}
 	if s.filter != x || s.upTo != slot {
 		s.full.clear()
+		if s.filter != x {
+			s.kept = -1
+		}
 		s.filter, s.upTo, s.clean = x, slot, false
 	}
 	return s
@@ -211,8 +218,14 @@ func (s *sweep) note(k, slot int, v byte) {
 	case v == 0:
 		s.full.clear() // there is room again
 	case k == s.filter && slot < s.upTo:
-		s.clean = false
+		s.clean, s.kept = false, slot
 	}
+}
+
+// empties reports whether all slots of the sub-filter that was swept are empty. It reads
+// them all only if the one that it remembers was emptied since.
+func (s *sweep) empties(data []byte) bool {
+	return s.clean || (s.kept < 0 || s.kept >= len(data) || data[s.kept] == 0) && isZero(data)
 }
 
 // isZero reports whether all bytes are 0.

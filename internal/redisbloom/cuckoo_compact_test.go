@@ -223,3 +223,22 @@ func TestCompactPieceReportsTheDrop(t *testing.T) {
 		t.Errorf("CompactPiece = %+v, %v, and %d filters, want %+v, true and 2", next, changed, c.Filters(), want)
 	}
 }
+
+// TestCompactPieceLooksAgain deletes the one item of the newest sub-filter when a
+// compaction has passed it and left it there: the last piece drops the sub-filter.
+func TestCompactPieceLooksAgain(t *testing.T) {
+	c := newCuckoo(t, redisbloom.CuckooParams{Capacity: 64, BucketSize: 2, MaxIterations: 20, Expansion: 1})
+	last := 0
+	for ; c.Filters() < 2; last++ {
+		if err := c.Insert(item(last)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	at, _ := c.CompactPiece(c.CompactFrom(), 63)
+	if want := (redisbloom.Place{Filter: 1, Slot: 63}); at != want || !c.Delete(item(last-1)) {
+		t.Fatalf("a piece of 63 slots ends at %+v, want %+v and the item to be there", at, want)
+	}
+	if _, changed := c.CompactPiece(at, 1); !changed || c.Filters() != 1 {
+		t.Errorf("the last piece: %t, and %d filters, want true and 1", changed, c.Filters())
+	}
+}
