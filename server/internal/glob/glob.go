@@ -3,10 +3,11 @@
 // KEYS and SCAN, and the rights of users, are about such patterns.
 package glob
 
-import "math"
-
-// bytesOf is what is matched: names are strings, arguments bytes.
-type bytesOf interface{ string | []byte }
+import (
+	"math"
+	"strings"
+	"unsafe"
+)
 
 // Pattern is a compiled glob: segments of elements that match one byte each, with
 // stars between them.
@@ -23,9 +24,10 @@ type Pattern struct {
 // segment is what stands between two stars.
 type segment struct {
 	elements []element
-	// masks has for every byte which elements take it, a bit each: a long
+	text     string // the elements, if each takes one byte, between stars
+	// masks has for every byte which elements take it, a bit each: another long
 	// segment is searched for at 64 places of itself at once.
-	masks [][]uint64
+	masks []uint64
 }
 
 // element matches one byte: b itself, any, or one of a set.
@@ -90,7 +92,7 @@ func (p *Pattern) end(now *[]element) {
 	}
 }
 
-// index makes the masks of long segments that are not bound to an end.
+// index makes the texts, or the masks if they are long, of segments that are not bound to an end.
 func (p *Pattern) index() {
 	from, to := 0, len(p.segments)
 	if p.first {
@@ -108,37 +110,46 @@ func (p *Pattern) index() {
 		return
 	}
 	for i := from; i < to; i++ {
-		if s := &p.segments[i]; len(s.elements) > naive {
+		if s := &p.segments[i]; !s.makeText() && len(s.elements) > naive {
 			s.makeMasks()
 		}
 	}
 }
 
+// makeText makes the text, unless an element takes several bytes.
+func (s *segment) makeText() bool {
+	text := make([]byte, len(s.elements))
+	for i, e := range s.elements {
+		if text[i] = e.b; e.any || e.set != nil {
+			return false
+		}
+	}
+	s.text = string(text)
+	return true
+}
+
 func (s *segment) makeMasks() {
 	words := (len(s.elements) + 63) / 64
-	memory, every := make([]uint64, 256*words), make([]uint64, words)
-	s.masks = make([][]uint64, 256)
-	for c := range s.masks {
-		s.masks[c] = memory[c*words : (c+1)*words]
-	}
+	s.masks = make([]uint64, 256*words)
+	every := make([]uint64, words)
 	for i := range s.elements {
 		e, word, bit := &s.elements[i], i/64, uint64(1)<<(i%64)
 		switch {
 		case e.any:
 			every[word] |= bit
 		case e.set == nil:
-			s.masks[e.b][word] |= bit
+			s.masks[int(e.b)*words+word] |= bit
 		default:
-			for c := range s.masks {
+			for c := range 256 {
 				if e.takes(byte(c)) {
-					s.masks[c][word] |= bit
+					s.masks[c*words+word] |= bit
 				}
 			}
 		}
 	}
-	for _, mask := range s.masks {
-		for i := range mask {
-			mask[i] |= every[i]
+	for mask := s.masks; len(mask) > 0; mask = mask[words:] {
+		for i, bits := range every {
+			mask[i] |= bits
 		}
 	}
 }
@@ -146,16 +157,10 @@ func (s *segment) makeMasks() {
 // Any reports whether the pattern is "*", which everything matches.
 func (p *Pattern) Any() bool { return p.any }
 
-// Match reports whether s matches.
-func (p *Pattern) Match(s string) bool { return match(p, s) }
-
-// MatchBytes is Match for bytes. It does not allocate, but for patterns with more than
-// 256 elements between two stars.
-func (p *Pattern) MatchBytes(s []byte) bool { return match(p, s) }
-
-// match matches. A segment between stars takes the first place where it fits; later
-// ones never help.
-func match[T bytesOf](p *Pattern, s T) bool {
+// Match reports whether s matches. It does not allocate, but for patterns with more than
+// 256 elements between two stars, some of which take several bytes. A segment between
+// stars takes the first place where it fits; later ones never help.
+func (p *Pattern) Match(s string) bool {
 	if p.any {
 		return true
 	}
@@ -181,7 +186,7 @@ func match[T bytesOf](p *Pattern, s T) bool {
 		end, segments = segments[len(segments)-1].elements, segments[:len(segments)-1]
 	}
 	for i := range segments {
-		at := find(&segments[i], s)
+		at := segments[i].find(s)
 		if at < 0 {
 			return false
 		}
@@ -190,10 +195,21 @@ func match[T bytesOf](p *Pattern, s T) bool {
 	return len(s) >= len(end) && fits(end, s[len(s)-len(end):])
 }
 
+// MatchBytes is Match for bytes.
+func (p *Pattern) MatchBytes(s []byte) bool {
+	return p.Match(unsafe.String(unsafe.SliceData(s), len(s)))
+}
+
 // find returns where the first place ends at which the segment fits, -1 if there
 // is none.
-func find[T bytesOf](s *segment, text T) int {
+func (s *segment) find(text string) int {
 	n := len(s.elements)
+	if s.text != "" {
+		if at := strings.Index(text, s.text); at >= 0 {
+			return at + n
+		}
+		return -1
+	}
 	if s.masks == nil {
 		for at := 0; at+n <= len(text); at++ {
 			if fits(s.elements, text[at:]) {
@@ -204,14 +220,13 @@ func find[T bytesOf](s *segment, text T) int {
 	}
 	// Bit i of state says that the last i+1 bytes fit the first i+1 elements.
 	var few [4]uint64
-	var state []uint64
-	if words := (n + 63) / 64; words <= len(few) {
-		state = few[:words]
-	} else {
+	state, words := few[:], (n+63)/64
+	if words > len(few) {
 		state = make([]uint64, words)
 	}
+	state = state[:words]
 	for at := range len(text) {
-		mask, carry := s.masks[text[at]], uint64(1)
+		mask, carry := s.masks[int(text[at])*words:][:words], uint64(1)
 		for i := range state {
 			next := state[i]<<1 | carry
 			carry = state[i] >> 63
@@ -225,7 +240,7 @@ func find[T bytesOf](s *segment, text T) int {
 }
 
 // fits reports whether s begins with what elements match.
-func fits[T bytesOf](elements []element, s T) bool {
+func fits(elements []element, s string) bool {
 	if len(s) < len(elements) {
 		return false
 	}

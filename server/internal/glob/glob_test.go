@@ -3,6 +3,8 @@ package glob_test
 import (
 	"bytes"
 	"math/rand/v2"
+	"runtime"
+	"runtime/metrics"
 	"slices"
 	"strings"
 	"testing"
@@ -101,12 +103,15 @@ func TestMatchIsTheBooks(t *testing.T) {
 			t.Fatalf("MatchBytes(%q, %q) = %t, want %t", pattern, s, got, want)
 		}
 	}
-	// Segments that are searched for at 64 places at once.
+	// Segments that are searched for at 64 places at once, or as text.
 	for range rounds / 100 {
 		middle := word("ab?", 150) + "a[ab]b"
+		if rng.IntN(4) == 0 {
+			middle = word("ab", 12) + `\a` + "b"
+		}
 		pattern, s := "*"+middle+"*"+word("ab", 3), word("ab", 300)
 		if rng.IntN(2) == 0 {
-			s += strings.NewReplacer("?", "a", "[ab]", "b").Replace(middle) + word("ab", 20)
+			s += strings.NewReplacer("?", "a", "[ab]", "b", `\`, "").Replace(middle) + word("ab", 20)
 		}
 		if got, want := glob.New(pattern).Match(s), slowFloat(pattern, s); got != want {
 			t.Fatalf("Match(%q, %q) = %t, want %t", pattern, s, got, want)
@@ -188,4 +193,32 @@ func TestMatchIsLinear(t *testing.T) {
 	if !glob.New(long).Match(long) {
 		t.Error("a long pattern without a star does not match itself")
 	}
+}
+
+// TestCompilingTakesLittleMemory compiles patterns of very many segments, as any user may send them: at most some
+// hundred bytes for each byte.
+func TestCompilingTakesLittleMemory(t *testing.T) {
+	for _, tt := range []struct {
+		segment string
+		most    int
+	}{
+		{"*aaaaaaaaa", 128},
+		{"*a????????", 384},
+		{"*" + strings.Repeat("[a]", 9), 192},
+		{"*a", 256},
+	} {
+		pattern := strings.Repeat(tt.segment, 400)
+		before := bytesAllocated()
+		glob.New(pattern)
+		if each := int(bytesAllocated()-before) / len(pattern); each > tt.most {
+			t.Errorf("%q, again and again: %d bytes for each byte, want at most %d", tt.segment, each, tt.most)
+		}
+	}
+}
+
+func bytesAllocated() uint64 {
+	sample := []metrics.Sample{{Name: "/gc/heap/allocs:bytes"}}
+	runtime.GC() // counts what is in caches, too
+	metrics.Read(sample)
+	return sample[0].Value.Uint64()
 }
