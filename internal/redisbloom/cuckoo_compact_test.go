@@ -89,9 +89,9 @@ func TestCuckooCompactsIn(t *testing.T) {
 		bucket       uint16
 		steps, slots uint64 // of a compaction, and of a piece that has 10,000 steps
 	}{
-		{2, 4, 1 + 64, 64},
-		{9, 4, 8 + 64*(1+2+3+4+5+6+7+8), 64},
-		{2, 255, 1 + 16*255/256 + 16*255*4, 10_000 * 16 / (1 + 16*4)},
+		{2, 4, 1 + 64/16 + 64, 64},
+		{9, 4, 8 + 8*64/16 + 64*(1+2+3+4+5+6+7+8), 64},
+		{2, 255, 1 + 16*255/16 + 16*255*4, 10_000 * 16 / (1 + 16*4)},
 	} {
 		header := le.AppendUint64(le.AppendUint64(nil, 9), 16)
 		header = le.AppendUint64(le.AppendUint64(header, 0), tt.filters)

@@ -251,7 +251,7 @@ func (c *Cuckoo) compactSteps() uint64 {
 }
 
 // CompactsIn reports whether the filter, when n more items are deleted, is not to be compacted, or
-// for certain in little more than so many steps. The number of its items may be a lie: slots in use are counted.
+// for certain in so many steps. The number of its items may be a lie: slots in use are counted, among at most 16 for each step.
 func (c *Cuckoo) CompactsIn(steps uint64, n int) bool {
 	if len(c.subs) == 1 || c.deletes+uint64(n) <= (c.items-min(c.items, uint64(n)))/10 {
 		return true
@@ -261,8 +261,10 @@ func (c *Cuckoo) CompactsIn(steps uint64, n int) bool {
 	}
 	for x := len(c.subs) - 1; x > 0; x-- {
 		data := c.subs[x].data
-		used := uint64(len(data) - bytes.Count(data, []byte{0}))
-		took := 1 + uint64(len(data))/256 + used*uint64(x)*BucketSteps(c.bucket)
+		took := 1 + uint64(len(data))/16
+		if took <= steps {
+			took += uint64(len(data)-bytes.Count(data, []byte{0})) * uint64(x) * BucketSteps(c.bucket)
+		}
 		if took > steps {
 			return false
 		}

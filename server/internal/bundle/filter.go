@@ -83,6 +83,9 @@ type Terms struct {
 	// Part is what the record is about, nil for one of several parts, and Items how many it has.
 	Part  *contents.Part
 	Items int
+	// Others is how many items other records may have that are applied before it and are not in the part yet:
+	// math.MaxInt if any number.
+	Others int
 }
 
 var _ engine.Bundled = (*OnFilter)(nil)

@@ -4,6 +4,7 @@ package bundle
 
 import (
 	"errors"
+	"math"
 	"slices"
 
 	"github.com/bloomery/bloomery/server/internal/answer"
@@ -75,7 +76,7 @@ func write(t engine.Turn, entry *catalog.Entry, p *contents.Part, calls []engine
 func record(t engine.Turn, c *engine.Call, entry *catalog.Entry, p *contents.Part, first, n int) *engine.Op {
 	f, m, op := Of(c), t.Memory(), t.Op()
 	r, res := &op.Record, &op.Result
-	terms := Terms{Resumes: c.Rooms < maxRooms, Part: p, Items: n}
+	terms := Terms{Resumes: c.Rooms < maxRooms, Part: p, Items: n, Others: others(t.Context())}
 	if c.Pieces == nil || c.Pieces.Done == 0 { // a command is asked for it once
 		terms.MaxFilters = t.Context().Settings().MaxExpansions()
 	}
@@ -94,6 +95,19 @@ func record(t engine.Turn, c *engine.Call, entry *catalog.Entry, p *contents.Par
 		op.Admit = t.Context().Budget()
 	}
 	return op
+}
+
+// others returns how many items of other records are on their way while one is prepared. On one
+// server they are none: it is applied under the same lock.
+func others(x *engine.Context) int {
+	const usual = 4096
+	switch {
+	case x.Transaction().Grouped():
+		return math.MaxInt
+	case x.Can().Cluster:
+		return usual
+	}
+	return 0
 }
 
 // reply answers a call from what became of its items.

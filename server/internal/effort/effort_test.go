@@ -203,6 +203,21 @@ func TestDeletesCompactSeldom(t *testing.T) {
 	}
 }
 
+// TestDeletesCountSlots asks what deletes count for that have slots of a CF counted: those of one that says that it has few items.
+func TestDeletesCountSlots(t *testing.T) {
+	shape := redisbloom.CuckooShape{Slots: 40 << 17, Newest: 1 << 17, Filters: 40, BucketSize: 4, MaxIterations: 20, Expansion: 1}
+	for _, tt := range []struct{ items, newest, slots, each uint64 }{
+		{150, 1 << 17, 40 << 17, 64 << 10}, {150, 1 << 10, 40 << 10, 10 << 10}, {211, 1 << 17, 40 << 17, 64 << 10}, {212, 1 << 17, 40 << 17, 0},
+		{150, 1 << 19, 40 << 19, 0}, {1 << 40, 1 << 10, 40 << 10, 0},
+	} {
+		shape.Items, shape.Newest, shape.Slots = tt.items, tt.newest, tt.slots
+		once := uint64(16<<10) * 16 // it may compact, too
+		if got := effort.Cuckoo(shape, effort.Adding{Deletes: 1}).Grown - once; got != tt.each {
+			t.Errorf("%+v: a delete counts for %d bytes more than a compaction", tt, got)
+		}
+	}
+}
+
 // TestArraysThatItemsMake holds the figures of what grows, and of what is made, to those of the arrays that it gets.
 func TestArraysThatItemsMake(t *testing.T) {
 	const mib, array = 1 << 20, 16 << 10

@@ -76,9 +76,20 @@ func Cuckoo(c redisbloom.CuckooShape, a Adding) (s Size) {
 		s.Grown = add(s.Grown, grown*moves*near)
 	}
 	if a.Deletes > 0 && s.Arrays > 1 {
-		s.Grown = add(s.Grown, compactions(c.Items, a)*min(maxCompact, redisbloom.CompactSteps(min(c.Newest, maxCompact), s.Arrays, c.BucketSize))*stepBytes)
+		s.Grown = add(s.Grown, uint64(a.Deletes)*counted(c, a, s.Bytes)+compactions(c.Items, a)*min(maxCompact, redisbloom.CompactSteps(min(c.Newest, maxCompact), s.Arrays, c.BucketSize))*stepBytes)
 	}
 	return s
+}
+
+// counted is what a delete counts for that has the slots of a CF counted which are in use: its header says that it
+// has few items, so that compacting it takes few steps.
+func counted(c redisbloom.CuckooShape, a Adding, slots uint64) uint64 {
+	const perByte = 4 // of slots
+	stay := c.Items - min(c.Items, uint64(a.Deletes))
+	if c.Newest/16+min(stay, c.Newest)*(c.Filters-1) > maxCompact {
+		return 0
+	}
+	return min(slots, 16*maxCompact) / perByte
 }
 
 // mappedBytes is a size beyond which making an array takes no more time.

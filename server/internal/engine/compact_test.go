@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -114,17 +115,7 @@ func TestCompactPiecesAreSmall(t *testing.T) {
 	if len(b.door.groups) < 10 {
 		t.Errorf("large buckets: %d groups of pieces", len(b.door.groups))
 	}
-	claims, _ := binary.Append(nil, binary.LittleEndian, struct { // there is no error for numbers
-		Items, Buckets, Deletes, Filters uint64
-		Bucket, Kicks, Expansion         uint16
-	}{9, 16, 0, 31, 255, 20, 1})
-	b.do("CF.LOADCHUNK", "claims", "1", string(claims))
-	for i := range 31 {
-		data := bytes.Repeat([]byte{1}, 16*255)
-		if got := b.do("CF.LOADCHUNK", "claims", fmt.Sprint(1+(i+1)*len(data)), string(data)); got != "+OK" {
-			t.Fatal(got)
-		}
-	}
+	claims(t, b.client, 9)
 	b.door.groups = nil
 	for i := 0; b.line(fmt.Sprint("CF.DEL claims item", i)) != ":1"; i++ {
 		b.door.groups = nil
@@ -133,6 +124,73 @@ func TestCompactPiecesAreSmall(t *testing.T) {
 		t.Errorf("a full filter that claims few items is compacted in %d pieces", len(b.door.groups)-1)
 	}
 	b.replays(t)
+}
+
+// claims loads a full CF of 31 sub-filters whose header says that it has so many items. Every item is in it.
+func claims(t *testing.T, b *client, items uint64) {
+	t.Helper()
+	header, _ := binary.Append(nil, binary.LittleEndian, struct { // there is no error for numbers
+		Items, Buckets, Deletes, Filters uint64
+		Bucket, Kicks, Expansion         uint16
+	}{items, 16, 0, 31, 255, 20, 1})
+	b.line("DEL claims")
+	b.do("CF.LOADCHUNK", "claims", "1", string(header))
+	data := make([]byte, 16*255)
+	for i := range data {
+		data[i] = byte(i%255) + 1
+	}
+	for i := range 31 {
+		if got := b.do("CF.LOADCHUNK", "claims", fmt.Sprint(1+(i+1)*len(data)), string(data)); got != "+OK" {
+			t.Fatal(got)
+		}
+	}
+}
+
+// TestDeletesInAClusterCompactInPieces deletes from a full CF that claims few items, in a transaction whose deletes make it
+// due to be compacted together, and while others may be deleting: no node does that at once.
+func TestDeletesInAClusterCompactInPieces(t *testing.T) {
+	b, d := newShared(t, 1<<30)
+	alone := newBench(t, 1<<30)
+	for _, tt := range []struct {
+		items uint64
+		n     int // deletes in one transaction, 0 for one delete outside
+		door  *testDoor
+		*client
+		atOnce, pieces bool
+	}{
+		{40, 6, d.testDoor, b.client, false, true},
+		{30_000, 6, d.testDoor, b.client, false, false},
+		{30_000, 0, d.testDoor, b.client, false, false},
+		{100_000, 6, d.testDoor, b.client, false, false},
+		{100_000, 0, d.testDoor, b.client, true, false},
+		{30_000, 6, alone.door, alone.client, true, false},
+		{30_000, 0, alone.door, alone.client, true, false},
+	} {
+		claims(t, tt.client, tt.items)
+		tt.door.groups = nil
+		if tt.n == 0 {
+			tt.line("CF.DEL claims item")
+		} else {
+			tt.transaction(slices.Repeat([]string{"CF.DEL claims item"}, tt.n)...)
+		}
+		deletes, pieces := 0, 0
+		for _, group := range tt.door.groups {
+			for _, r := range group {
+				switch o := r.Body.(type) {
+				case *store.CuckooDelete:
+					if deletes++; o.Steps != 0 != tt.atOnce {
+						t.Errorf("%d items, EXEC of %d: a delete compacts at once in %d steps", tt.items, tt.n, o.Steps)
+					}
+				case *store.CuckooCompactPiece:
+					pieces++
+				}
+			}
+		}
+		if deletes == 0 || pieces > 0 != tt.pieces {
+			t.Errorf("%d items, EXEC of %d: %d records delete, %d compact", tt.items, tt.n, deletes, pieces)
+		}
+	}
+	alone.replays(t)
 }
 
 // TestCompactInATransaction asks that a compaction in a transaction is done when

@@ -3,9 +3,10 @@ package cf
 // CF.DEL, and the compaction behind it.
 
 import (
+	"math"
+
 	"github.com/bloomery/bloomery/server/internal/bundle"
 	"github.com/bloomery/bloomery/server/internal/catalog"
-	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/store"
 	"github.com/bloomery/bloomery/server/internal/traits"
@@ -21,7 +22,7 @@ var del = engine.Command{
 		Family: family, Single: true,
 		Write: &bundle.Writing{
 			Body: func(m *store.Scratch, terms bundle.Terms) store.Items {
-				m.CuckooDelete = store.CuckooDelete{Lazily: true, Steps: stepsAtOnce(terms.Part, terms.Items)}
+				m.CuckooDelete = store.CuckooDelete{Lazily: true, Steps: stepsAtOnce(terms)}
 				return &m.CuckooDelete
 			},
 			Deletes: true, Merge: true,
@@ -43,11 +44,15 @@ var del = engine.Command{
 // longer is done in pieces behind the command, while others use the filter.
 const compactSteps = 16 << 10
 
-// stepsAtOnce is how many steps the filter of a part may be compacted at once behind n deletes.
-func stepsAtOnce(p *contents.Part, n int) uint64 {
+// stepsAtOnce is how many steps a filter may be compacted at once behind deletes.
+func stepsAtOnce(terms bundle.Terms) uint64 {
+	if terms.Others == math.MaxInt { // they may fill it, too
+		return 0
+	}
+	p := terms.Part
 	p.RLock()
 	defer p.RUnlock()
-	if p.Gone() || !p.Cuckoo().CompactsIn(compactSteps, n) {
+	if p.Gone() || !p.Cuckoo().CompactsIn(compactSteps, terms.Items+terms.Others) {
 		return 0
 	}
 	return compactSteps
