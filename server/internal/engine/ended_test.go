@@ -66,13 +66,20 @@ func TestRightsAreFoundOutInPieces(t *testing.T) {
 	if !cmd.allowed(s, s.Rights(), w.Calls[0].Args) {
 		t.Error("a user may not touch its names")
 	}
+	s.patterns = 0
+	if stranger := [][]byte{[]byte("a"), []byte("stranger")}; cmd.allowed(s, s.Rights(), stranger) || s.patterns < 1000 {
+		t.Errorf("a name that is refused was compared with %d patterns, as others are told", s.patterns)
+	}
 	s.End()
 	for at := range 2 {
 		if cmd.allowed(s, s.Rights(), w.Calls[0].Args) {
 			t.Errorf("all names of a client that was killed were compared (%d)", at)
 		}
 	}
-	w = sent("exec")
+	if w.Calls[0].cmd = cmd; e.permitted(s, &w.Calls[0], s.Rights()) || len(e.Users.Log.Latest(9)) != 0 {
+		t.Errorf("what is not compared any more is allowed, or noted as refused: %v", e.Users.Log.Latest(9))
+	}
+	w, s.multiFailed = sent("exec"), false
 	s.queue = slices.Repeat([][][]byte{{[]byte("a"), []byte("name")}}, 20)
 	if e.commit(s, &w.Calls[0]); ran || w.Calls[0].Reply.Text != answer.TextStopped {
 		t.Errorf("EXEC of a client that was killed meanwhile: %+v, has run: %t", w.Calls[0].Reply, ran)

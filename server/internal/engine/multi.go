@@ -180,7 +180,8 @@ func (e *Engine) commit(s *Session, c *Call) {
 		e.before(s, calls)
 		costs, _, _ = e.count(s, calls) // with what was made
 	}
-	if e.bar(s, calls); e.abandoned(s, c) {
+	note := e.bar(s, calls)
+	if e.abandoned(s, c) {
 		return
 	}
 	held := s.queuedBytes
@@ -204,6 +205,7 @@ func (e *Engine) commit(s *Session, c *Call) {
 	if c.answered {
 		return
 	}
+	note()
 	for i := range calls {
 		if !calls[i].barred {
 			e.feed(s, calls[i:i+1])

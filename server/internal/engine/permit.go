@@ -52,7 +52,8 @@ func (c *Command) untouchable(s *Session, v *acl.Selector, args [][]byte) int {
 		first, last, step := k.Span(args)
 		for i := first; i <= last; i += step {
 			// No name is so long: patterns are not compared with it.
-			if len(args[i]) > store.MaxName && !v.MayTouchAll(k.Needs()) || !v.MayTouch(args[i], k.Needs()) || s.compared(patterns) {
+			may := (len(args[i]) <= store.MaxName || v.MayTouchAll(k.Needs())) && v.MayTouch(args[i], k.Needs())
+			if s.compared(patterns) || !may {
 				return i
 			}
 		}
@@ -95,28 +96,48 @@ func (e *Engine) permitted(s *Session, c *Call, u *acl.User) bool {
 	if why == acl.Allowed {
 		return true
 	}
-	return e.reject(s, c, e.deny(s, c.cmd, c.Args, u, why, at, s.alone))
+	if !s.Ended() { // else what was not found out is refused
+		e.refuse(s, s.now, why, c.cmd.object(c.Args, why, at), u.Name())
+	}
+	return e.reject(s, c, c.cmd.denied(u, why, s.alone))
 }
 
 // bar answers the commands of a transaction that its user had no right to when EXEC
-// began.
-func (e *Engine) bar(s *Session, calls []Call) {
+// began. What it returns notes that, if the others are run.
+func (e *Engine) bar(s *Session, calls []Call) (note func()) {
+	var notes []func()
+	u := s.cleared
 	for i := range calls {
-		if c := &calls[i]; c.barred && !s.Ended() {
-			c.cmd = e.table.resolve(c.Args)
-			why, at := c.cmd.refused(s, s.cleared, c.Args)
-			e.reject(s, c, e.deny(s, c.cmd, c.Args, s.cleared, why, at, true))
+		c := &calls[i]
+		if !c.barred || s.Ended() {
+			continue
+		}
+		cmd := e.table.resolve(c.Args)
+		why, at := cmd.refused(s, u, c.Args)
+		c.Answer(cmd.denied(u, why, true))
+		object := cmd.object(c.Args, why, at)
+		notes = append(notes, func() {
+			e.Users.Refuse(&s.Client, s.now, acl.Multi, why, object, u.Name())
+			e.notes.Counters.Of(&s.Client, cmd.index).Reject()
+		})
+	}
+	return func() {
+		for _, note := range notes {
+			note()
 		}
 	}
 }
 
-// deny notes that a call was refused and returns the error: that rights have changed, if it was allowed once.
-func (e *Engine) deny(s *Session, cmd *Command, args [][]byte, u *acl.User, why acl.Reason, at int, changed bool) answer.Reply {
-	object := cmd.full
+// object returns what a call was refused for: the command, or a key.
+func (c *Command) object(args [][]byte, why acl.Reason, at int) string {
 	if why == acl.Key {
-		object = keyNamed(args, at)
+		return keyNamed(args, at)
 	}
-	e.refuse(s, s.now, why, object, u.Name())
+	return c.full
+}
+
+// denied returns the error of a call that a user may not make: that rights have changed, if it was allowed once.
+func (c *Command) denied(u *acl.User, why acl.Reason, changed bool) answer.Reply {
 	switch {
 	case changed && why == acl.Key:
 		return answer.Fail(textChanged + "no permission to touch the specified keys")
@@ -125,7 +146,7 @@ func (e *Engine) deny(s *Session, cmd *Command, args [][]byte, u *acl.User, why 
 	case why == acl.Key:
 		return answer.Fail(TextNoKey)
 	}
-	return answer.Fail("NOPERM User " + u.Name() + " has no permissions to run the '" + cmd.full + "' command")
+	return answer.Fail("NOPERM User " + u.Name() + " has no permissions to run the '" + c.full + "' command")
 }
 
 // refuse notes that something was refused to a session.

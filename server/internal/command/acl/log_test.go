@@ -67,3 +67,34 @@ func TestACLLog(t *testing.T) {
 		t.Errorf("INFO behind RESETSTAT: %s", info)
 	}
 }
+
+// TestACLLogOfTransactions takes a right away from a user whose transaction is queued: that is noted if the others of its
+// commands are run, and not if nothing is since a watched key has changed.
+func TestACLLogOfTransactions(t *testing.T) {
+	for _, changed := range []bool{false, true} {
+		b := commandtest.New(t, 1<<30)
+		b.Line("ACL SETUSER bob on >pw +@all ~*")
+		b.Login(t, "bob")
+		want, entries := `[-NOPERM ACLs rules changed between`, 1
+		lines := []string{"SET watched 1", "WATCH watched", "MULTI", "GET secret", "PING"}
+		if changed {
+			lines, want, entries = append(lines, "SET watched 2"), "nil", 0
+		}
+		for _, line := range lines[:5] {
+			b.Line(line)
+		}
+		other := b.Client(2)
+		for _, line := range append([]string{"ACL SETUSER bob resetkeys ~watched"}, lines[5:]...) {
+			if got := other.Do(strings.Fields(line)...); got != "+OK" {
+				t.Fatalf("%s = %s", line, got)
+			}
+		}
+		if got := b.Line("EXEC"); !strings.HasPrefix(got, want) {
+			t.Errorf("EXEC = %s, want %s", got, want)
+		}
+		log, stats := other.Do("ACL", "LOG"), other.Do("INFO", "commandstats")
+		if strings.Count(log, `"context" "multi"`) != entries || strings.Count(log, "count") != entries || strings.Contains(stats, "cmdstat_get:calls=0") != (entries == 1) {
+			t.Errorf("ACL LOG behind it has not %d entries: %s\n%s", entries, log, stats)
+		}
+	}
+}
