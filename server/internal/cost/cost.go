@@ -51,6 +51,9 @@ type Sum struct {
 	letters uint64 // bytes of all words, as far as they may be names
 	rights  uint64 // what one of these takes if it is found out again whether it may be used
 	crowd   *crowd
+
+	ruled    map[string]uint64 // what it takes to describe what rules of the transaction add to a user
+	ruledAll uint64            // and to all users
 }
 
 // Source is where it is found out how large names are, and who asks.
@@ -261,13 +264,18 @@ func (x *Sum) Free(name []byte) {
 // Users adds what it takes to describe all users.
 func (x *Sum) Users() {
 	x.Slow()
-	x.sum = plus(x.sum, x.everyone().users)
+	x.sum = plus(x.sum, x.everyone().users+x.ruledAll)
 }
 
 // User adds what it takes to describe a user.
 func (x *Sum) User(name []byte) {
 	x.Slow()
-	x.sum += sizeOf(x.from.Users.Named(string(name)))
+	x.copied(name)
+}
+
+// copied adds what it takes to copy the rights of a user.
+func (x *Sum) copied(name []byte) {
+	x.sum = plus(x.sum, sizeOf(x.from.Users.Named(string(name)))+x.ruled[string(name)])
 }
 
 // Clients adds what it takes to describe all clients.
@@ -279,7 +287,6 @@ func (x *Sum) Clients() {
 // crowd is what all users and clients take.
 type crowd struct {
 	users, clients uint64 // to be described
-	patterns       uint64 // the most that the patterns of one take for a byte of a name
 }
 
 // everyone finds that out once.
@@ -288,7 +295,6 @@ func (x *Sum) everyone() *crowd {
 		x.crowd = &crowd{clients: uint64(x.from.Clients()) * userBytes}
 		for _, u := range x.from.Users.All() {
 			x.crowd.users += sizeOf(u)
-			x.crowd.patterns = max(x.crowd.patterns, Patterns(u))
 		}
 	}
 	return x.crowd
@@ -303,9 +309,8 @@ func sizeOf(u *acl.User) uint64 {
 	return uint64(userBytes + size.Length + (size.Patterns+size.Rules)*ruleBytes)
 }
 
-// Rights notes that a command may give the client other rights, perhaps those of another user: for each call behind it they are
-// asked again.
-func (x *Sum) Rights() { x.rights = max(x.rights, x.everyone().patterns) }
+// Rights notes that a command may give the user of the client other rights: for each call behind it they are asked again.
+func (x *Sum) Rights() { x.rights = max(x.rights, Patterns(x.from.Client.Rights())) }
 
 // Rules adds what it takes to put rules in force for a user. Each is compared with those of its kind, and those about commands
 // with all commands.
@@ -324,11 +329,18 @@ func (x *Sum) Rules(user []byte, rules [][]byte) {
 		commands += uint64(bytes.Count(rule, []byte("+")) + bytes.Count(rule, []byte("-")))
 		length += uint64(len(rule))
 	}
-	x.User(user)
-	x.sum = plus(x.sum, plus(times(length, elementBytes), times(commands, command)))
+	x.copied(user)
+	x.sum = plus(x.sum, userBytes+plus(times(length, elementBytes), times(commands, command)))
 	x.sum = plus(x.sum, times(times(n, alike), n+uint64(size.Patterns+size.Rules)))
-	x.Rights()
-	x.rights += n*matchBytes + length/patternBytes // the user may be the client's own
+	if string(user) == x.from.Client.User() {
+		x.Rights()
+		x.rights += n*matchBytes + length/patternBytes
+	}
+	if x.ruled == nil {
+		x.ruled = map[string]uint64{}
+	}
+	x.ruled[string(user)] += length + n*ruleBytes
+	x.ruledAll += userBytes + length + n*ruleBytes
 }
 
 // Asked adds what it takes to find out whether a user may use all of these words as names.

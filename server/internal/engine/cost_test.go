@@ -507,6 +507,15 @@ func TestPatternsOfUsersCount(t *testing.T) {
 			t.Errorf("%s in a transaction: %.200s", line, got)
 		}
 	}
+	others := ""
+	for i := range 200 {
+		others += fmt.Sprintf("ACL SETUSER user%d on >pw ~user:* ~shared:* +@read +@write -@dangerous +ping &*\n", i)
+	}
+	for _, line := range []string{others, "CONFIG SET slowlog-max-len 100" + strings.Repeat("\nGET a:name", 10)} {
+		if got := b.transaction(strings.Split(strings.TrimSpace(line), "\n")...); !strings.HasPrefix(got, "[+OK ") {
+			t.Errorf("%.100s, and others, in a transaction: %.200s", line, got)
+		}
+	}
 	found := 0
 	for cursor := "0"; ; {
 		r := b.exec(bytesOf([]string{"SCAN", cursor, "COUNT", "100"}))[0]
