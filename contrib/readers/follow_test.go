@@ -140,14 +140,14 @@ func (s *source) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if data, err := os.ReadFile(filepath.Join(s.dir, filepath.FromSlash(name))); err == nil {
 		w.Header().Set("ETag", fmt.Sprintf(`"%x"`, sha256.Sum256(data)))
 	}
-	http.ServeFileFS(w, r, os.DirFS(s.dir), name)
 	what := filepath.Ext(name)
 	if r.Header.Get("If-None-Match") != "" {
 		what += "?"
 	}
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.asked = append(s.asked, strings.SplitN(name, "/", 2)[0]+what)
+	s.asked = append(s.asked, strings.SplitN(name, "/", 2)[0]+what) // before the answer, which the next question may follow at once
+	s.mu.Unlock()
+	http.ServeFileFS(w, r, os.DirFS(s.dir), name)
 }
 
 // followFolders has a reader go through the steps, and asks that it took patches where it could.
