@@ -163,7 +163,7 @@ func gate(doc *report.Document, o options) {
 	out, err := cmd.CombinedOutput()
 	doc.Section("The gate")
 	doc.Text("Transactions, BF.ADD with CF.ADD and two lookups, and PING go on in three sessions while a fourth does something long to a " +
-		"filter of 262 MiB, by `go test -tags bloomerydebug ./server/internal/engine -v -run '" + run + "'`. Target: the gate is held for at " +
+		"filter of 262 MiB, DUMP in EXEC to one of 79, by `go test -tags bloomerydebug ./server/internal/engine -v -run '" + run + "'`. Target: the gate is held for at " +
 		"most 1 ms of processor time, and nobody waits inside it. Replies to others: 99.9%, and the longest, by the clock.")
 	t := &report.Table{Head: []string{
 		"meanwhile", "took", "longest hold, by processor", "holds, 99.9%, by the clock", "waits inside", "transactions", "adds and lookups", "PING",

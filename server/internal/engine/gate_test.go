@@ -36,6 +36,7 @@ func TestGateIsHeldShortly(t *testing.T) {
 		}
 		b.do(items...)
 	}
+	b.line(fmt.Sprint("BF.RESERVE dumped 0.01 ", capacity*3/10)) // a larger one is refused
 	b.line("BF.RESERVE small 0.01 100000")
 	b.line("CF.RESERVE cuckoo 100000")
 	for i := range 20_000 {
@@ -53,8 +54,12 @@ func TestGateIsHeldShortly(t *testing.T) {
 		}},
 		{"DUMP in EXEC", func(c *client) string {
 			c.line("MULTI")
-			c.line("DUMP large")
-			return fmt.Sprint(len(c.exec([][]byte{[]byte("EXEC")})[0].Elems))
+			c.line("DUMP dumped")
+			got := c.exec([][]byte{[]byte("EXEC")})[0]
+			if len(got.Elems) != 1 || len(got.Elems[0].Text) < capacity/4 {
+				t.Errorf("EXEC of DUMP = %.200s", show(got))
+			}
+			return "+OK"
 		}},
 		{"RESTORE", func(c *client) string { return c.do("RESTORE", "again", "0", dump, "REPLACE") }},
 		{"KEYS", func(c *client) string { return fmt.Sprint(len(c.line("KEYS n*9*9*"))) }},
