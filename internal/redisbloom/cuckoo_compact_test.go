@@ -124,6 +124,23 @@ func TestCuckooCompactsIn(t *testing.T) {
 	}
 }
 
+// TestCuckooCompactsInNoTime has headers claim numbers that wrap around.
+func TestCuckooCompactsInNoTime(t *testing.T) {
+	le := binary.LittleEndian
+	for _, deletes := range []uint64{5, math.MaxUint64, math.MaxUint64 - 3} {
+		header := le.AppendUint64(le.AppendUint64(nil, 40), 16)
+		header = le.AppendUint64(le.AppendUint64(header, deletes), 2)
+		header = le.AppendUint16(le.AppendUint16(le.AppendUint16(header, 4), 20), 1)
+		h, err := redisbloom.ParseCuckooHeader(header)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c := newFromHeader(t, h); c.CompactsIn(0, 4096) || c.CompactsIn(0, 4) {
+			t.Errorf("a filter of which %d items were deleted is not to be compacted", deletes)
+		}
+	}
+}
+
 // TestCuckooCompactPieces asks that pieces of any size with nothing between them
 // do what Compact does, to the byte, also if what one piece has learned for the
 // next is lost.

@@ -253,7 +253,8 @@ func (c *Cuckoo) compactSteps() uint64 {
 // CompactsIn reports whether the filter, when n more items are deleted, is not to be compacted, or
 // for certain in so many steps. The number of its items may be a lie: slots in use are counted, among at most 16 for each step.
 func (c *Cuckoo) CompactsIn(steps uint64, n int) bool {
-	if len(c.subs) == 1 || c.deletes+uint64(n) <= (c.items-min(c.items, uint64(n)))/10 {
+	limit := (c.items - min(c.items, uint64(n))) / 10
+	if len(c.subs) == 1 || uint64(n) <= limit && c.deletes <= limit-uint64(n) {
 		return true
 	}
 	if c.compactSteps() > steps {

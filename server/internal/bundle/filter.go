@@ -83,7 +83,7 @@ type Terms struct {
 	// Part is what the record is about, nil for one of several parts, and Items how many it has.
 	Part  *contents.Part
 	Items int
-	// Others is how many items other records may have that are applied before it and are not in the part yet:
+	// Others is about how many items other records may have that are applied before it and are not in the part yet:
 	// math.MaxInt if any number.
 	Others int
 }

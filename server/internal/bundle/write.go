@@ -97,17 +97,16 @@ func record(t engine.Turn, c *engine.Call, entry *catalog.Entry, p *contents.Par
 	return op
 }
 
-// others returns how many items of other records are on their way while one is prepared. On one
-// server they are none: it is applied under the same lock.
+// others returns about how many items of other records are on their way while one is prepared.
 func others(x *engine.Context) int {
 	const usual = 4096
 	switch {
 	case x.Transaction().Grouped():
 		return math.MaxInt
-	case x.Can().Cluster:
-		return usual
+	case x.Alone():
+		return 0
 	}
-	return 0
+	return usual
 }
 
 // reply answers a call from what became of its items.

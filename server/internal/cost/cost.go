@@ -52,8 +52,8 @@ type Sum struct {
 	rights  uint64 // what one of these takes if it is found out again whether it may be used
 	crowd   *crowd
 
-	ruled    map[string]uint64 // what it takes to describe what rules of the transaction add to a user
-	ruledAll uint64            // and to all users
+	ruled    map[string]ruled // what rules of the transaction add to a user
+	ruledAll uint64           // and what it takes to describe that for all users
 }
 
 // Source is where it is found out how large names are, and who asks.
@@ -90,6 +90,13 @@ type extent struct {
 	writes                uint64 // how often they are written
 	named                 bool   // a string may get a name that is free
 	clears                bool   // what has a name may be emptied
+}
+
+// ruled is what rules add to a user.
+type ruled struct {
+	rules  uint64
+	size   uint64 // what it takes to describe them
+	rights uint64 // what they take for a byte of a name
 }
 
 // layer is a filter that layers are over. Many may be over the same one, which is looked at once.
@@ -275,7 +282,7 @@ func (x *Sum) User(name []byte) {
 
 // copied adds what it takes to copy the rights of a user.
 func (x *Sum) copied(name []byte) {
-	x.sum = plus(x.sum, sizeOf(x.from.Users.Named(string(name)))+x.ruled[string(name)])
+	x.sum = plus(x.sum, sizeOf(x.from.Users.Named(string(name)))+x.ruled[string(name)].size)
 }
 
 // Clients adds what it takes to describe all clients.
@@ -331,24 +338,28 @@ func (x *Sum) Rules(user []byte, rules [][]byte) {
 	}
 	x.copied(user)
 	x.sum = plus(x.sum, userBytes+plus(times(length, elementBytes), times(commands, command)))
-	x.sum = plus(x.sum, times(times(n, alike), n+uint64(size.Patterns+size.Rules)))
+	had := x.ruled[string(user)]
+	x.sum = plus(x.sum, times(times(n, alike), n+had.rules+uint64(size.Patterns+size.Rules)))
+	more := ruled{rules: n, size: length + n*ruleBytes, rights: n*matchBytes + length/patternBytes}
 	if string(user) == x.from.Client.User() {
 		x.Rights()
-		x.rights += n*matchBytes + length/patternBytes
+		x.rights += more.rights
 	}
 	if x.ruled == nil {
-		x.ruled = map[string]uint64{}
+		x.ruled = map[string]ruled{}
 	}
-	x.ruled[string(user)] += length + n*ruleBytes
-	x.ruledAll += userBytes + length + n*ruleBytes
+	x.ruled[string(user)] = ruled{had.rules + more.rules, had.size + more.size, had.rights + more.rights}
+	x.ruledAll += userBytes + more.size
 }
 
 // Asked adds what it takes to find out whether a user may use all of these words as names.
 func (x *Sum) Asked(user []byte, words [][]byte) {
+	each := x.ruled[string(user)].rights
 	if u := x.from.Users.Named(string(user)); u != nil {
-		for _, w := range words {
-			x.sum = plus(x.sum, times(uint64(min(len(w), store.MaxName)), Patterns(u)))
-		}
+		each += Patterns(u)
+	}
+	for _, w := range words {
+		x.sum = plus(x.sum, times(uint64(min(len(w), store.MaxName)), each))
 	}
 }
 

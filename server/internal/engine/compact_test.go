@@ -164,7 +164,8 @@ func TestDeletesInAClusterCompactInPieces(t *testing.T) {
 		{100_000, 6, d.testDoor, b.client, false, false},
 		{100_000, 0, d.testDoor, b.client, true, false},
 		{30_000, 6, alone.door, alone.client, true, false},
-		{30_000, 0, alone.door, alone.client, true, false},
+		{30_000, 0, alone.door, alone.client, false, false},
+		{100_000, 0, alone.door, alone.client, true, false},
 	} {
 		claims(t, tt.client, tt.items)
 		tt.door.groups = nil

@@ -502,7 +502,8 @@ func TestPatternsOfUsersCount(t *testing.T) {
 	ask := strings.TrimSpace(strings.Repeat("FILTER.HAS a:layers x\n", 400))
 	again := "ACL SETUSER carol on" + strings.Repeat("\nGET a:name", 1000)
 	get, dry := strings.TrimSpace(strings.Repeat("ACL GETUSER carol\n", 150)), "ACL DRYRUN carol MGET"+strings.Repeat(" a:name", 1000)
-	for _, line := range []string{"KEYS *", "FILTER.LIST", "SCAN 0 COUNT 1000", "FILTER.WHERE * x", "RANDOMKEY", add, ask, again, get, dry} {
+	newDry := strings.Join(append([]string{"ACL", "SETUSER", "dora"}, rules[4:1500]...), " ") + strings.Repeat("\nACL DRYRUN dora GET "+strings.Repeat("x", 2000), 20)
+	for _, line := range []string{"KEYS *", "FILTER.LIST", "SCAN 0 COUNT 1000", "FILTER.WHERE * x", "RANDOMKEY", add, ask, again, get, dry, newDry} {
 		if got := b.transaction(strings.Split(line, "\n")...); !strings.HasPrefix(got, "-EXECABORT") || !strings.Contains(got, "max-transaction") {
 			t.Errorf("%s in a transaction: %.200s", line, got)
 		}

@@ -115,9 +115,8 @@ func (e *Engine) bar(s *Session, calls []Call) (note func()) {
 		cmd := e.table.resolve(c.Args)
 		why, at := cmd.refused(s, u, c.Args)
 		c.Answer(cmd.denied(u, why, true))
-		object := cmd.object(c.Args, why, at)
 		notes = append(notes, func() {
-			e.Users.Refuse(&s.Client, s.now, acl.Multi, why, object, u.Name())
+			e.Users.Refuse(&s.Client, s.now, acl.Multi, why, cmd.object(c.Args, why, at), u.Name())
 			e.notes.Counters.Of(&s.Client, cmd.index).Reject()
 		})
 	}
