@@ -4,12 +4,10 @@
 package cost
 
 import (
-	"bytes"
 	"fmt"
 	"math"
 	"math/bits"
 
-	"github.com/bloomery/bloomery/server/internal/acl"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/effort"
@@ -90,13 +88,6 @@ type extent struct {
 	writes                uint64 // how often they are written
 	named                 bool   // a string may get a name that is free
 	clears                bool   // what has a name may be emptied
-}
-
-// ruled is what rules add to a user.
-type ruled struct {
-	rules  uint64
-	size   uint64 // what it takes to describe them
-	rights uint64 // what they take for a byte of a name
 }
 
 // layer is a filter that layers are over. Many may be over the same one, which is looked at once.
@@ -268,101 +259,6 @@ func (x *Sum) Free(name []byte) {
 	x.at(name).frees++
 }
 
-// Users adds what it takes to describe all users.
-func (x *Sum) Users() {
-	x.Slow()
-	x.sum = plus(x.sum, x.everyone().users+x.ruledAll)
-}
-
-// User adds what it takes to describe a user.
-func (x *Sum) User(name []byte) {
-	x.Slow()
-	x.copied(name)
-}
-
-// copied adds what it takes to copy the rights of a user.
-func (x *Sum) copied(name []byte) {
-	x.sum = plus(x.sum, sizeOf(x.from.Users.Named(string(name)))+x.ruled[string(name)].size)
-}
-
-// Clients adds what it takes to describe all clients.
-func (x *Sum) Clients() {
-	x.Slow()
-	x.sum += x.everyone().clients
-}
-
-// crowd is what all users and clients take.
-type crowd struct {
-	users, clients uint64 // to be described
-}
-
-// everyone finds that out once.
-func (x *Sum) everyone() *crowd {
-	if x.crowd == nil {
-		x.crowd = &crowd{clients: uint64(x.from.Clients()) * userBytes}
-		for _, u := range x.from.Users.All() {
-			x.crowd.users += sizeOf(u)
-		}
-	}
-	return x.crowd
-}
-
-// sizeOf returns what it takes to describe a user, or to copy its rights.
-func sizeOf(u *acl.User) uint64 {
-	if u == nil {
-		return 0
-	}
-	size := u.Size()
-	return uint64(userBytes + size.Length + (size.Patterns+size.Rules)*ruleBytes)
-}
-
-// Rights notes that a command may give the user of the client other rights: for each call behind it they are asked again.
-func (x *Sum) Rights() { x.rights = max(x.rights, Patterns(x.from.Client.Rights())) }
-
-// Rules adds what it takes to put rules in force for a user. Each is compared with those of its kind, and those about commands
-// with all commands.
-func (x *Sum) Rules(user []byte, rules [][]byte) {
-	const (
-		alike   = 16
-		command = 64 << 10
-	)
-	var size acl.Size
-	if u := x.from.Users.Named(string(user)); u != nil {
-		size = u.Size()
-	}
-	n, commands, length := uint64(len(rules)), uint64(0), uint64(0)
-	for _, rule := range rules {
-		n += uint64(bytes.Count(rule, []byte(" ")))
-		commands += uint64(bytes.Count(rule, []byte("+")) + bytes.Count(rule, []byte("-")))
-		length += uint64(len(rule))
-	}
-	x.copied(user)
-	x.sum = plus(x.sum, userBytes+plus(times(length, elementBytes), times(commands, command)))
-	had := x.ruled[string(user)]
-	x.sum = plus(x.sum, times(times(n, alike), n+had.rules+uint64(size.Patterns+size.Rules)))
-	more := ruled{rules: n, size: length + n*ruleBytes, rights: n*matchBytes + length/patternBytes}
-	if string(user) == x.from.Client.User() {
-		x.Rights()
-		x.rights += more.rights
-	}
-	if x.ruled == nil {
-		x.ruled = map[string]ruled{}
-	}
-	x.ruled[string(user)] = ruled{had.rules + more.rules, had.size + more.size, had.rights + more.rights}
-	x.ruledAll += userBytes + more.size
-}
-
-// Asked adds what it takes to find out whether a user may use all of these words as names.
-func (x *Sum) Asked(user []byte, words [][]byte) {
-	each := x.ruled[string(user)].rights
-	if u := x.from.Users.Named(string(user)); u != nil {
-		each += Patterns(u)
-	}
-	for _, w := range words {
-		x.sum = plus(x.sum, times(uint64(min(len(w), store.MaxName)), each))
-	}
-}
-
 // FreeAll notes that a command may remove what all names stand for.
 func (x *Sum) FreeAll() {
 	x.sum += slowBytes
@@ -481,24 +377,6 @@ func (x *Sum) Match(patterns [][]byte, n int) {
 		x.sum = plus(x.sum, times(uint64(len(p)), elementBytes))
 		x.sum = plus(x.sum, times(uint64(n*letters), uint64(matchBytes+len(p)/patternBytes)))
 	}
-}
-
-// Readable adds what it takes to find out which names the user may read. One who may read
-// all of them need not.
-func (x *Sum) Readable() {
-	if !x.from.Client.Rights().All() {
-		x.Names(math.MaxInt, nil)
-	}
-}
-
-// Patterns returns how many bytes count for a byte of a name that is compared with all
-// patterns of a user.
-func Patterns(u *acl.User) uint64 {
-	if u.All() {
-		return 0
-	}
-	size := u.Size()
-	return uint64(size.Patterns*matchBytes + size.Length/patternBytes)
 }
 
 // nameLength returns how long a name is on average, those included that commands make.
