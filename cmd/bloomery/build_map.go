@@ -3,7 +3,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -154,11 +153,7 @@ func (p *pairs) each(ctx context.Context, take func(h uint64, v uint32) error) e
 		for i, text := range r.texts.Of(b.Second(), b) {
 			v, err := strconv.ParseUint(string(text), 10, mostValueBits)
 			if err != nil {
-				err := fmt.Errorf("%s: column %s, %q, is not a value: a whole number from 0 to %s", b.Where(i), p.o.value, text[:min(len(text), longestShown)], grouped(1<<mostValueBits-1))
-				if bytes.HasSuffix(text, []byte("\r")) {
-					return hinted{err, "if lines end with CR LF, give --crlf"}
-				}
-				return err
+				return fmt.Errorf("%s: column %s, %q, is not a value: a whole number from 0 to %s", b.Where(i), p.o.value, text[:min(len(text), longestShown)], grouped(1<<mostValueBits-1))
 			}
 			if n := bits.Len64(v); p.o.valueBits > 0 && n > p.o.valueBits {
 				return fmt.Errorf("%s: the value %d has %d bits, --value-bits is %d", b.Where(i), v, n, p.o.valueBits)

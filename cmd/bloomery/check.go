@@ -51,8 +51,9 @@ of one is not found; with -k a line is printed if its columns are in the filter.
 With --header, or -k and names of columns, the header of the first file comes
 first, except with -n and --json.
 
--i compares in lower case, --crlf without the CR at the end of lines: build the
-filter with the same flags. -n and -x are those of grep.
+-i compares in lower case: build the filter with the same flag. -n and -x are
+those of grep. A line that ends with CR LF is found without the CR and, for
+filters of raw lines, with it; it is printed as it stands.
 
 The exit code is 0 if a value was printed, or would have been with -q or -c,
 else 1. Lines come out in their order. With -q the rest of the input is not read
@@ -129,8 +130,11 @@ func (o *checkOptions) run(ctx context.Context, s *shell, name string, values []
 
 // check prints the values that a filter has, or has not.
 func (o *checkOptions) check(ctx context.Context, s *shell, in *lines.Input, ask asker) error {
+	if o.text == "" { // a digest does not end with CR
+		ask = bothWays(ask)
+	}
 	c := checker{
-		ask: ask, key: o.compared, want: !o.invert, out: s.data(ctx), asJSON: s.asJSON, separator: o.separator(),
+		ask: ask, key: o.compared, want: !o.invert, out: s.data(ctx), asJSON: s.asJSON,
 		numbered: o.numbers, named: len(o.files) > 1, silent: s.quiet || o.count, first: s.quiet && !o.count,
 	}
 	stop := s.progress("check", in, !c.silent)
@@ -154,6 +158,46 @@ func (o *checkOptions) check(ctx context.Context, s *shell, in *lines.Input, ask
 
 // asker answers for the keys of a batch.
 type asker func(k *lines.Key, b *lines.Batch, a *answers) error
+
+// bothWays asks for lines that end with a carriage return also with it: the filter may be of raw lines.
+func bothWays(ask asker) asker {
+	return func(k *lines.Key, b *lines.Batch, a *answers) error {
+		if err := ask(k, b, a); err != nil {
+			return err
+		}
+		with := a.withCR(b)
+		if with == nil {
+			return nil
+		}
+		if a.second == nil {
+			a.second = &answers{}
+		}
+		a.second.found = slices.Grow(a.second.found[:0], len(with.Records))[:len(with.Records)]
+		err := ask(k, with, a.second)
+		for j, i := range a.at {
+			a.found[i] = a.found[i] || a.second.found[j]
+		}
+		return err
+	}
+}
+
+// again is the memory for the records of a batch that are asked for a second time, with their carriage
+// return.
+type again struct {
+	batch   lines.Batch
+	records [][]byte
+	at      []int // their places in the batch
+}
+
+// withCR returns these records as a batch; nil if there are none.
+func (a *again) withCR(b *lines.Batch) *lines.Batch {
+	a.batch, a.at = b.WithCR(a.records, a.at)
+	a.records = a.batch.Records
+	if len(a.at) == 0 {
+		return nil
+	}
+	return &a.batch
+}
 
 // open returns the function that looks up keys in a filter file, of whatever system.
 func (o *checkOptions) open(ctx context.Context, s *shell, name string, h hashing.Hasher) (ask asker, done func(), err error) {
@@ -232,7 +276,7 @@ func (o *checkOptions) values(s *shell, values []string) (*lines.Input, error) {
 		return nil, err
 	}
 	s.hintFiles(values)
-	in.Stdin, in.Arguments = strings.NewReader(strings.Join(values, separator)+separator), true
+	in.Stdin, in.Arguments, in.Plain = strings.NewReader(strings.Join(values, separator)+separator), true, true
 	return in, nil
 }
 
@@ -260,9 +304,8 @@ type checker struct {
 	first  bool // one is enough
 	out    io.Writer
 
-	numbered  bool // print numbers of lines
-	named     bool // print names of files, too
-	separator byte
+	numbered bool // print numbers of lines
+	named    bool // print names of files, too
 
 	headed    bool   // a file was begun
 	line      uint64 // of the file, behind the last batch
@@ -274,6 +317,8 @@ type checker struct {
 // answers are those for one batch.
 type answers struct {
 	hashed
+	again
+	second *answers // for the records that are asked for again
 	groups lines.Keys
 	found  []bool
 	count  int
@@ -371,7 +416,7 @@ func (c *checker) appendNumbered(dst []byte, b *lines.Batch, found []bool) []byt
 				dst = append(append(dst, name...), ':')
 			}
 			dst = append(strconv.AppendUint(dst, line, 10), ':')
-			dst = append(append(dst, r...), c.separator)
+			dst = append(dst, b.Span(i, i+1)...)
 		}
 	}
 	return dst

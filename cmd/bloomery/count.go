@@ -55,6 +55,7 @@ func (o *countOptions) flags(cmd *cobra.Command) {
 // tally is how a number of a value is found and printed.
 type tally struct {
 	ask    func(h uint64) (n uint64, ok bool) // ok if there is one
+	both   func(n, m uint64) uint64           // what two numbers of a line are together
 	absent string                             // instead of a number that is not there
 	object func(text *string, raw []byte, n uint64, ok bool) any
 }
@@ -78,6 +79,7 @@ func countsOf(name string, f bloomery.Hashed) (tally, error) {
 			n := counter.CountHash(h)
 			return n, n > 0
 		},
+		both:   func(n, m uint64) uint64 { return n + m },
 		absent: "0",
 		object: func(text *string, raw []byte, n uint64, _ bool) any { return tallyJSON{text, raw, n} },
 	}, nil
@@ -109,7 +111,7 @@ func (o *countOptions) run(ctx context.Context, s *shell, verb, name string, val
 	if err != nil {
 		return err
 	}
-	c := tallier{tally: found, hashes: hashes, key: o.compared, separator: o.separator(), asJSON: s.asJSON}
+	c := tallier{tally: found, hashes: hashes, digests: o.text != "", key: o.compared, separator: o.separator(), asJSON: s.asJSON}
 	return answerLines(ctx, s, &o.inputFlags, verb, in, c.work, func(t *tallies) *tallies { return t })
 }
 
@@ -142,6 +144,7 @@ func answerLines[T any](ctx context.Context, s *shell, o *inputFlags, label stri
 type tallier struct {
 	tally
 	hashes    hashFunc
+	digests   bool
 	key       lines.Key
 	separator byte
 	asJSON    bool
@@ -150,8 +153,10 @@ type tallier struct {
 // tallies are the answers for one batch.
 type tallies struct {
 	hashed
-	text  []byte // to be written
-	found bool
+	again
+	second hashed // of the records that are asked for again
+	text   []byte // to be written
+	found  bool
 }
 
 // tallyJSON is a line with --json. Bytes that are not text come as base64.
@@ -167,8 +172,22 @@ func (c *tallier) work(b *lines.Batch, t *tallies) error {
 	if err := t.of(b, &c.key, c.hashes); err != nil {
 		return err
 	}
+	if with := t.withCR(b); with == nil || c.digests {
+		t.at = nil
+	} else if err := t.second.of(with, &c.key, c.hashes); err != nil {
+		return err
+	}
+	j := 0
 	for i, r := range b.Records {
 		n, ok := c.ask(t.hashes[i])
+		if j < len(t.at) && t.at[j] == i { // with its carriage return as well: the filter may be of raw lines
+			if m, with := c.ask(t.second.hashes[j]); ok && with {
+				n = c.both(n, m)
+			} else if with {
+				n, ok = m, true
+			}
+			j++
+		}
 		t.found = t.found || ok
 		if !c.asJSON {
 			if ok {

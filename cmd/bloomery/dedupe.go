@@ -61,7 +61,8 @@ func newDedupe() *cobra.Command {
 		Short:   "Drop duplicate lines, keep their order, lose none",
 		Long: `dedupe writes each line of the files, or of standard input, the first time that
 it occurs: at once, and in the order of the input, which need not be sorted.
-Files may be compressed by gzip, zstd or bzip2.
+Files may be compressed by gzip, zstd or bzip2. Lines that end with CR LF equal
+those that end with LF, and are written as they stand.
 
 It keeps a hash of each different line, in 11 to 13 bytes. When they fill
 --max-memory, dedupe says so: duplicates of the lines before are still dropped

@@ -271,7 +271,7 @@ func TestManual(t *testing.T) {
 // common flags are described once.
 var common = map[string]bool{
 	"json": true, "summary": true, "quiet": true, "verbose": true, "no-progress": true, "color": true,
-	"null": true, "max-line": true, "delimiter": true, "columns": true, "csv": true, "ignore-case": true, "crlf": true,
+	"null": true, "max-line": true, "delimiter": true, "columns": true, "csv": true, "ignore-case": true, "raw": true,
 }
 
 // kindless takes the list of kinds out, which grows.

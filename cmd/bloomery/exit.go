@@ -106,6 +106,9 @@ func hintOf(err error) string {
 		return h.hint
 	}
 	if f, ok := errors.AsType[*lines.FormatError](err); ok {
+		if f.Text {
+			return "convert it first: " + f.Command + " FILE | bloomery ...; --raw takes its bytes as they are"
+		}
 		return "decompress it first: " + f.Command + " FILE | bloomery ..."
 	}
 	switch {

@@ -57,6 +57,7 @@ func valuesOf(name string, f bloomery.Hashed) (tally, error) {
 			v, ok := m.GetHash(h)
 			return uint64(v), ok
 		},
+		both:   func(n, _ uint64) uint64 { return n },
 		absent: "-",
 		object: func(text *string, raw []byte, n uint64, ok bool) any {
 			j := gotJSON{Key: text, Base64: raw}

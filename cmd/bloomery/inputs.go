@@ -25,7 +25,7 @@ type inputFlags struct {
 	columns   string
 	csv       bool
 	fold      bool
-	crlf      bool
+	raw       bool
 	header    bool
 	given     func(flag string) bool
 
@@ -40,8 +40,8 @@ func (o *inputFlags) bind(f *pflag.FlagSet) {
 	f.BoolVar(&o.csv, "csv", false, "columns may be in double quotes, which may contain commas and newlines")
 	f.BoolVar(&o.header, "header", false, "the first line of each file is a header, not a key; -k with names implies it")
 	f.BoolVarP(&o.fold, "ignore-case", "i", false, "compare in lower case; a filter must have been built so")
-	f.BoolVar(&o.crlf, "crlf", false, "lines end with CR LF: do not compare the CR")
-	f.BoolVarP(&o.zero, "null", "0", false, "records end with NUL, not with a newline")
+	f.BoolVar(&o.raw, "raw", false, "take bytes as they are: a CR in front of the newline is a part of the line, and so is a mark at the beginning")
+	f.BoolVarP(&o.zero, "null", "0", false, "records end with NUL, not with a newline, and are raw")
 	f.Var(&o.maxLine, "max-line", "longest line that is read")
 	o.given = f.Changed
 }
@@ -51,7 +51,7 @@ func (o *inputFlags) input(s *shell, files []string) (*lines.Input, error) {
 	if err := o.parseKey(); err != nil {
 		return nil, err
 	}
-	in := &lines.Input{Files: files, Stdin: s.in, Zero: o.zero, Header: o.header, MaxLine: int(min(o.maxLine.value, math.MaxInt))}
+	in := &lines.Input{Files: files, Stdin: s.in, Zero: o.zero, Raw: o.raw, Header: o.header, MaxLine: int(min(o.maxLine.value, math.MaxInt))}
 	if o.csv {
 		in.Quoted = o.compared.Delimiter
 	}
@@ -89,7 +89,7 @@ func (o *inputFlags) parseKey() (err error) {
 	case o.csv && o.zero:
 		return errors.New("--csv and --null exclude each other: records of CSV end with a newline")
 	}
-	o.compared = lines.Key{Delimiter: "\t", Quoted: o.csv, Fold: o.fold, CRLF: o.crlf || o.csv && o.columns != ""}
+	o.compared = lines.Key{Delimiter: "\t", Quoted: o.csv, Fold: o.fold, Raw: o.raw || o.zero}
 	if o.csv {
 		o.compared.Delimiter = ","
 	}

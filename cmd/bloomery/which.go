@@ -73,7 +73,7 @@ func (o *whichOptions) run(ctx context.Context, s *shell, names []string) error 
 	if err != nil {
 		return err
 	}
-	w := wherever{key: o.compared, separator: o.separator(), invert: o.invert, asJSON: s.asJSON}
+	w := wherever{key: o.compared, digests: o.text != "", separator: o.separator(), invert: o.invert, asJSON: s.asJSON}
 	for i, path := range paths {
 		m, err := o.openMember(ctx, path, names[i], h, len(w.labels))
 		if err != nil {
@@ -159,6 +159,7 @@ type wherever struct {
 	members   []member
 	labels    []string
 	key       lines.Key
+	digests   bool
 	separator byte
 	invert    bool
 	asJSON    bool
@@ -170,6 +171,9 @@ type places struct {
 	yes   []bool
 	words []uint64
 	in    [][]int // numbers of labels, for each line
+
+	again
+	second *places // of the records that are asked for again
 }
 
 // placesJSON is a line with --json. Bytes that are not text come as base64.
@@ -179,8 +183,8 @@ type placesJSON struct {
 	Sets   []string `json:"sets"`
 }
 
-// work answers a batch.
-func (w *wherever) work(b *lines.Batch, p *places) error {
+// look finds the places of a batch.
+func (w *wherever) look(b *lines.Batch, p *places) error {
 	n := len(b.Records)
 	p.in = slices.Grow(p.in[:0], n)[:n]
 	for i := range p.in {
@@ -191,6 +195,38 @@ func (w *wherever) work(b *lines.Batch, p *places) error {
 			return err
 		}
 		m.ask(p, p.hashes)
+	}
+	return nil
+}
+
+// lookAgain finds the places of lines that end with a carriage return with it, too: filters may be of
+// raw lines.
+func (w *wherever) lookAgain(b *lines.Batch, p *places) error {
+	with := p.withCR(b)
+	if with == nil || w.digests {
+		return nil
+	}
+	if p.second == nil {
+		p.second = &places{}
+	}
+	if err := w.look(with, p.second); err != nil {
+		return err
+	}
+	for j, i := range p.at {
+		p.in[i] = append(p.in[i], p.second.in[j]...)
+		slices.Sort(p.in[i])
+		p.in[i] = slices.Compact(p.in[i])
+	}
+	return nil
+}
+
+// work answers a batch.
+func (w *wherever) work(b *lines.Batch, p *places) error {
+	if err := w.look(b, p); err != nil {
+		return err
+	}
+	if err := w.lookAgain(b, p); err != nil {
+		return err
 	}
 	p.text, p.found = p.text[:0], false
 	for i, r := range b.Records {

@@ -203,8 +203,8 @@ func (j *Job) judgeTexts(b *lines.Batch, s *scratch) error {
 		want = isOld
 	}
 	keys := s.keys.Of(&j.Key, b)
-	for i, r := range b.Records {
-		v, err := j.Exact.root.judge(j.sum.In+uint64(i), r, keys[i], s.sums[i])
+	for i := range b.Records {
+		v, err := j.Exact.root.judge(j.sum.In+uint64(i), b.Line(i), keys[i], s.sums[i])
 		if err != nil {
 			return err
 		}

@@ -53,7 +53,8 @@ func want(text string, key func(string) string, duplicates bool) string {
 	return b.String()
 }
 
-func same(s string) string { return s }
+// same is the key of a whole line.
+func same(s string) string { return strings.TrimSuffix(s, "\r") }
 
 func run(tb testing.TB, j *dedupe.Job) (dedupe.Summary, string) {
 	tb.Helper()
@@ -91,19 +92,24 @@ func TestJobAgreesWithMap(t *testing.T) {
 			Duplicates: rapid.Bool().Draw(r, "duplicates"),
 		}
 		key := same
+		if j.Input.Raw = rapid.Bool().Draw(r, "raw"); j.Input.Raw {
+			key = func(s string) string { return s }
+		}
 		if rapid.Bool().Draw(r, "columns") {
 			c, err := lines.ParseColumns("2")
 			if err != nil {
 				r.Fatal(err)
 			}
 			j.Key = lines.Key{Delimiter: ",", Columns: c}
+			line := key
 			key = func(s string) string {
-				if parts := strings.Split(s, ","); len(parts) > 1 {
+				if parts := strings.Split(line(s), ","); len(parts) > 1 {
 					return parts[1]
 				}
 				return ""
 			}
 		}
+		j.Key.Raw = j.Input.Raw
 		if rapid.Bool().Draw(r, "exact") {
 			j.Exact = &dedupe.Exact{Memory: dedupe.MinExact, Temp: temp, Seed: rapid.Uint64().Draw(r, "seed"), Texts: rapid.Bool().Draw(r, "texts")}
 		} else {
@@ -124,12 +130,12 @@ func TestJobAgreesWithMap(t *testing.T) {
 	})
 }
 
-// manyLines returns lines with numbers below distinct, drawn with repetition.
+// manyLines returns lines with numbers below distinct, drawn with repetition. Some end with CR LF.
 func manyLines(n, distinct int, seed uint64) string {
 	r := rand.New(rand.NewPCG(seed, 0))
 	var b strings.Builder
 	for range n {
-		fmt.Fprintf(&b, "line %d of the test\n", r.IntN(distinct))
+		fmt.Fprintf(&b, "line %d of the test%s", r.IntN(distinct), []string{"\n", "\n", "\r\n"}[r.IntN(3)])
 	}
 	return b.String()
 }
@@ -194,11 +200,11 @@ func TestExactCounts(t *testing.T) {
 		text := manyLines(n, n/3, 2)
 		counts := map[string]int{}
 		for line := range strings.Lines(text) {
-			counts[line]++
+			counts[same(line[:len(line)-1])]++
 		}
 		var w strings.Builder
 		for line := range strings.Lines(want(text, same, false)) {
-			fmt.Fprintf(&w, "%d\t%s", counts[line], line)
+			fmt.Fprintf(&w, "%d\t%s", counts[same(line[:len(line)-1])], line)
 		}
 		sum, out := run(t, &dedupe.Job{Input: input(text, 0), Exact: &dedupe.Exact{Memory: dedupe.MinExact, Temp: t.TempDir(), Texts: true, Count: true}})
 		if out != w.String() {

@@ -43,7 +43,7 @@ type node struct {
 func (e *Exact) newNode(level int) *node {
 	n := &node{e: e, level: level}
 	key := func(text []byte) []byte { return text }
-	if e.Count && !e.Key.Whole() {
+	if e.Count {
 		var buf []byte
 		key = func(text []byte) (k []byte) {
 			k, buf = e.Key.Of(text, buf)

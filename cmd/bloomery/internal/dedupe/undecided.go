@@ -138,7 +138,7 @@ func (u *undecided) end(ctx context.Context, in *lines.Input, emit func(b *lines
 	if err != nil {
 		return err
 	}
-	again := &lines.Input{Stdin: logReader{log.f}, Plain: true, Zero: in.Zero, Quoted: in.Quoted, MaxLine: in.MaxLine, Block: in.Block}
+	again := &lines.Input{Stdin: logReader{log.f}, Plain: true, Zero: in.Zero, Raw: in.Raw, Quoted: in.Quoted, MaxLine: in.MaxLine, Block: in.Block}
 	var flags []bool
 	err = lines.Process(ctx, again, 1, nil, func(b *lines.Batch, _ *struct{}) error {
 		flags = slices.Grow(flags[:0], len(b.Records))[:len(b.Records)]

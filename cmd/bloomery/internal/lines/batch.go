@@ -22,7 +22,8 @@ type Batch struct {
 	Offset int64
 	// Header is the first record of the file with its separator, if Input.Header.
 	Header []byte
-	// Records are the records without their separators, slices of Data.
+	// Records are the records without their separators, slices of Data; of lines, without the
+	// carriage return in front of it, which is no part of them.
 	Records [][]byte
 	// Data holds all records, none if the file has only a header; each has its separator behind it, also the last
 	// one of a file that ends without.
@@ -58,15 +59,14 @@ func (b *Batch) Headers() uint64 {
 	return 1
 }
 
-// Span returns the records from i up to, not including, j, each with its
-// separator: what to write if all of them are wanted. It is a slice of Data,
+// Span returns the records from i up to, not including, j, as they stand, each with
+// its separator: what to write if all of them are wanted. It is a slice of Data,
 // provided that Records is as it was.
 func (b *Batch) Span(i, j int) []byte {
 	if i >= j {
 		return nil
 	}
-	last := b.Records[j-1]
-	return b.Data[b.at(i) : b.at(j-1)+len(last)+1]
+	return b.Data[b.at(i) : b.at(j-1)+b.size(b.Records[j-1])]
 }
 
 // Where names a record for people: its file, and where it begins there.
@@ -81,7 +81,7 @@ func (b *Batch) Where(i int) string {
 const keepStep = 64
 
 // Keep moves the wanted records together, to the front of Data, and returns their
-// number and bytes, each record with its separator. Data and Records are of no use then.
+// number and bytes, each record as it stands, with its separator. Data and Records are of no use then.
 //
 // Whether a record is wanted cannot be foretold, and a wrong guess of the processor takes
 // longer than the move of a short record: all of them are moved, and the next one takes
@@ -92,7 +92,7 @@ func (b *Batch) Keep(wanted []bool) (n int, data []byte) {
 	}
 	at, rest := b.at(n), wanted[n:]
 	for i, r := range b.Records[n:] {
-		from, size, is := cap(b.Data)-cap(r), len(r)+1, 0
+		from, size, is := cap(b.Data)-cap(r), b.size(r), 0
 		if rest[i] {
 			is = 1
 		}
@@ -127,11 +127,11 @@ func (b *Batch) at(i int) int { return cap(b.Data) - cap(b.Records[i]) }
 func (b *Batch) split(in *Input) error {
 	b.Records = b.Records[:0]
 	if in.Quoted == "" {
-		b.splitPlain(in.separator())
+		b.splitPlain(in.separator(), in.raw())
 	} else {
 		for data := b.Data; len(data) > 0; {
 			n, _ := recordEnd(data, in.Quoted)
-			b.Records = append(b.Records, data[:n])
+			b.Records = append(b.Records, in.line(data[:n]))
 			data = data[n+1:]
 		}
 	}
@@ -145,7 +145,7 @@ func (b *Batch) split(in *Input) error {
 
 // splitPlain is split for records that end at every separator. All separators are
 // looked for at once: lines are short, and one search for each takes longer.
-func (b *Batch) splitPlain(separator byte) {
+func (b *Batch) splitPlain(separator byte, raw bool) {
 	words := (len(b.Data) + kernel.Marked - 1) / kernel.Marked
 	b.ends = slices.Grow(b.ends[:0], words)[:words]
 	kernel.Marks(b.ends, b.Data, separator)
@@ -153,7 +153,11 @@ func (b *Batch) splitPlain(separator byte) {
 	for i, ends := range b.ends {
 		for ; ends != 0; ends &= ends - 1 {
 			end := i*kernel.Marked + bits.TrailingZeros64(ends)
-			b.Records = append(b.Records, b.Data[from:end])
+			record := b.Data[from:end]
+			if !raw {
+				record = withoutCR(record)
+			}
+			b.Records = append(b.Records, record)
 			from = end + 1
 		}
 	}

@@ -61,15 +61,19 @@ func Compression(head []byte) (name, command string) {
 	return f.name, f.command
 }
 
-// FormatError is the error of a file whose compression is not read here. It
-// wraps ErrFormat.
+// FormatError is the error of a file whose compression, or encoding of text, is not
+// read here. It wraps ErrFormat.
 type FormatError struct {
 	Format  string
-	Command string // that decompresses such a file to its standard output
+	Command string // that writes what is in such a file to its standard output
+	Text    bool   // it is an encoding of text
 }
 
 // Error implements error.
 func (e *FormatError) Error() string {
+	if e.Text {
+		return "it is text in " + e.Format + ", which is not read here"
+	}
 	return "it is compressed by " + e.Format + ", which is not read here"
 }
 
@@ -97,7 +101,10 @@ const windowLimit = 128 << 20
 // decompressed returns what r holds, decompressed if it is compressed, and a
 // function to be called at the end.
 func decompressed(r io.Reader) (io.Reader, func(), error) {
-	head, err := readHead(r)
+	head, err := readHead(r, func(head []byte) bool {
+		_, undecided := formatOf(head)
+		return undecided
+	})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -107,7 +114,7 @@ func decompressed(r io.Reader) (io.Reader, func(), error) {
 	case f.name == "":
 		return r, func() {}, nil
 	case f.open == nil:
-		return nil, nil, &FormatError{f.name, f.command}
+		return nil, nil, &FormatError{Format: f.name, Command: f.command}
 	}
 	z, end, err := f.open(r)
 	if err != nil {
@@ -183,10 +190,9 @@ func openBzip2(r io.Reader) (io.Reader, func(), error) {
 	return bzip2.NewReader(bufio.NewReader(r)), func() {}, nil
 }
 
-// readHead reads the first bytes of a file: those of one read, and more only if
-// these could still be those of a compressed file. So a line on a pipe does not
-// wait for the next.
-func readHead(r io.Reader) ([]byte, error) {
+// readHead reads the first bytes of a file: those of one read, and more only as long
+// as what it is is undecided by these. So a line on a pipe does not wait for the next.
+func readHead(r io.Reader, undecided func(head []byte) bool) ([]byte, error) {
 	head := make([]byte, 0, magicSize)
 	for range emptyReads {
 		n, err := r.Read(head[len(head):magicSize])
@@ -197,7 +203,7 @@ func readHead(r io.Reader) ([]byte, error) {
 		case err != nil:
 			return nil, err
 		}
-		if _, undecided := formatOf(head); len(head) == magicSize || len(head) > 0 && !undecided {
+		if len(head) == magicSize || len(head) > 0 && !undecided(head) {
 			return head, nil
 		}
 	}

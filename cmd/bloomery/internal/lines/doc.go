@@ -1,6 +1,7 @@
 // Package lines reads lines, or records that end with NUL, from files and
 // standard input: of any length, of any bytes, plain or compressed by gzip, zstd
-// or bzip2, which their first bytes show.
+// or bzip2, which their first bytes show. Lines are text, which may end with CR LF,
+// unless they are to be raw.
 //
 //	in := lines.Input{Files: []string{"a.txt", "b.txt.gz"}}
 //	err := lines.Process(ctx, &in, 2, hash, print)

@@ -15,9 +15,6 @@ import (
 // twice.
 var ErrHeader = errors.New("header")
 
-// byteOrderMark is what some programs put in front of UTF-8.
-const byteOrderMark = "\xef\xbb\xbf"
-
 // mostNames is how many names of a header an error lists.
 const mostNames = 100
 
@@ -28,19 +25,20 @@ func (s *source) takeHeader(data []byte) (int, error) {
 	if s.in.Quoted != "" {
 		end, _ = recordEnd(data, s.in.Quoted)
 	}
-	if end > s.in.maxLine() {
+	if len(s.in.line(data[:end])) > s.in.maxLine() {
 		return 0, tooLong(s.name, 0, s.in.maxLine())
 	}
 	s.header = bytes.Clone(data[:end+1])
+	names := s.in.line(data[:end])
 	if s.in.Named != nil {
-		located, err := s.in.Named.locate(data[:end])
+		located, err := s.in.Named.locate(names)
 		if err != nil {
 			return 0, s.failed(err)
 		}
 		s.located = &located
 	}
 	if s.in.Second != nil && s.in.Second.Columns.Named() {
-		located, err := s.in.Second.locate(data[:end])
+		located, err := s.in.Second.locate(names)
 		if err != nil {
 			return 0, s.failed(err)
 		}
@@ -70,7 +68,6 @@ func (k *Key) locate(header []byte) (Key, error) {
 
 // namesOf returns the names of the columns of a header.
 func (k *Key) namesOf(header []byte) []string {
-	header = bytes.TrimSuffix(bytes.TrimPrefix(header, []byte(byteOrderMark)), []byte("\r"))
 	var names []string
 	for header != nil {
 		var column []byte

@@ -16,8 +16,9 @@ var (
 	ErrTooLong = errors.New("too long")
 	// ErrCorrupt means that compressed data is corrupt or truncated.
 	ErrCorrupt = errors.New("corrupt")
-	// ErrFormat means that a file is compressed in a way that is not read here.
-	ErrFormat = errors.New("unknown compression")
+	// ErrFormat means that a file is compressed, or its text encoded, in a way that is
+	// not read here.
+	ErrFormat = errors.New("unknown format")
 )
 
 // Defaults of an Input. The block is small enough for the cache of a core and
@@ -36,11 +37,16 @@ type Input struct {
 	Stdin io.Reader
 	// Arguments says that Stdin has the arguments of a command.
 	Arguments bool
-	// Plain takes Stdin as it is: it is not compressed, whatever it begins with, and
-	// its errors are passed on as they are.
+	// Plain takes Stdin as it is: it is not compressed and has no mark, whatever it
+	// begins with, and its errors are passed on as they are.
 	Plain bool
-	// Zero makes records end with NUL instead of a newline.
+	// Zero makes records end with NUL instead of a newline. They are raw.
 	Zero bool
+	// Raw takes the bytes of a file as they are. Otherwise they are text: a carriage
+	// return in front of a newline, or at the end of the file, is no part of the line,
+	// the mark of UTF-8 at the beginning is skipped, and UTF-16 is an error that wraps
+	// ErrFormat. Key.Raw belongs to it.
+	Raw bool
 	// Quoted is the delimiter of columns that may be in double quotes, as in CSV:
 	// a newline within them does not end a record. Empty, quotes mean nothing.
 	Quoted string

@@ -21,24 +21,25 @@ type Key struct {
 	Quoted bool
 	// Fold compares in lower case.
 	Fold bool
-	// CRLF leaves a carriage return at the end of a record out.
-	CRLF bool
+	// Raw takes a carriage return at the end of a record as a part of it. Input.Raw, or
+	// Input.Zero, belongs to it.
+	Raw bool
 }
 
 // Whole reports whether all of a record is compared, byte by byte.
-func (k *Key) Whole() bool { return k.Columns.none() && !k.Fold && !k.CRLF }
+func (k *Key) Whole() bool { return k.Columns.none() && !k.Fold }
 
 // String describes the key: two keys that read some record differently have
 // different texts. That of the zero value is empty.
 func (k *Key) String() string {
-	if k.Whole() {
+	if k.Whole() && !k.Raw {
 		return ""
 	}
 	text := k.Columns.String() + " " + k.Delimiter
 	for _, option := range []struct {
 		on   bool
 		name string
-	}{{k.Quoted, "quoted"}, {k.Fold, "fold"}, {k.CRLF, "crlf"}} {
+	}{{k.Quoted, "quoted"}, {k.Fold, "fold"}, {k.Raw, "raw"}} {
 		if option.on {
 			text += "\x00" + option.name
 		}
@@ -46,9 +47,12 @@ func (k *Key) String() string {
 	return text
 }
 
-// Of returns the key of a record: a part of the record, or a text in buf, which
-// it returns as well because it may have grown.
+// Of returns the key of a record as it stands, which is that of Batch.Line: a part of
+// the record, or a text in buf, which it returns as well because it may have grown.
 func (k *Key) Of(record, buf []byte) (key, grown []byte) {
+	if !k.Raw {
+		record = withoutCR(record)
+	}
 	if k.Whole() {
 		return record, buf
 	}
@@ -92,12 +96,9 @@ func (k *Key) Separates(records [][]byte) bool {
 	return false
 }
 
-// of returns the key of a record. A key that is not a part of the record is
+// of returns the key of one of Batch.Records. A key that is not a part of the record is
 // appended to arena.
 func (k *Key) of(record, arena []byte) (key, grown []byte) {
-	if k.CRLF {
-		record = bytes.TrimSuffix(record, []byte("\r"))
-	}
 	from := len(arena)
 	key, arena = k.columns(record, arena)
 	if k.Fold && !isLower(key) {

@@ -99,11 +99,11 @@ func TestFoldedKeys(t *testing.T) {
 		{lines.Key{Fold: true}, "ÄÖÜ", "äöü"},
 		{lines.Key{Fold: true}, "A\xff", "a\xff"},
 		{lines.Key{Fold: true}, "A\xfe", "a\xfe"},
-		{lines.Key{CRLF: true}, "a\r", "a"},
-		{lines.Key{CRLF: true}, "a\r\r", "a\r"},
-		{lines.Key{CRLF: true}, "a", "a"},
-		{lines.Key{}, "A\r", "A\r"},
-		{lines.Key{Fold: true, CRLF: true, Columns: second, Delimiter: ";"}, "A;B\r", "b"},
+		{lines.Key{}, "a\r", "a"},
+		{lines.Key{}, "a\r\r", "a\r"},
+		{lines.Key{}, "a", "a"},
+		{lines.Key{Raw: true}, "A\r", "A\r"},
+		{lines.Key{Fold: true, Columns: second, Delimiter: ";"}, "A;B\r", "b"},
 		{lines.Key{Fold: true, Quoted: true, Columns: second, Delimiter: ";"}, `A;"B;C"`, "b;c"},
 	} {
 		line := []byte(c.line)
@@ -146,7 +146,7 @@ func TestKeyTexts(t *testing.T) {
 	}
 	seen := map[string]bool{}
 	for _, k := range []lines.Key{
-		{}, {Fold: true}, {CRLF: true}, {Columns: second, Delimiter: ","}, {Columns: second, Delimiter: ";"},
+		{}, {Fold: true}, {Raw: true}, {Columns: second, Delimiter: ","}, {Columns: second, Delimiter: ";"},
 		{Columns: second, Delimiter: ",", Quoted: true}, {Columns: second, Delimiter: ",", Fold: true},
 	} {
 		if seen[k.String()] {

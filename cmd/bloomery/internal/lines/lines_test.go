@@ -61,7 +61,7 @@ func TestRecords(t *testing.T) {
 		{"a\n", false, []string{"a"}},
 		{"a\nb", false, []string{"a", "b"}},
 		{"a\n\nb\n", false, []string{"a", "", "b"}},
-		{"a\r\n\x00\xff\n", false, []string{"a\r", "\x00\xff"}},
+		{"\x00\xff\n", false, []string{"\x00\xff"}},
 		{"a\nb\x00c", true, []string{"a\nb", "c"}},
 		{"\x00\x00", true, []string{"", ""}},
 		{long + "\n" + long, false, []string{long, long}},
@@ -322,6 +322,7 @@ func TestTooLong(t *testing.T) {
 		ok   bool
 	}{
 		{"12345678\n12345678", true},
+		{"12345678\r\n12345678\r", true},
 		{"1\n123456789\n", false},
 		{"1\n123456789", false},
 		{strings.Repeat("x", 100_000), false},
@@ -419,26 +420,52 @@ func TestSteadyMemory(t *testing.T) {
 	}
 }
 
+// modelOf returns the records of a text, or that it is UTF-16.
+func modelOf(text string, zero, raw bool) (records []string, is16 bool) {
+	separator := "\n"
+	if zero {
+		separator, raw = "\x00", true
+	}
+	if !raw {
+		var nuls string // where the first four bytes have them
+		for i := range min(4, len(text)) {
+			nuls += strconv.FormatBool(text[i] == 0)
+		}
+		if strings.HasPrefix(text, "\xff\xfe") || strings.HasPrefix(text, "\xfe\xff") || nuls == "falsetruefalsetrue" || nuls == "truefalsetruefalse" {
+			return nil, true
+		}
+		text = strings.TrimPrefix(text, "\xef\xbb\xbf")
+	}
+	if text == "" {
+		return nil, false
+	}
+	for line := range strings.SplitSeq(strings.TrimSuffix(text, separator), separator) {
+		if !raw {
+			line = strings.TrimSuffix(line, "\r")
+		}
+		records = append(records, line)
+	}
+	return records, false
+}
+
 func FuzzRecords(f *testing.F) {
-	f.Add([]byte("a\nb\n\nc"), uint8(3), false)
-	f.Add([]byte("\x1f\x8b"), uint8(1), true)
-	f.Fuzz(func(t *testing.T, data []byte, block uint8, zero bool) {
+	f.Add([]byte("a\nb\n\nc"), uint8(3), false, false)
+	f.Add([]byte("\x1f\x8b"), uint8(1), true, false)
+	f.Add([]byte("\xef\xbb\xbfa\r\nb\r\r\n\r\nc\rd\r"), uint8(5), false, false)
+	f.Add([]byte("a\r\nb\r"), uint8(2), false, true)
+	f.Add([]byte("a\x00\n\x00"), uint8(1), false, false)
+	f.Fuzz(func(t *testing.T, data []byte, block uint8, zero, raw bool) {
 		if bytes.HasPrefix(data, []byte("\x1f\x8b")) || bytes.HasPrefix(data, []byte("\x28\xb5\x2f\xfd")) || len(data) > 3 && string(data[1:4]) == "\x2a\x4d\x18" {
 			// Compressed: no panic, whatever comes out.
-			_, _ = collect(t, &lines.Input{Stdin: bytes.NewReader(data), Zero: zero}, 1)
+			_, _ = collect(t, &lines.Input{Stdin: bytes.NewReader(data), Zero: zero, Raw: raw}, 1)
 			return
 		}
-		separator := "\n"
-		if zero {
-			separator = "\x00"
-		}
-		var want []string
-		if len(data) > 0 {
-			want = strings.Split(strings.TrimSuffix(string(data), separator), separator)
-		}
-		got, err := collect(t, &lines.Input{Stdin: bytes.NewReader(data), Zero: zero, Block: int(block)}, 2)
-		if err != nil || !slices.Equal(got, want) {
-			t.Errorf("%q, %v, want %q", got, err, want)
+		want, is16 := modelOf(string(data), zero, raw)
+		for _, r := range []io.Reader{bytes.NewReader(data), iotest.OneByteReader(bytes.NewReader(data))} {
+			got, err := collect(t, &lines.Input{Stdin: r, Zero: zero, Raw: raw, Block: int(block)}, 2)
+			if is16 != errors.Is(err, lines.ErrFormat) || !is16 && (err != nil || !slices.Equal(got, want)) {
+				t.Errorf("%q: %q, %v, want %q, or that it is UTF-16: %t", data, got, err, want, is16)
+			}
 		}
 	})
 }

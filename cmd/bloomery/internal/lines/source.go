@@ -90,6 +90,15 @@ func (in *Input) open(name string) (*source, error) {
 	}
 	closeFile := s.close
 	s.r, s.close = r, func() { closeReader(); closeFile() }
+	if in.raw() {
+		return s, nil
+	}
+	text, skipped, err := asText(r)
+	if err != nil {
+		s.close()
+		return nil, s.failed(err)
+	}
+	s.r, s.offset = text, int64(skipped)
 	return s, nil
 }
 
@@ -137,7 +146,7 @@ func (s *source) next(b *Batch) error {
 		if end, _ := s.recordsEnd(buf, from); end > 0 {
 			return s.hand(b, buf, end)
 		}
-		if len(buf) > s.in.maxLine() {
+		if len(s.in.line(buf)) > s.in.maxLine() {
 			return tooLong(s.name, s.offset, s.in.maxLine())
 		}
 	}
