@@ -160,7 +160,7 @@ var rooms = map[string][]string{
 	},
 	"server/internal/web/metrics":     {"server/internal/engine", "server/internal/health", "server/internal/session", "server/internal/status"},
 	"server/internal/command/gendocs": {"server/internal/command"},
-	"server/internal/web":             {"codec", "internal/envelope", "internal/news", "page", "server/internal/answer", "server/internal/engine", "server/internal/health"},
+	"server/internal/web":             {"codec", "internal/envelope", "internal/news", "page", "server/internal/answer", "server/internal/engine"},
 	"server": {
 		"", "codec/file", "hashing", "internal/memory", "internal/resp",
 		"server/internal/answer", "server/internal/certificate", "server/internal/command", "server/internal/engine", "server/internal/door", "server/internal/door/local", "server/internal/refusal", "server/internal/session", "server/internal/status", "server/internal/store", "server/internal/traits",

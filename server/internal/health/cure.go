@@ -94,8 +94,7 @@ func (e *evidence) reason(s symptom) string {
 	case fillingUp:
 		left := fullShare*float64(e.Capacity) - float64(e.Items)
 		in := time.Duration(left / e.pace * float64(time.Second))
-		return fmt.Sprintf("At %s items a second it reaches 90%% of its %s items in %s.",
-			strconv.FormatFloat(e.pace, 'g', 3, 64), grouped(e.Capacity), in.Round(time.Minute))
+		return fmt.Sprintf("At %s items a second it reaches 90%% of its %s items in %s.", paced(e.pace), grouped(e.Capacity), ahead(in))
 	case slow:
 		what, worst := "add", e.latency[timing(Add)]
 		if has := e.latency[timing(Has)]; worst.Calls < leastTimed || has.Calls >= leastTimed && has.P99 > worst.P99 {
@@ -264,6 +263,26 @@ func percent(p float64) string {
 		return "?"
 	}
 	return strconv.FormatFloat(x, 'f', -1, 64) + "%"
+}
+
+// ahead writes a time to come: 19 minutes, 5 hours.
+func ahead(d time.Duration) string {
+	switch {
+	case d < 90*time.Second:
+		return "a minute"
+	case d < 2*time.Hour:
+		return strconv.Itoa(int(math.Round(d.Minutes()))) + " minutes"
+	}
+	return strconv.Itoa(int(math.Round(d.Hours()))) + " hours"
+}
+
+// paced writes items a second, with three significant digits and no exponent.
+func paced(v float64) string {
+	if v >= 999.5 {
+		unit := math.Pow(10, math.Floor(math.Log10(v))-2)
+		return grouped(uint64(math.Round(v/unit) * unit))
+	}
+	return strconv.FormatFloat(v, 'g', 3, 64)
 }
 
 // grouped writes a number with commas: 1,000,000.

@@ -73,8 +73,8 @@ func LastOf(n int, at func(i int) Point) (Point, bool) {
 	return h.last()
 }
 
-// Pace returns the pace that points show.
-func Pace(points []Point, now time.Time, items uint64) (float64, bool) {
+// Pace returns the pace that points show, negative if it is not known.
+func Pace(points []Point, now time.Time, items uint64) float64 {
 	var h history
 	for _, p := range points {
 		h.add(p)
@@ -94,7 +94,7 @@ type Evidence struct {
 // Measures returns the symptoms of a filter as multiples of their thresholds, in
 // the order of the verdicts.
 func Measures(l Look, v Evidence) []float64 {
-	e := evidence{Look: l, pace: v.Pace, paceKnown: v.Pace >= 0, sparse: v.Sparse, better: advice{gain: v.Gain}}
+	e := evidence{Look: l, pace: v.Pace, sparse: v.Sparse, better: advice{gain: v.Gain}}
 	e.latency[timing(Has)] = v.Has
 	if v.Advising != [works]uint64{} {
 		e.better = advise(&l, &v.Advising)

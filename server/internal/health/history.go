@@ -2,7 +2,10 @@ package health
 
 // The history of a filter, a day long.
 
-import "time"
+import (
+	"math"
+	"time"
+)
 
 // The history of a filter: a point every 5 minutes of a day.
 const (
@@ -45,7 +48,7 @@ func (h *history) last() (Point, bool) {
 	if len(h.points) == 0 {
 		return Point{}, false
 	}
-	return h.points[(h.next+len(h.points)-1)%len(h.points)], true
+	return *h.latest(0), true
 }
 
 // all returns the points, oldest first.
@@ -53,53 +56,70 @@ func (h *history) all() []Point {
 	return append(append([]Point(nil), h.points[h.next:]...), h.points[:h.next]...)
 }
 
-// The span over which the pace of a filter is seen.
-const (
-	paceLeast = 10 * time.Minute
-	paceMost  = time.Hour
-)
-
-// pace returns how many items a second have come, seen over 10 minutes at least
-// and about an hour at most. It reports false if the history is too short, or if
-// the clock was set back.
-func (h *history) pace(now time.Time, items uint64) (perSecond float64, ok bool) {
-	for i := range h.points {
-		p := h.points[(h.next+i)%len(h.points)]
-		age := now.Sub(time.Unix(p.At, 0))
-		if age > paceMost {
-			continue
-		}
-		if age < paceLeast {
-			return 0, false
-		}
-		if items <= p.Items {
-			return 0, true
-		}
-		return float64(items-p.Items) / age.Seconds(), true
-	}
-	return 0, false
+// latest returns the i-th latest point, 0 for the last.
+func (h *history) latest(i int) *Point {
+	n := len(h.points)
+	return &h.points[(h.next+n-1-i)%n]
 }
 
-// Slope returns how many items a second have come in a history, oldest first: the slope
-// of the line with the least squares through its points. It reports false if the history
-// is shorter than 10 minutes.
-func Slope(points []Point, now time.Time) (perSecond float64, ok bool) {
-	if len(points) < 2 || now.Sub(time.Unix(points[0].At, 0)) < paceLeast {
-		return 0, false
+// noPace is a pace that is not known.
+const noPace = -1
+
+// What a pace is seen from.
+const (
+	paceSpan  = historyEvery     // the least of a span
+	paceMost  = 30 * time.Minute // the most of the later one
+	paceItems = 100              // in the later one: chance makes no pace of so many
+)
+
+// pace returns how many items a second come, if they come at a steady pace: in the last minutes as in the
+// last 5 minutes and more in which 100 came, and in that span as in the one before, but for a factor of two
+// and for chance. A load that is over is no pace, and one that has just begun is none yet. A filter that
+// took nothing for 10 minutes has a pace of 0. It is negative if there is no steady pace, or if it is not
+// known yet.
+func (h *history) pace(now time.Time, items uint64) float64 {
+	var tail, tailItems float64 // the shortest span, and what came in it
+	for i := range h.points {
+		begin := h.latest(i)
+		age := now.Sub(time.Unix(begin.At, 0))
+		switch {
+		case age < 0 || age > paceMost && tail > 0:
+			return noPace
+		case age < paceSpan:
+			continue
+		}
+		came, span := float64(items)-float64(begin.Items), age.Seconds()
+		if came <= 0 && age >= 2*paceSpan {
+			return 0
+		}
+		if tail == 0 {
+			tail, tailItems = span, came
+		}
+		if came >= paceItems {
+			if v := came / span; near(tailItems, v*tail) && h.before(i, v, span) {
+				return v
+			}
+			return noPace
+		}
 	}
-	var meanAt, meanItems float64
-	for _, p := range points {
-		meanAt += float64(p.At-points[0].At) / float64(len(points))
-		meanItems += float64(p.Items) / float64(len(points))
+	return noPace
+}
+
+// before reports whether items came at a pace in the span before the i-th latest point, which is half as
+// long as the one behind it at least.
+func (h *history) before(i int, pace, span float64) bool {
+	end := h.latest(i)
+	for j := i + 1; j < len(h.points); j++ {
+		begin := h.latest(j)
+		if earlier := float64(end.At - begin.At); earlier >= span/2 {
+			return near(float64(end.Items)-float64(begin.Items), pace*earlier)
+		}
 	}
-	var up, across float64
-	for _, p := range points {
-		dx := float64(p.At-points[0].At) - meanAt
-		up += dx * (float64(p.Items) - meanItems)
-		across += dx * dx
-	}
-	if across <= 0 {
-		return 0, false
-	}
-	return up / across, true
+	return false
+}
+
+// near reports whether a number of items is as expected, but for a factor of two and one standard deviation.
+func near(n, expected float64) bool {
+	chance := math.Sqrt(expected)
+	return n >= expected/2-chance && n <= 2*expected+chance
 }

@@ -2,23 +2,16 @@ package health_test
 
 import (
 	"testing"
-	"time"
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/server/internal/health"
 )
 
-// TestHistoryEnds checks the latest point of a full history, slopes at their limits,
-// and filters without a rate or that are gone.
+// TestHistoryEnds checks the latest point of a full history, and filters without a rate
+// or that are gone.
 func TestHistoryEnds(t *testing.T) {
 	if p, ok := health.LastOf(1000, func(i int) health.Point { return health.Point{At: int64(i)} }); !ok || p.At != 999 {
 		t.Errorf("the latest point is %v, %t, want 999", p.At, ok)
-	}
-	points := []health.Point{{At: 0}, {At: 1, Items: 2}}
-	for after, want := range map[time.Duration]bool{10 * time.Minute: true, 10*time.Minute - time.Second: false} {
-		if got, ok := health.Slope(points, time.Unix(0, 0).Add(after)); ok != want || ok && got != 2 {
-			t.Errorf("after %v: %v, %t, want 2 a second if ten minutes have passed", after, got, ok)
-		}
 	}
 	if got := health.RateLimit(health.Look{Stats: bloomery.Stats{Capacity: 100}}); got != 0 {
 		t.Errorf("the limit of no rate is %v, want 0", got)

@@ -21,6 +21,13 @@ func Merge(l Look, list []Report) Report {
 		for w := range r.Calls {
 			r.Calls[w] += v.Calls[w]
 		}
+		switch {
+		case v.Parts == 0: // it answers for none of the items
+		case v.Pace < 0 || r.Pace < 0:
+			r.Pace = noPace
+		default:
+			r.Pace += v.Pace
+		}
 		r.Add, r.Has = r.Add.slower(v.Add), r.Has.slower(v.Has)
 		r.Anomaly |= v.Anomaly
 		if !v.Since.IsZero() && (r.Since.IsZero() || v.Since.Before(r.Since)) {

@@ -184,24 +184,28 @@ func TestPace(t *testing.T) {
 	points := health.HistoryOf(20, func(i int) health.Point {
 		return health.Point{At: at.Unix() + int64(300*i), Items: uint64(3000 * i)}
 	})
-	last, before := time.Unix(points[19].At, 0), time.Unix(points[18].At, 0)
+	last := time.Unix(points[19].At, 0)
 	for _, c := range []struct {
 		name  string
 		now   time.Time
 		from  int
 		items uint64
-		want  float64
-		ok    bool
+		want  float64 // -1: not known
 	}{
-		{"an hour of ten a second", last, 0, 57_000, 10, true},
-		{"nine minutes are too few", before.Add(9 * time.Minute), 18, 60_000, 0, false},
-		{"ten are enough", before.Add(10 * time.Minute), 18, 60_000, 10, true},
-		{"fewer items than before", last, 0, 10, 0, true},
-		{"a clock that was set back", at.Add(-time.Hour), 0, 57_000, 0, false},
+		{"an hour of ten a second", last, 0, 57_000, 10},
+		{"nine minutes are too few", last.Add(4 * time.Minute), 18, 59_400, -1},
+		{"ten are enough", last.Add(5 * time.Minute), 18, 60_000, 10},
+		{"a second span with a third of the items", last.Add(5 * time.Minute), 0, 58_000, -1},
+		{"a second span with three times the items", last.Add(5 * time.Minute), 0, 66_000, -1},
+		{"a second span with two thirds of the items", last.Add(5 * time.Minute), 0, 59_000, 2000. / 300},
+		{"no items for five minutes", last.Add(5 * time.Minute), 0, 57_000, -1},
+		{"no items for ten", last.Add(10 * time.Minute), 0, 57_000, 0},
+		{"50 items in half an hour", last.Add(30 * time.Minute), 0, 57_050, -1},
+		{"fewer items than before", last, 0, 10, 0},
+		{"a clock that was set back", at.Add(-time.Hour), 0, 57_000, -1},
 	} {
-		got, ok := health.Pace(points[c.from:], c.now, c.items)
-		if ok != c.ok || math.Abs(got-c.want) > 1e-9 {
-			t.Errorf("%s: %v, %v, want %v, %v", c.name, got, ok, c.want, c.ok)
+		if got := health.Pace(points[c.from:], c.now, c.items); math.Abs(got-c.want) > 1e-9 {
+			t.Errorf("%s: %v, want %v", c.name, got, c.want)
 		}
 	}
 }

@@ -86,6 +86,10 @@ type Report struct {
 	TrafficInterval  measuring.Interval
 	TrafficTooFew    bool
 
+	// Pace is how many items a second come, negative if they come at no steady
+	// pace, or if it is not known.
+	Pace float64
+
 	// Add and Has are the latencies of calls, Calls their number by kind of
 	// work.
 	Add, Has Latency
@@ -140,13 +144,13 @@ func (k *Keeper) Report(f Subject) (Report, bool) {
 	s.see(l, now)
 	s.answered(yes, probes)
 	s.update(now)
-	return s.report(), true
+	return s.report(now), true
 }
 
 // update judges a filter between two evaluations, by what was seen of it last.
 func (s *state) update(now time.Time) {
 	if s.evaluated == 0 {
-		s.evaluate(now)
+		s.evaluate(s.look.Version, now)
 		return
 	}
 	s.collect()
@@ -189,8 +193,9 @@ func (k *Keeper) Current(id uint64) (r Report, ok bool) {
 	if s == nil || s.looked.IsZero() {
 		return r, false
 	}
-	s.update(k.now())
-	return s.report(), true
+	now := k.now()
+	s.update(now)
+	return s.report(now), true
 }
 
 // evidenceOf returns how many probes of a filter there are, and a seed.
@@ -222,15 +227,15 @@ func (k *Keeper) demand(id uint64, now time.Time) *state {
 	return s
 }
 
-func (s *state) report() Report {
+func (s *state) report(now time.Time) Report {
 	_, n := s.rate.Counts()
 	_, reports := s.traffic.Counts()
 	return Report{
 		Look: s.look, Diagnosis: s.diagnosis,
 		Probed: s.rate.Value(), Probes: n, Interval: s.rate.Interval(), TooFew: !s.rate.Enough(s.look.Asked),
 		Lookups: s.lookups, False: s.falses, Negatives: s.no, Traffic: s.traffic.Value(), Reports: reports, TrafficInterval: s.traffic.Interval(),
-		TrafficTooFew: !s.traffic.Enough(s.look.Asked),
-		Add:           s.latency[timing(Add)], Has: s.latency[timing(Has)], Calls: s.calls,
+		TrafficTooFew: !s.traffic.Enough(s.look.Asked), Pace: s.history.pace(now, s.look.Items),
+		Add: s.latency[timing(Add)], Has: s.latency[timing(Has)], Calls: s.calls,
 		Repaired: s.repaired, Anomaly: s.odd.found(), Since: s.since,
 	}
 }
@@ -270,7 +275,7 @@ func (k *Keeper) Reports(visit func(id uint64, r *Report)) (rest Sums) {
 			}
 		}
 		if !s.looked.IsZero() {
-			r := s.report()
+			r := s.report(now)
 			visit(id, &r)
 		}
 	}
@@ -316,10 +321,10 @@ func (k *Keeper) Peek(f Subject) (Report, bool) {
 		now := k.now()
 		s.see(l, now)
 		s.update(now)
-		return s.report(), true
+		return s.report(now), true
 	}
 	var none Rate
-	return Report{Look: l, Diagnosis: l.judge(), Interval: none.Interval(), TrafficInterval: none.Interval(), TooFew: true, TrafficTooFew: true}, true
+	return Report{Look: l, Diagnosis: l.judge(), Interval: none.Interval(), TrafficInterval: none.Interval(), TooFew: true, TrafficTooFew: true, Pace: noPace}, true
 }
 
 // History returns the points of a filter, oldest first: one every 5 minutes of the

@@ -128,13 +128,20 @@ func (s *state) answered(yes, n int) {
 }
 
 // stale reports whether the filter has changed so much, or so long ago, that it
-// must be looked at again.
+// must be looked at again. A point of the history is of its own moment: one that
+// lags behind would have items of a load that is over in the minutes after it.
 func (s *state) stale(version uint64, now time.Time) bool {
 	if version == s.look.Version {
 		return false
 	}
 	items := float64(version-s.look.Version) * mostItems
-	return items >= refreshShare*float64(s.look.Capacity) || now.Sub(s.looked) >= refreshAfter
+	return items >= refreshShare*float64(s.look.Capacity) || now.Sub(s.looked) >= refreshAfter || s.pointDue(now)
+}
+
+// pointDue reports whether it is time for a point of the history.
+func (s *state) pointDue(now time.Time) bool {
+	p, ok := s.history.last()
+	return !ok || now.Unix()-p.At >= int64(historyEvery/time.Second) || now.Unix() < p.At
 }
 
 // collect takes over what the meter has counted.
@@ -174,15 +181,15 @@ func (s *state) evidence(now time.Time) evidence {
 	if !s.low.IsZero() {
 		e.sparse = now.Sub(s.low)
 	}
-	e.pace, e.paceKnown = s.history.pace(now, s.look.Items)
+	e.pace = s.history.pace(now, s.look.Items)
 	return e
 }
 
-// evaluate judges the filter. The first evaluation decides at once, since there is
-// no earlier verdict to hold on to; later ones go through the latches.
-func (s *state) evaluate(now time.Time) {
+// evaluate judges the filter, whose version is known. The first evaluation decides at
+// once, since there is no earlier verdict to hold on to; later ones go through the latches.
+func (s *state) evaluate(version uint64, now time.Time) {
 	s.collect()
-	if p, ok := s.history.last(); !ok || now.Unix()-p.At >= int64(historyEvery/time.Second) || now.Unix() < p.At {
+	if s.pointDue(now) && version <= s.look.Version { // else a writer has it: the next evaluation looks again
 		s.point(now)
 	}
 	e := s.evidence(now)
@@ -204,7 +211,7 @@ func (s *state) conclude(e *evidence) {
 	m := e.measures()
 	for i, v := range lasting {
 		m[v] = 0
-		if s.latches[i].on {
+		if s.latches[i].on && (v != fillingUp || e.pace > 0) { // without a pace there is no forecast
 			m[v] = math.Inf(1)
 		}
 	}

@@ -209,7 +209,7 @@ func (k *Keeper) evaluateDue(now time.Time) bool {
 		s.pool = large
 		k.pools[large]++
 	}
-	s.evaluate(now)
+	s.evaluate(version, now)
 	k.totals.Evaluations++
 	s.class = s.classify(version)
 	k.enqueue(s)

@@ -66,11 +66,10 @@ const (
 // evidence is what a filter is judged by.
 type evidence struct {
 	Look
-	pace      float64 // items a second
-	paceKnown bool
-	latency   [timed]Latency
-	sparse    time.Duration // for how long the fill has been under 10%
-	better    advice
+	pace    float64 // see Report
+	latency [timed]Latency
+	sparse  time.Duration // for how long the fill has been under 10%
+	better  advice
 }
 
 // measures returns every symptom as a multiple of its threshold: over 1 is beyond
@@ -101,7 +100,7 @@ func (e *evidence) measure(s symptom) float64 {
 		return share(float64(e.Items), fullShare*float64(e.Capacity))
 	case fillingUp:
 		left := fullShare*float64(e.Capacity) - float64(e.Items)
-		if !e.paceKnown || e.pace <= 0 || left <= 0 {
+		if e.pace <= 0 || left <= 0 {
 			return 0
 		}
 		return e.pace * fullWithin.Seconds() / left

@@ -3,11 +3,8 @@ package web
 // One filter in full.
 
 import (
-	"encoding/json"
 	"net/http"
 	"time"
-
-	"github.com/bloomery/bloomery/server/internal/health"
 )
 
 // cells is into how many pieces the array of a filter is cut for its picture.
@@ -71,18 +68,14 @@ func (c *call) describeAll(name string) (object, error) {
 	return o, nil
 }
 
-// project returns at which pace the items of a filter come, over as much of its
-// history as there is, and when it will hold as many as it was made for: null where
-// that is not known, or will not be.
+// project takes from what is known of a filter at which pace its items come, and returns it with when the
+// filter will hold as many as it was made for: null where that is not known, or will not be.
 func project(o object, now time.Time) object {
 	p := object{"items_per_second": nil, "full_at": nil}
-	points, err := pointsOf(o["history"])
+	pace, known := o["items_per_second"].(float64)
 	items, ok := o["items"].(float64)
-	if err != nil || !ok || len(points) == 0 {
-		return p
-	}
-	pace, ok := health.Slope(points, now)
-	if !ok {
+	delete(o, "items_per_second")
+	if !known || !ok {
 		return p
 	}
 	p["items_per_second"] = pace
@@ -94,13 +87,4 @@ func project(o object, now time.Time) object {
 		}
 	}
 	return p
-}
-
-// pointsOf returns the history of a filter, which was JSON.
-func pointsOf(v any) (points []health.Point, err error) {
-	data, err := json.Marshal(v)
-	if err == nil {
-		err = json.Unmarshal(data, &points)
-	}
-	return points, err
 }

@@ -103,8 +103,9 @@ func TestOutlook(t *testing.T) {
 		set  filterRow
 		want string
 	}{
-		{nil, "after 10 minutes"},
-		{filterRow{"projection": object{"items_per_second": nil, "full_at": nil}}, "after 10 minutes"},
+		{nil, "No forecast"},
+		{filterRow{"projection": object{"items_per_second": nil, "full_at": nil}}, "no steady pace"},
+		{filterRow{"projection": object{"items_per_second": 0.0, "full_at": nil}}, "No items came in the last 10 minutes"},
 		{filterRow{"projection": object{"items_per_second": 2.5, "full_at": nil}}, "does not get full"},
 		{filterRow{"projection": object{"items_per_second": 2.5, "full_at": "2026-12-24T18:30:00Z"}}, "At 2.5 items a second it is full on Thursday, 24 December 2026, 18:30 UTC."},
 		{filterRow{"items": 100.0}, "as many items as it was made for"},

@@ -149,7 +149,9 @@ func (r filterRow) Outlook() string {
 	case capacity > 0 && items == capacity:
 		return "It holds as many items as it was made for."
 	case p["items_per_second"] == nil:
-		return "Its pace is known after 10 minutes."
+		return "No forecast: items come at no steady pace, or it has been watched for less than 10 minutes."
+	case p.number("items_per_second") == 0:
+		return "No items came in the last 10 minutes."
 	case err != nil:
 		return "At its present pace it does not get full."
 	}

@@ -43,6 +43,7 @@ func measured(x *engine.Context, entry *catalog.Entry, r *health.Report, name st
 		{"lookups", whole(r.Lookups)},
 		{"negatives", whole(r.Negatives)},
 		{"saved", known(r.Saved())},
+		{"items_per_second", known(r.Pace)},
 		{"gone", whole(r.Gone)},
 		{"repaired", whole(r.Repaired)},
 		{"alarm", r.Repaired > 0},
@@ -59,9 +60,9 @@ func measured(x *engine.Context, entry *catalog.Entry, r *health.Report, name st
 	)
 }
 
-// known returns v, nil if it is not known.
+// known returns v, nil if it is not known: NaN or negative.
 func known(v float64) any {
-	if math.IsNaN(v) {
+	if math.IsNaN(v) || v < 0 {
 		return nil
 	}
 	return v

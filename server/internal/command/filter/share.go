@@ -44,6 +44,9 @@ func shareOf(x *engine.Context, entry *catalog.Entry, probe bool) (v share, ok b
 	}
 	look := v.Look
 	v.Report, ok = report(whole)
+	if held := v.Items; v.Pace > 0 && held > 0 { // the parts of others come at theirs
+		v.Pace *= float64(look.Items) / float64(held)
+	}
 	v.Look = look
 	return v, ok
 }
@@ -64,7 +67,7 @@ func (v *share) reply(x *engine.Context, entry *catalog.Entry, name string) answ
 		{"kind", v.Kind}, {"parts", int64(v.Parts)}, {"first", int64(v.first)}, {"layers", int64(v.Layers)}, {"grows", v.Grows}, {"folds", v.Folds},
 		{"capacity", int64(v.Capacity)}, {"items", int64(v.Items)}, {"gone", whole(v.Reported)}, {"exact", v.Exact}, {"bits", int64(v.Bits)}, {"bytes", int64(v.Bytes)},
 		{"saturation", v.Saturation}, {"overflow", v.Overflow}, {"asked", v.Asked}, {"predicted", v.Predicted}, {"sigma", v.PredictedSigma}, {"skew", v.Skew},
-		{"probed", v.Probed}, {"probes", v.Probes}, {"traffic", v.Traffic}, {"reports", v.Reports},
+		{"probed", v.Probed}, {"probes", v.Probes}, {"pace", v.Pace}, {"traffic", v.Traffic}, {"reports", v.Reports},
 		{"lookups", int64(v.Lookups)}, {"false", int64(v.False)}, {"negatives", int64(v.Negatives)}, {"repaired", int64(v.Repaired)}, {"anomaly", int64(v.Anomaly)},
 	}
 	for w, n := range v.Calls {
@@ -118,7 +121,7 @@ func readShare(r *answer.Reply) (v share) {
 	}
 	v.Reported = whole("gone")
 	v.Parts, v.Layers, v.Grows, v.Folds = int(whole("parts")), int(whole("layers")), yes("grows"), yes("folds")
-	v.Probed, v.Probes, v.Traffic, v.Reports = decimal("probed"), decimal("probes"), decimal("traffic"), decimal("reports")
+	v.Pace, v.Probed, v.Probes, v.Traffic, v.Reports = decimal("pace"), decimal("probed"), decimal("probes"), decimal("traffic"), decimal("reports")
 	v.Lookups, v.False, v.Negatives, v.Repaired = whole("lookups"), whole("false"), whole("negatives"), whole("repaired")
 	v.Anomaly = health.Anomaly(whole("anomaly"))
 	for w := range v.Calls {
