@@ -11,26 +11,90 @@ import (
 	"github.com/bloomery/bloomery/server/internal/traits"
 )
 
-// account counts calls that were run together.
+// ran is a bundle of calls that were run together.
+type ran struct {
+	calls []Call
+	meter *health.Meter // of their filter, nil if they are on none
+	took  time.Duration // to run them
+	away  time.Duration // of that: waits for other machines
+	from  time.Time     // since when they wait to be answered, zero if they were answered at once
+}
+
+// account counts calls that were run together. Calls that wait, for a majority or for another machine, are counted when
+// they are answered: only then it is known how long their client has waited, and whether they have failed.
 func (e *Engine) account(s *Session, calls []Call, took time.Duration) {
 	if s.Watching {
 		return
 	}
-	m := e.meter(s, calls[0].cmd)
-	if cmd := calls[0].cmd; cmd != nil && s.Last.Load() != &cmd.full {
+	cmd := calls[0].cmd
+	r := ran{calls: calls, meter: e.meter(s, cmd), took: took, away: s.away}
+	if cmd != nil && s.Last.Load() != &cmd.full {
 		s.Last.Store(&cmd.full)
 	}
-	each := took
-	if len(calls) > 1 {
-		each /= time.Duration(len(calls))
+	if !s.helps { // the machine of the client shows it
+		if e.notes.Monitors.Any() && !s.alone { // those of a transaction are shown when others may go on
+			e.feed(s, calls)
+		}
+		if here := took - s.away; here >= e.notes.Slow.Threshold() { // by itself: with one slow machine every write waits
+			e.notes.Slow.Add(&s.Client, s.now, here, len(calls[0].Args), calls[0].show, len(calls)-1)
+		}
 	}
+	for i := range calls {
+		if e.shared == nil {
+			break
+		}
+		if calls[i].waiting {
+			r.from = s.now
+			s.w.late = append(s.w.late, r)
+			e.tallyLookups(s, &r)
+			return
+		}
+	}
+	e.tally(s, &r, s.fresh)
+}
+
+// tallyLate counts calls that have waited and are answered.
+func (e *Engine) tallyLate(s *Session) {
+	late := s.w.late
+	if len(late) == 0 {
+		return
+	}
+	now, _ := e.later(s.now)
+	left := late[:0]
+	for i := range late {
+		if r := &late[i]; r.answered() {
+			e.tally(s, r, s.fresh+now.Sub(r.from))
+		} else {
+			left = append(left, *r)
+		}
+	}
+	clear(late[len(left):])
+	s.w.late = left
+}
+
+func (r *ran) answered() bool {
+	for i := range r.calls {
+		if r.calls[i].waiting {
+			return false
+		}
+	}
+	return true
+}
+
+// tally counts calls, each of which has waited for so long beside the time that all took together.
+func (e *Engine) tally(s *Session, r *ran, waited time.Duration) {
+	calls, each, here := r.calls, r.took, max(0, r.took-r.away)
+	if len(calls) > 1 {
+		each, here = each/time.Duration(len(calls)), here/time.Duration(len(calls))
+	}
+	each += waited
 	for i := 0; i < len(calls); {
 		cmd, from, failed, asked, no := calls[i].cmd, i, 0, 0, 0
 		if cmd == nil || calls[i].queued { // it was not run
 			i++
 			continue
 		}
-		asks := m != nil && cmd.bundling.Work == health.Has
+		asks := r.meter != nil && cmd.bundling.Work == health.Has && r.from.IsZero()
 		for i < len(calls) && calls[i].cmd == cmd {
 			if r := &calls[i].Reply; r.Kind == answer.Error {
 				failed++
@@ -40,29 +104,41 @@ func (e *Engine) account(s *Session, calls []Call, took time.Duration) {
 			}
 			i++
 		}
-		if m != nil {
+		if r.meter != nil {
 			n, mean := i-from, each
 			if s.helps && asked > n { // other machines ask for many calls as one: an item counts as a call
-				n, mean = asked, each*time.Duration(n)/time.Duration(asked)
+				n, mean = asked, waited+(each-waited)*time.Duration(n)/time.Duration(asked)
 			}
-			m.Note(s.Slot, cmd.bundling.Work, mean, n, asked, no)
+			r.meter.Note(s.Slot, cmd.bundling.Work, mean, n, asked, no)
+			if each > here {
+				r.meter.Waited(s.Slot, cmd.bundling.Work, each-here, i-from)
+			}
 		}
-		if !s.helps {
-			e.notes.Counters.Of(&s.Client, cmd.index).Add(i-from, each, failed)
+		if s.helps { // the machine of the client counts it
+			continue
+		}
+		if n := e.notes.Counters.Of(&s.Client, cmd.index); each > here {
+			n.AddLate(i-from, each, here, failed)
+		} else {
+			n.Add(i-from, each, failed)
 		}
 	}
-	if s.helps { // the machine of the client counts and shows it
+	if took := r.took + waited; !s.helps && calls[0].cmd != nil && e.notes.Late.Over(took) {
+		e.notes.Late.Add(eventOf(calls[0].cmd), s.now, took)
+	}
+}
+
+// tallyLookups counts what lookups have found that are answered, of a bundle of which some wait: other machines count what
+// they find.
+func (e *Engine) tallyLookups(s *Session, r *ran) {
+	if r.meter == nil {
 		return
 	}
-	if e.notes.Monitors.Any() && !s.alone { // those of a transaction are shown when others may go on
-		e.feed(s, calls)
-	}
-	if took >= e.notes.Slow.Threshold() {
-		c := &calls[0]
-		e.notes.Slow.Add(&s.Client, s.now, took, len(c.Args), c.show, len(calls)-1)
-	}
-	if cmd := calls[0].cmd; cmd != nil && e.notes.Late.Over(took) {
-		e.notes.Late.Add(eventOf(cmd), s.now, took)
+	for i := range r.calls {
+		if c := &r.calls[i]; c.cmd != nil && c.cmd.bundling.Work == health.Has {
+			asked, no := c.Reply.Lookups()
+			r.meter.Note(s.Slot, health.Has, 0, 0, asked, no)
+		}
 	}
 }
 

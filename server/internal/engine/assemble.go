@@ -175,7 +175,7 @@ func (g *gathering) wait() bool {
 // gatherParts has machines run a call, each for shards that it holds, and returns their answers, or what failed. Machines
 // that do not answer a read soon are left out, as long as others hold the same.
 func (e *Engine) gatherParts(s *Session, c *Call) (parts []answer.Reply, failed answer.Reply) {
-	e.waits(s, "other machines")
+	defer e.back(s, e.awaits(s, "other machines"))
 	g := gather(c)
 	for looks := 0; looks < mostLooks; looks++ {
 		sets, lanes := e.assign(s, c)

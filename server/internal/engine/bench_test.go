@@ -33,9 +33,13 @@ type bench struct {
 	sessions []*engine.Session
 	now      time.Time
 	step     time.Duration // between two readings of the clock
+	live     bool          // the clock is that of the machine, which may be simulated
 }
 
 func (b *bench) clock() time.Time {
+	if b.live {
+		return time.Now()
+	}
 	if b.step > 0 {
 		b.now = b.now.Add(b.step)
 	}

@@ -201,8 +201,9 @@ func (e *Engine) doAndWait(s *Session, ops []*door.Op) {
 	for _, op := range ops {
 		if !op.Settled {
 			e.leave(s)
-			e.waits(s, "wait for records")
+			away := e.awaits(s, "wait for records")
 			e.wait(s, ops)
+			e.back(s, away)
 			return
 		}
 	}

@@ -27,12 +27,15 @@ func (e *Engine) Exec(s *Session, w *Workspace, first int) int {
 		s.waited = false
 	}
 	s.ctx = Context{e: e, s: s}
+	s.fresh = 0
 	defer e.end(s)
 	calls := w.Calls[first:]
 	if e.shared != nil {
 		calls = stretch(calls)
 		if s.stale = e.shared.Current(); s.stale == nil && (s.owner || s.asksNews(calls)) {
+			s.now, s.away = e.clock(), 0
 			e.freshen(s, calls)
+			s.fresh = s.away
 		}
 	}
 	n := e.run(s, calls)
@@ -70,6 +73,7 @@ func (e *Engine) Release(s *Session) {
 func (e *Engine) run(s *Session, calls []Call) (done int) {
 	s.tick(e.clock())
 	for done < len(calls) && !s.Quit && (s.alone || !s.Ended()) && !(e.Pause.Any() && e.paused(s, &calls[done])) {
+		s.away = 0
 		n := e.step(s, calls[done:])
 		if s.park.is {
 			break
@@ -134,6 +138,25 @@ func (e *Engine) leave(s *Session) {
 
 // waits notes that a session is about to wait: it must not be inside the gate.
 func (e *Engine) waits(s *Session, what string) { e.gate.Waits(s.inside || s.alone, what) }
+
+// away is a wait for other machines.
+type away struct {
+	from   time.Time
+	before time.Duration // that the session had waited for others
+}
+
+// awaits is waits for what other machines do: back, which is called when they have, counts the time. One
+// wait within another counts once.
+func (e *Engine) awaits(s *Session, what string) away {
+	e.waits(s, what)
+	now, _ := e.later(s.now)
+	return away{now, s.away}
+}
+
+func (e *Engine) back(s *Session, a away) {
+	_, took := e.later(a.from)
+	s.away = a.before + took
+}
 
 // step runs the first call, and with it those behind it that make one bundle
 // with it, and returns how many that were.

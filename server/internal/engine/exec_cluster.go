@@ -251,8 +251,9 @@ func (e *Engine) sendGroup(s *Session, c *Call, g *group, watches map[string]wat
 		}
 		return false
 	}
-	e.waits(s, "wait for a group")
+	away := e.awaits(s, "wait for a group")
 	e.door.Wait(ops)
+	e.back(s, away)
 	for _, op := range ops {
 		if op.Err != nil {
 			c.Answer(e.unsettled(op.Err))

@@ -190,7 +190,7 @@ func (x Contents) Fetch(entry *catalog.Entry, index uint32) (data []byte, failed
 // answered for all of it.
 func (x Contents) fetchFar(entry *catalog.Entry, index uint32) (data []byte, again bool, failed answer.Reply) {
 	e := x.e
-	e.waits(x.s, "another machine")
+	defer e.back(x.s, e.awaits(x.s, "another machine"))
 	loan, node, err := e.askHolder(x.s, entry.ID, index, []byte(lendMark), strconv.AppendUint(nil, entry.ID, 10), fmt.Append(nil, index))
 	switch {
 	case errors.Is(err, contents.ErrRetry):

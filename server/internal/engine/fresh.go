@@ -75,7 +75,7 @@ func (e *Engine) freshen(s *Session, calls []Call) {
 	if !needed {
 		return
 	}
-	e.waits(s, "what other machines have acknowledged")
+	defer e.back(s, e.awaits(s, "what other machines have acknowledged"))
 	if s.stale = e.shared.FreshNames(); s.stale != nil {
 		return
 	}

@@ -138,7 +138,7 @@ func (e *Engine) holds(s *Session, calls []Call) bool {
 	}
 	if s.group == nil && e.router.Lacks() {
 		e.leave(s)
-		e.waits(s, "what another machine has answered")
+		defer e.back(s, e.awaits(s, "what another machine has answered"))
 		if err := e.router.CatchUp(); err != nil {
 			failAll(calls, e.unsettled(err).Text)
 			return false

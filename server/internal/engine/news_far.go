@@ -146,7 +146,7 @@ func (e *Engine) newsRows(n *following.News, lacks []following.Lack, left int) (
 // each; and whether parts were left out. The reply says what is wrong, and is None if nothing is.
 func (x Contents) FarNews(entry *catalog.Entry, lacks []following.Lack, most int) (all []following.Taken, more bool, failed answer.Reply) {
 	e := x.e
-	e.waits(x.s, "another machine")
+	defer e.back(x.s, e.awaits(x.s, "another machine"))
 	for looks := 0; len(lacks) > 0; looks++ {
 		if looks > mostLooks+contents.PartCount(entry) {
 			return nil, false, answer.Fail(textMoving)

@@ -115,11 +115,13 @@ func (e *Engine) settle(s *Session) {
 	}
 	for w.underway() {
 		e.leave(s)
-		e.waits(s, "wait for records")
+		away := e.awaits(s, "wait for records")
 		pending, passed := w.pending, w.passed
 		w.pending, w.passed = nil, nil
 		if len(pending) == 0 {
-			e.pass(s, passed)
+			e.ask(passed)
+			e.back(s, away)
+			e.answered(s, passed)
 			continue
 		}
 		var asked sync.WaitGroup
@@ -132,6 +134,7 @@ func (e *Engine) settle(s *Session) {
 		}
 		e.door.Wait(refs)
 		asked.Wait()
+		e.back(s, away)
 		for i := range pending {
 			e.answer(s, pending[i])
 		}
@@ -142,6 +145,7 @@ func (e *Engine) settle(s *Session) {
 	}
 	s.avoid = nil
 	w.merge()
+	e.tallyLate(s)
 }
 
 // answer answers the calls of a span that waited.

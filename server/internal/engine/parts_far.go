@@ -114,7 +114,7 @@ func (e *Engine) doAnywhere(s *Session, ops []*door.Op, seen bool) {
 		near, far := v.sort(ops, looks)
 		e.leave(s)
 		if len(far) > 0 {
-			e.waits(s, "other machines")
+			defer e.back(s, e.awaits(s, "other machines"))
 		}
 		places := v.each(far, func(node uint32, list []*door.Op) door.Answer { return v.apply(node, list) }, func() {
 			if len(near) > 0 {

@@ -59,12 +59,6 @@ const (
 	mostLooks = 16
 )
 
-// pass has other machines run calls, and answers them.
-func (e *Engine) pass(s *Session, passed []*passing) {
-	e.ask(passed)
-	e.answered(s, passed)
-}
-
 // ask has other machines run calls. Those to one machine are one question, as far as they fit
 // into one; several machines are asked at the same time. Calls that are left without an answer
 // have to be looked at again.
@@ -347,7 +341,7 @@ func (q *question) read(a door.Answer) error {
 	return nil
 }
 
-// answered ends what pass has begun: calls that were asked of machines which do not hold the
+// answered ends what ask has begun: calls that were asked of machines which do not hold the
 // contents any more are looked at again, when it is known here who does. So are those that nobody has answered, as long
 // as one of the machines that hold it counts as live: it may be starting.
 func (e *Engine) answered(s *Session, passed []*passing) {
@@ -396,7 +390,7 @@ func (e *Engine) answered(s *Session, passed []*passing) {
 // left, nor when the server ends, nor while another machine waits for this one.
 func (e *Engine) askAgain(s *Session) bool {
 	e.leave(s)
-	e.waits(s, "other machines")
+	defer e.back(s, e.awaits(s, "other machines"))
 	if s.silent.IsZero() {
 		s.silent = time.Now()
 	}

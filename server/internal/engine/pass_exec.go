@@ -36,8 +36,9 @@ func (e *Engine) passBlock(s *Session, c *Call, calls []Call) bool {
 		c.Fail(textFarRights)
 	case e.charged(s, c, calls):
 		e.leave(s)
-		e.waits(s, "another machine")
+		away := e.awaits(s, "another machine")
 		e.askBlock(s, c, calls)
+		e.back(s, away)
 	}
 	e.discard(s)
 	return true

@@ -128,7 +128,7 @@ func (e *Engine) grant(s *Session, op *door.Op, own uint64) (*granted, error) {
 	}
 	if len(takers) > 0 {
 		e.leave(s)
-		e.waits(s, "memory of other machines")
+		defer e.back(s, e.awaits(s, "memory of other machines"))
 	}
 	g, err := e.grantAt(takers, own)
 	if err == nil && g != nil {
@@ -180,7 +180,7 @@ func (x Contents) ReserveFor(p *contents.Part, n uint64) (release func(), failed
 	e, own := x.e, n
 	var takers []door.Taker
 	if e.router != nil && x.s.group == nil && !x.s.alone {
-		e.waits(x.s, "memory of other machines")
+		defer e.back(x.s, e.awaits(x.s, "memory of other machines"))
 		takers = e.router.TakersOf(p, n)
 		if place := e.state.PlaceOf(p); place != nil && place.Copy(e.router.Self()).Phase == 0 {
 			own = 0

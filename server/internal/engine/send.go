@@ -74,8 +74,9 @@ func (e *Engine) putMerged(s *Session, op *Op, m *store.Merged) (again bool) {
 	if op.Err = e.doGroup(ops); op.Err != nil {
 		return false
 	}
-	e.waits(s, "wait for a merge")
+	away := e.awaits(s, "wait for a merge")
 	e.door.Wait(ops)
+	e.back(s, away)
 	for _, o := range ops {
 		if op.Err = o.Err; o.Err != nil {
 			return false

@@ -45,7 +45,7 @@ func (x Contents) Committing(sh *shadow.Shadow) (done func()) {
 // nil of names and of what is known of rebuilds. The reply is None if it has.
 func (x Contents) CatchUp(entry *catalog.Entry) answer.Reply {
 	x.e.leave(x.s)
-	x.e.waits(x.s, "wait for others")
+	defer x.e.back(x.s, x.e.awaits(x.s, "wait for others"))
 	if entry == nil {
 		if err := x.e.shared.FreshNames(); err != nil {
 			return refusal.Read(x.e.shared, err)

@@ -28,6 +28,7 @@ type Workspace struct {
 	passed  []*passing // for other machines to run
 	wholes  []*whole   // whose parts are run
 	joints  []joint    // that are asked as one
+	late    []ran      // that wait, and are counted when they are answered
 
 	division division
 }
@@ -60,6 +61,8 @@ func (w *Workspace) Reset() {
 		op.forget()
 	}
 	w.taken, w.used, w.pending, w.passed, w.wholes, w.joints = 0, 0, nil, nil, nil, nil
+	clear(w.late)
+	w.late = w.late[:0]
 }
 
 // forget forgets what a client has sent. What hashes there are in Scratch is memory of the

@@ -96,11 +96,12 @@ func (e *evidence) reason(s symptom) string {
 		in := time.Duration(left / e.pace * float64(time.Second))
 		return fmt.Sprintf("At %s items a second it reaches 90%% of its %s items in %s.", paced(e.pace), grouped(e.Capacity), ahead(in))
 	case slow:
-		what, worst := "add", e.latency[timing(Add)]
-		if has := e.latency[timing(Has)]; worst.Calls < leastTimed || has.Calls >= leastTimed && has.P99 > worst.P99 {
-			what, worst = "has", has
+		what, worst := e.slowest()
+		text := fmt.Sprintf("The 99th percentile of %s is %v, over its SLA of %v.", what, worst.P99, e.SLA)
+		if worst.waits() {
+			text += fmt.Sprintf(" Its calls wait for other nodes, %v on the average.", worst.Waited.Round(time.Microsecond))
 		}
-		return fmt.Sprintf("The 99th percentile of %s is %v, over its SLA of %v.", what, worst.P99, e.SLA)
+		return text
 	case wrongKind:
 		return fmt.Sprintf("For the work seen, %s takes %.1f times less %s by the model of sizing.", e.better.kind, e.better.gain, e.better.what)
 	case overBudget:
@@ -109,6 +110,18 @@ func (e *evidence) reason(s symptom) string {
 		return fmt.Sprintf("It has been less than 10%% full for a day; now it is %s full.", percent(e.Saturation))
 	}
 }
+
+// slowest returns which calls are slower, and how slow they are.
+func (e *evidence) slowest() (what string, worst Latency) {
+	what, worst = "add", e.latency[timing(Add)]
+	if has := e.latency[timing(Has)]; worst.Calls < leastTimed || has.Calls >= leastTimed && has.P99 > worst.P99 {
+		what, worst = "has", has
+	}
+	return what, worst
+}
+
+// waits reports whether most of the time of calls is a wait for other machines: then another filter is as slow.
+func (l *Latency) waits() bool { return 2*l.Waited > l.P50 }
 
 func (e *evidence) items() string {
 	if e.Items == math.MaxUint64 {
@@ -142,6 +155,9 @@ func (e *evidence) cure(s symptom) string {
 		}
 		return e.remade(remake{capacity: e.roomy(), rate: e.Asked})
 	case slow:
+		if _, worst := e.slowest(); worst.waits() {
+			return "INFO cluster" // its trips say which node is slow
+		}
 		if e.Kind == "bloom" {
 			return "SLOWLOG GET 10" // no kind is faster: look which calls take long
 		}
@@ -191,6 +207,9 @@ func (e *evidence) remade(m remake) string {
 // foreignCure returns the command for a BF or a CF. They have no rebuild: a new
 // filter is filled and takes the name of the old one.
 func (e *evidence) foreignCure(s symptom) string {
+	if _, worst := e.slowest(); s == slow && worst.waits() {
+		return "INFO cluster"
+	}
 	if s == slow {
 		return "SLOWLOG GET 10"
 	}

@@ -81,7 +81,7 @@ func plus(a, b uint64) uint64 {
 
 // slower returns the calls of two machines: those of both, and the latencies of the slower one.
 func (l Latency) slower(v Latency) Latency {
-	return Latency{l.Calls + v.Calls, max(l.P50, v.P50), max(l.P99, v.P99), max(l.P999, v.P999)}
+	return Latency{l.Calls + v.Calls, max(l.P50, v.P50), max(l.P99, v.P99), max(l.P999, v.P999), max(l.Waited, v.Waited)}
 }
 
 // Told returns a diagnosis that another machine has made, whose command is for one filter.
@@ -97,5 +97,5 @@ func Told(verdict, reason, command string) Diagnosis {
 // Micros returns a latency that another machine has measured, in microseconds.
 func Micros(calls uint64, p50, p99, p999 float64) Latency {
 	d := func(v float64) time.Duration { return time.Duration(v * float64(time.Microsecond)) }
-	return Latency{calls, d(p50), d(p99), d(p999)}
+	return Latency{Calls: calls, P50: d(p50), P99: d(p99), P999: d(p999)}
 }

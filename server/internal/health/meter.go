@@ -56,6 +56,8 @@ type slotMeter struct {
 	asked atomic.Uint64        // items that were looked up
 	no    atomic.Uint64        // of those: items that the filter did not have
 	took  [timed][buckets]atomic.Uint32
+
+	waited [timed]atomic.Uint64 // nanoseconds of all calls together, for other machines
 }
 
 // Note counts calls that were run together and took so long each, on the average. They
@@ -81,12 +83,21 @@ func (m *Meter) Note(slot int, w Work, each time.Duration, calls, asked, no int)
 	s.calls[w].Add(uint64(calls))
 }
 
+// Waited counts that calls that are noted have waited for other machines, each for so long.
+func (m *Meter) Waited(slot int, w Work, each time.Duration, calls int) {
+	if i := timing(w); i >= 0 && i < timed {
+		m.slots[slot%Slots].Load().waited[i].Add(uint64(each) * uint64(calls))
+	}
+}
+
 // drained is what a Meter has counted since it was last drained.
 type drained struct {
 	calls [works]uint64
 	asked uint64
 	no    uint64
 	took  [timed]histogram
+
+	waited [timed]time.Duration
 }
 
 // drain adds the counts to d and begins again at 0. It reports whether there were
@@ -111,6 +122,11 @@ func (m *Meter) drain(d *drained) (some bool) {
 					d.calls[int(Add)+j] += n
 					some = true
 				}
+			}
+		}
+		for j := range s.waited {
+			if s.waited[j].Load() > 0 {
+				d.waited[j] += time.Duration(s.waited[j].Swap(0))
 			}
 		}
 		d.asked += s.asked.Swap(0)
@@ -172,6 +188,8 @@ func (h *histogram) total() (n uint64) {
 type Latency struct {
 	Calls          uint64
 	P50, P99, P999 time.Duration
+	// Waited is for how long calls have waited for other machines, on the average.
+	Waited time.Duration
 }
 
 // latency returns the percentiles of a histogram.

@@ -65,7 +65,8 @@ type state struct {
 	repaired uint64
 	clears   uint32              // of the meter, when these were begun
 	took     [2][timed]histogram // of this point of the history, and of the one before
-	latency  [timed]Latency      // of both
+	waited   [2][timed]time.Duration
+	latency  [timed]Latency // of both
 	history  history
 
 	latches   [len(lasting)]latch
@@ -154,6 +155,7 @@ func (s *state) collect() {
 		}
 		for i := range d.took {
 			s.took[0][i].add(&d.took[i])
+			s.waited[0][i] += d.waited[i]
 		}
 		s.lookups += d.asked
 		s.no += d.no
@@ -171,6 +173,9 @@ func (s *state) weigh() {
 		h := s.took[0][i]
 		h.add(&s.took[1][i])
 		s.latency[i] = h.latency()
+		if n := s.latency[i].Calls; n > 0 {
+			s.latency[i].Waited = (s.waited[0][i] + s.waited[1][i]) / time.Duration(n)
+		}
 	}
 }
 
@@ -239,6 +244,7 @@ func (s *state) point(now time.Time) {
 		AddP99: micros(s.latency[timing(Add)].P99), HasP99: micros(s.latency[timing(Has)].P99),
 	})
 	s.took[1], s.took[0] = s.took[0], [timed]histogram{}
+	s.waited[1], s.waited[0] = s.waited[0], [timed]time.Duration{}
 	s.weigh()
 	s.better = advise(&s.look, &s.calls)
 }

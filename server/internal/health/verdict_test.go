@@ -87,6 +87,21 @@ var illnesses = []illness{
 		health.Optimize, "over its SLA of 100µs", "FILTER.REBUILD k BEGIN bloom",
 	},
 	{
+		"a p99 over its SLA that is a wait for other nodes",
+		func(s *source, k *health.Keeper) *filter {
+			f := s.add(bloom.NewStandard(10_000, 0.01))
+			f.fill(5000, 1)
+			f.change = func(l *health.Look) { l.SLA = 100 * time.Microsecond }
+			s.run(k, time.Minute)
+			for range 2000 {
+				k.Meter(f.id).Note(0, health.Add, 200*time.Microsecond, 1, 0, 0)
+				k.Meter(f.id).Waited(0, health.Add, 190*time.Microsecond, 1)
+			}
+			return f
+		},
+		health.Optimize, "Its calls wait for other nodes, 190µs on the average.", "INFO cluster",
+	},
+	{
 		"a kind that takes more than twice the time",
 		func(s *source, k *health.Keeper) *filter {
 			f := s.add(bloom.NewStandard(10_000, 0.01))

@@ -37,6 +37,27 @@ type Counter struct {
 	rejected atomic.Int64 // refused before it was run
 	failed   atomic.Int64 // answered an error
 	took     [tookBuckets]atomic.Int64
+	late     atomic.Pointer[lateCounter] // nil if no call has waited
+}
+
+// lateCounter is how long calls took that have waited for other machines, with that wait and without it.
+type lateCounter struct{ all, here times }
+
+type times struct {
+	nanos atomic.Int64
+	took  [tookBuckets]atomic.Int64
+}
+
+func (t *times) add(calls int, each time.Duration) {
+	t.nanos.Add(int64(each) * int64(calls))
+	t.took[bucketOf(each)].Add(int64(calls))
+}
+
+func (t *times) sum(to *Times) {
+	to.Nanos += t.nanos.Load()
+	for i := range t.took {
+		to.Took[i] += t.took[i].Load()
+	}
 }
 
 // tookBuckets is how many spans of time calls are sorted by: up to 1,024 ns, 2,048
@@ -58,7 +79,17 @@ func BucketEnd(i int) time.Duration { return 1 << (leastBits + i) }
 
 // Usage is how a command was used.
 type Usage struct {
-	Calls, Nanos, Rejected, Failed int64
+	Calls, Rejected, Failed int64
+	// Times are what clients have waited for: without what a call takes to come and go.
+	Times
+	// Waited reports that calls have waited for other machines; Here are the times without that.
+	Waited bool
+	Here   Times
+}
+
+// Times are how long calls took.
+type Times struct {
+	Nanos int64
 	// Took is how many calls took up to the end of each bucket, and longer than
 	// the one before, by the mean of those that were run with it.
 	Took [tookBuckets]int64
@@ -69,6 +100,23 @@ func (n *Counter) Add(calls int, each time.Duration, failed int) {
 	n.calls.Add(int64(calls))
 	n.nanos.Add(int64(each) * int64(calls))
 	n.took[bucketOf(each)].Add(int64(calls))
+	if failed > 0 {
+		n.failed.Add(int64(failed))
+	}
+}
+
+// AddLate is Add for calls that have waited for other machines; here is what each took without that.
+func (n *Counter) AddLate(calls int, each, here time.Duration, failed int) {
+	late := n.late.Load()
+	if late == nil {
+		late = new(lateCounter)
+		if !n.late.CompareAndSwap(nil, late) {
+			late = n.late.Load()
+		}
+	}
+	n.calls.Add(int64(calls))
+	late.all.add(calls, each)
+	late.here.add(calls, here)
 	if failed > 0 {
 		n.failed.Add(int64(failed))
 	}
@@ -122,6 +170,14 @@ func (c *Counters) Sum(command int) (u Usage) {
 			u.Took[j] += n.took[j].Load()
 		}
 	}
+	u.Here = u.Times
+	for i := range c.slots {
+		if late := c.slots[i].commands[command].late.Load(); late != nil {
+			u.Waited = true
+			late.all.sum(&u.Times)
+			late.here.sum(&u.Here)
+		}
+	}
 	return u
 }
 
@@ -151,6 +207,7 @@ func (c *Counters) Reset() {
 			for k := range n.took {
 				n.took[k].Store(0)
 			}
+			n.late.Store(nil)
 		}
 	}
 }

@@ -45,8 +45,9 @@ func TestCountersAreSums(t *testing.T) {
 		c.Of(&s, b).calls.Add(5)
 	}
 	const n = Slots + 1
-	want := Usage{Calls: n, Nanos: 10 * n, Rejected: 2 * n, Failed: 3 * n}
+	want := Usage{Calls: n, Rejected: 2 * n, Failed: 3 * n, Times: Times{Nanos: 10 * n}}
 	want.Took[0], want.Took[1] = Slots/2+1, Slots/2
+	want.Here = want.Times
 	if got := c.Sum(a); got != want {
 		t.Errorf("usage of a: %+v, want %+v", got, want)
 	}

@@ -17,6 +17,7 @@ const spans = 24
 type timings struct {
 	calls int64
 	took  [spans]int64 // calls by the span of their time, each counted once
+	here  [spans]int64 // the same without waits for other nodes; nothing if there were none
 }
 
 // timingsOf reads the reply of LATENCY HISTOGRAM. There every span has the calls of
@@ -24,19 +25,23 @@ type timings struct {
 func timingsOf(r *answer.Reply) map[string]timings {
 	all := map[string]timings{}
 	for i := 0; i+1 < len(r.Elems); i += 2 {
-		t := timings{calls: at(&r.Elems[i+1], "calls").N}
-		sum, pairs := int64(0), at(&r.Elems[i+1], "histogram_usec").Elems
-		for j := 0; j+1 < len(pairs); j += 2 {
-			span := 0
-			for most := pairs[j].N; most > 1 && span < spans-1; most /= 2 {
-				span++
-			}
-			t.took[span] = pairs[j+1].N - sum
-			sum = pairs[j+1].N
-		}
-		all[r.Elems[i].Text] = t
+		of := &r.Elems[i+1]
+		all[r.Elems[i].Text] = timings{at(of, "calls").N, bySpan(at(of, "histogram_usec")), bySpan(at(of, "histogram_usec_in_node"))}
 	}
 	return all
+}
+
+func bySpan(r *answer.Reply) (took [spans]int64) {
+	sum, pairs := int64(0), r.Elems
+	for j := 0; j+1 < len(pairs); j += 2 {
+		span := 0
+		for most := pairs[j].N; most > 1 && span < spans-1; most /= 2 {
+			span++
+		}
+		took[span] = pairs[j+1].N - sum
+		sum = pairs[j+1].N
+	}
+	return took
 }
 
 // since returns what has come to before. Counters that were reset begin again.
@@ -47,15 +52,18 @@ func (t timings) since(before timings) timings {
 	t.calls -= before.calls
 	for i := range t.took {
 		t.took[i] = max(0, t.took[i]-before.took[i])
+		t.here[i] = max(0, t.here[i]-before.here[i])
 	}
 	return t
 }
 
 // percentile returns below how many microseconds a share of the calls was, nil if
 // there were none. Within a span calls are taken to be spread evenly.
-func (t *timings) percentile(share float64) any {
+func (t *timings) percentile(share float64) any { return percentile(&t.took, share) }
+
+func percentile(took *[spans]int64, share float64) any {
 	total := int64(0)
-	for _, n := range t.took {
+	for _, n := range took {
 		total += n
 	}
 	if total == 0 {
@@ -63,7 +71,7 @@ func (t *timings) percentile(share float64) any {
 	}
 	rank := share * float64(total)
 	low, high := 0.0, 1.024 // a span of Redis ends at 1,024 ns, and so on
-	for _, n := range t.took {
+	for _, n := range took {
 		if float64(n) >= rank && n > 0 {
 			return low + (high-low)*rank/float64(n)
 		}

@@ -154,6 +154,7 @@ func (c *call) commands(info infoLines) (rows []object, seconds float64, err err
 		rows[i] = object{
 			"name": name, "calls": all[name].calls, "failed": info.part("cmdstat_"+name, "failed_calls"), "rejected": info.part("cmdstat_"+name, "rejected_calls"),
 			"per_second": pace, "p50_us": lately.percentile(0.5), "p99_us": lately.percentile(0.99), "p999_us": lately.percentile(0.999),
+			"node_p99_us": percentile(&lately.here, 0.99),
 		}
 	}
 	return rows, seconds, nil

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"slices"
 	"strings"
 	"time"
 )
@@ -67,10 +68,16 @@ func (c *call) recall(commands []object) (rows []commandRow, err error) {
 	for _, row := range commands[:min(len(commands), mostCommands)] {
 		if t := all[row.text("name")]; row["p50_us"] == nil {
 			row["p50_us"], row["p99_us"], row["p999_us"], row["old"] = t.percentile(0.5), t.percentile(0.99), t.percentile(0.999), true
+			row["node_p99_us"] = percentile(&t.here, 0.99)
 		}
 		rows = append(rows, commandRow(row))
 	}
 	return rows, nil
+}
+
+// InNode reports whether calls have waited for other nodes: then their times without that are shown, too.
+func (o *overviewView) InNode() bool {
+	return slices.ContainsFunc(o.Commands, func(r commandRow) bool { return r["node_p99_us"] != nil })
 }
 
 // Used is the share of the memory limit that is used, 0 if there is no limit.

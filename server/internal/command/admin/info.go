@@ -232,8 +232,12 @@ func infoCommands(x *engine.Context, b *strings.Builder) {
 			return
 		}
 		micros := float64(u.Nanos) / 1000
-		fmt.Fprintf(b, "cmdstat_%s:calls=%d,usec=%.0f,usec_per_call=%.2f,rejected_calls=%d,failed_calls=%d\r\n",
+		fmt.Fprintf(b, "cmdstat_%s:calls=%d,usec=%.0f,usec_per_call=%.2f,rejected_calls=%d,failed_calls=%d",
 			c.FullName(), u.Calls, micros, micros/float64(max(u.Calls, 1)), u.Rejected, u.Failed)
+		if u.Waited {
+			fmt.Fprintf(b, ",usec_in_node=%d", u.Here.Nanos/1000)
+		}
+		b.WriteString("\r\n")
 	})
 }
 

@@ -32,7 +32,7 @@ var latency = engine.Command{
 		{
 			Name: "histogram", Arity: -2, Flags: latencyFlags, Categories: latencyCategories, Since: "7.0.0",
 			Syntax: "[command [command ...]]", Complexity: "O(n), n being the number of commands",
-			Summary: "Returns how many calls of commands took up to 1 µs, 2 µs, 4 µs and so on, in the buckets of Redis.",
+			Summary: "Returns how many calls of commands took up to 1 µs, 2 µs, 4 µs and so on until they were answered, in the buckets of Redis; in a cluster also without waits for other nodes.",
 			Cost:    func(x *engine.Costs, c *engine.Call) { x.Bytes(4<<20 + len(c.Args)*histogramBytes) },
 			Run:     runLatencyHistogram,
 		},
@@ -126,14 +126,22 @@ func runLatencyHistogram(x *engine.Context, c *engine.Call) {
 // with those before it. Redis keeps two digits of a time, and names a bucket by the
 // last that it does not distinguish from its end: 16 µs, 33 µs, 66 µs.
 func histogram(u *session.Usage) answer.Reply {
+	all := []answer.Reply{answer.Text("calls"), answer.Integer(u.Calls), answer.Text("histogram_usec"), buckets(&u.Times)}
+	if u.Waited {
+		all = append(all, answer.Text("histogram_usec_in_node"), buckets(&u.Here))
+	}
+	return answer.Pairs(all...)
+}
+
+func buckets(t *session.Times) answer.Reply {
 	buckets := []answer.Reply{}
 	sum := int64(0)
-	for i, n := range u.Took {
+	for i, n := range t.Took {
 		if n > 0 {
 			sum += n
 			end := session.BucketEnd(i).Nanoseconds()
 			buckets = append(buckets, answer.Integer((end+end>>7-1)/1000), answer.Integer(sum))
 		}
 	}
-	return answer.Pairs(answer.Text("calls"), answer.Integer(u.Calls), answer.Text("histogram_usec"), answer.Pairs(buckets...))
+	return answer.Pairs(buckets...)
 }

@@ -42,7 +42,7 @@ func (d *fakeCluster) Cluster() status.Cluster    { return d.status }
 func TestClusterMetrics(t *testing.T) {
 	b := newBench(t, nil, 10)
 	for name := range b.scrape(t) {
-		if strings.HasPrefix(name, "bloomery_cluster") {
+		if strings.HasPrefix(name, "bloomery_cluster") || strings.HasPrefix(name, "bloomery_command_node") {
 			t.Errorf("a single server has %s", name)
 		}
 	}
@@ -58,6 +58,7 @@ func TestClusterMetrics(t *testing.T) {
 	}}
 	b.Rewire(func(c *engine.Config) { c.State, c.Door, c.Keeper = state, d, nil })
 	b.handler = Handler(b.Engine, 10)
+	b.do("SET", "a", "b")
 	got := b.scrape(t)
 	for name, want := range map[string]float64{
 		"bloomery_cluster_quorum": 1, "bloomery_cluster_serving": 1, "bloomery_cluster_lag_messages": 3, "bloomery_cluster_nodes": 3, "bloomery_cluster_nodes_live": 2,
@@ -66,8 +67,9 @@ func TestClusterMetrics(t *testing.T) {
 		`bloomery_cluster_lane_lag_messages{lane="D1"}`: 3, `bloomery_cluster_lane_lag_messages{lane="CAT"}`: 0,
 		"bloomery_cluster_connections": 4, "bloomery_cluster_questions_asked_total": 5, "bloomery_cluster_questions_answered_total": 6,
 		"bloomery_cluster_questions_unsent_total": 7, "bloomery_cluster_questions_unknown_total": 8, "bloomery_cluster_sent_bytes_total": 9, "bloomery_cluster_received_bytes_total": 11,
-		`bloomery_cluster_node_trip_seconds{name="a",node="1"}`: 2,
-		`bloomery_cluster_node_up{name="c",node="3"}`:           0, `bloomery_cluster_node_up{name="a",node="1"}`: 1,
+		`bloomery_cluster_node_trip_seconds{name="a",node="1"}`:   2,
+		`bloomery_command_node_duration_seconds_count{cmd="set"}`: 1,
+		`bloomery_cluster_node_up{name="c",node="3"}`:             0, `bloomery_cluster_node_up{name="a",node="1"}`: 1,
 	} {
 		if v, ok := got[name]; !ok || v != want {
 			t.Errorf("%s = %v, %v, want %v", name, v, ok, want)

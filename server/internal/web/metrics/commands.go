@@ -9,7 +9,8 @@ import (
 
 var (
 	commandsTotal = desc("commands_total", "Calls of each command: ok, or error if it was refused or answered an error.", "cmd", "result")
-	commandTook   = desc("command_duration_seconds", "How long calls of each command took. Those that arrive together are timed together, and each counts with the mean.", "cmd")
+	commandTook   = desc("command_duration_seconds", "How long calls of each command took until they were answered, waits for other nodes included. Those that arrive together are timed together, and each counts with the mean.", "cmd")
+	commandHere   = desc("command_node_duration_seconds", "How long calls of each command took without waits for other nodes; only in a cluster.", "cmd")
 )
 
 // commandCollector collects how commands were used.
@@ -19,22 +20,27 @@ type commandCollector struct{ e *engine.Engine }
 func (c *commandCollector) Describe(to chan<- *prometheus.Desc) {
 	to <- commandsTotal
 	to <- commandTook
+	to <- commandHere
 }
 
 // Collect implements prometheus.Collector.
 func (c *commandCollector) Collect(to chan<- prometheus.Metric) {
+	_, cluster := c.e.Cluster()
 	c.e.Usages(func(name string, u *session.Usage) {
 		to <- prometheus.MustNewConstMetric(commandsTotal, prometheus.CounterValue, float64(u.Calls-u.Failed), name, "ok")
 		to <- prometheus.MustNewConstMetric(commandsTotal, prometheus.CounterValue, float64(u.Failed+u.Rejected), name, "error")
 		if u.Calls > 0 {
-			to <- histogram(name, u)
+			to <- histogram(commandTook, name, &u.Times)
+		}
+		if u.Calls > 0 && cluster {
+			to <- histogram(commandHere, name, &u.Here)
 		}
 	})
 }
 
 // histogram returns the times of a command. The count is that of the buckets: calls
 // that are counted meanwhile must not make it less than one of them.
-func histogram(name string, u *session.Usage) prometheus.Metric {
+func histogram(desc *prometheus.Desc, name string, u *session.Times) prometheus.Metric {
 	last := len(u.Took) - 1
 	buckets := make(map[float64]uint64, last)
 	sum := uint64(0)
@@ -43,5 +49,5 @@ func histogram(name string, u *session.Usage) prometheus.Metric {
 		buckets[session.BucketEnd(i).Seconds()] = sum
 	}
 	sum += uint64(u.Took[last])
-	return prometheus.MustNewConstHistogram(commandTook, sum, float64(u.Nanos)/1e9, buckets, name)
+	return prometheus.MustNewConstHistogram(desc, sum, float64(u.Nanos)/1e9, buckets, name)
 }

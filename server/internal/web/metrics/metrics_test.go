@@ -214,7 +214,7 @@ func TestAllIsDescribed(t *testing.T) {
 		t.Error(err)
 	}
 	r = prometheus.NewPedanticRegistry()
-	r.MustRegister(one{histogram("x", &u)})
+	r.MustRegister(one{histogram(commandTook, "x", &u.Times)})
 	families, err := r.Gather()
 	if err != nil {
 		t.Fatal(err)
