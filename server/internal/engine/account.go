@@ -89,14 +89,19 @@ func (e *Engine) tally(s *Session, r *ran, waited time.Duration) {
 	}
 	each += waited
 	for i := 0; i < len(calls); {
-		cmd, from, failed, asked, no := calls[i].cmd, i, 0, 0, 0
+		cmd, from, failed, told, asked, no := calls[i].cmd, i, 0, 0, 0, 0
 		if cmd == nil || calls[i].queued { // it was not run
 			i++
 			continue
 		}
+		kind := ""
 		asks := r.meter != nil && cmd.bundling.Work == health.Has && r.from.IsZero()
 		for i < len(calls) && calls[i].cmd == cmd {
 			if r := &calls[i].Reply; r.Kind == answer.Error {
+				if now := session.KindOf(r.Text); now != kind {
+					e.countErrors(s, cmd, kind, failed-told)
+					kind, told = now, failed
+				}
 				failed++
 			} else if asks {
 				a, b := r.Lookups()
@@ -104,6 +109,7 @@ func (e *Engine) tally(s *Session, r *ran, waited time.Duration) {
 			}
 			i++
 		}
+		e.countErrors(s, cmd, kind, failed-told)
 		if r.meter != nil {
 			n, mean := i-from, each
 			if s.helps && asked > n { // other machines ask for many calls as one: an item counts as a call
@@ -126,6 +132,18 @@ func (e *Engine) tally(s *Session, r *ran, waited time.Duration) {
 	if took := r.took + waited; !s.helps && calls[0].cmd != nil && e.notes.Late.Over(took) {
 		e.notes.Late.Add(eventOf(calls[0].cmd), s.now, took)
 	}
+}
+
+// countErrors counts errors of a kind that calls were answered, nil for a command that there is not.
+func (e *Engine) countErrors(s *Session, cmd *Command, kind string, n int) {
+	if n == 0 || s.helps || s.Watching { // the machine of the client counts them
+		return
+	}
+	at := session.NoCommand
+	if cmd != nil {
+		at = cmd.index
+	}
+	e.notes.Counters.Failed(&s.Client, at, kind, n)
 }
 
 // tallyLookups counts what lookups have found that are answered, of a bundle of which some wait: other machines count what

@@ -7,6 +7,7 @@ import (
 
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/refusal"
+	"github.com/bloomery/bloomery/server/internal/session"
 	"github.com/bloomery/bloomery/server/internal/traits"
 )
 
@@ -304,6 +305,7 @@ func (e *Engine) check(s *Session, c *Call) bool {
 			s.Quit, c.Mute = true, true // a browser that was tricked into talking to us
 		}
 		c.Answer(answer.UnknownCommand(c.Args))
+		e.countErrors(s, nil, session.KindOf(c.Reply.Text), 1)
 		s.multiFailed = true
 		return false
 	}
@@ -311,6 +313,7 @@ func (e *Engine) check(s *Session, c *Call) bool {
 		sub := cmd.subs[answer.Lower(c.Args[1])]
 		if sub == nil {
 			c.Answer(answer.UnknownSubcommand(cmd.Name, c.Args[1]))
+			e.countErrors(s, cmd, session.KindOf(c.Reply.Text), 1)
 			s.multiFailed = true
 			return false
 		}
@@ -351,6 +354,7 @@ func (e *Engine) allow(s *Session, c *Call, cmd *Command) bool {
 func (e *Engine) reject(s *Session, c *Call, r answer.Reply) bool {
 	c.Answer(r)
 	e.notes.Counters.Of(&s.Client, c.cmd.index).Reject()
+	e.countErrors(s, c.cmd, session.KindOf(r.Text), 1)
 	c.cmd = nil // it was not run: account passes over it
 	s.multiFailed = true
 	return false

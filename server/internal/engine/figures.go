@@ -63,6 +63,38 @@ func (e *Engine) Usages(visit func(name string, u *session.Usage)) {
 	})
 }
 
+// Errors are the errors of a kind that clients were answered.
+type Errors struct {
+	Kind  string
+	Count int64
+	By    []ErrorsBy // the commands with the most of them
+}
+
+// ErrorsBy are those that one command has answered; Command is "" if there is no such command.
+type ErrorsBy struct {
+	Command string
+	Count   int64
+}
+
+// mostErrorsBy is how many commands are named with a kind of errors.
+const mostErrorsBy = 8
+
+// Errors returns the errors that clients were answered, in the order of their kinds.
+func (e *Engine) Errors() (list []Errors) {
+	names := map[int]string{}
+	e.table.Walk(func(c *Command) { names[c.index] = c.full })
+	for _, v := range e.notes.Counters.Errors() {
+		if len(list) == 0 || list[len(list)-1].Kind != v.Kind {
+			list = append(list, Errors{Kind: v.Kind})
+		}
+		last := &list[len(list)-1]
+		if last.Count += v.Count; len(last.By) < mostErrorsBy {
+			last.By = append(last.By, ErrorsBy{names[v.Command], v.Count})
+		}
+	}
+	return list
+}
+
 // NamesOf returns the names of entries by their ids, without those that are gone, have
 // no name yet or are past their deadline.
 func (e *Engine) NamesOf(ids []uint64) map[uint64]string {

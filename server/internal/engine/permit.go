@@ -8,6 +8,7 @@ import (
 
 	"github.com/bloomery/bloomery/server/internal/acl"
 	"github.com/bloomery/bloomery/server/internal/answer"
+	"github.com/bloomery/bloomery/server/internal/session"
 	"github.com/bloomery/bloomery/server/internal/store"
 	"github.com/bloomery/bloomery/server/internal/traits"
 )
@@ -118,6 +119,7 @@ func (e *Engine) bar(s *Session, calls []Call) (note func()) {
 		notes = append(notes, func() {
 			e.Users.Refuse(&s.Client, s.now, acl.Multi, why, cmd.object(c.Args, why, at), u.Name())
 			e.notes.Counters.Of(&s.Client, cmd.index).Reject()
+			e.countErrors(s, cmd, session.KindOf(c.Reply.Text), 1)
 		})
 	}
 	return func() {

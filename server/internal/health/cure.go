@@ -97,11 +97,11 @@ func (e *evidence) reason(s symptom) string {
 		return fmt.Sprintf("At %s items a second it reaches 90%% of its %s items in %s.", paced(e.pace), grouped(e.Capacity), ahead(in))
 	case slow:
 		what, worst := e.slowest()
-		text := fmt.Sprintf("The 99th percentile of %s is %v, over its SLA of %v.", what, worst.P99, e.SLA)
+		text := fmt.Sprintf("The 99th percentile of %s is %v, over its SLA of %v", what, worst.P99, e.SLA)
 		if worst.waits() {
-			text += fmt.Sprintf(" Its calls wait for other nodes, %v on the average.", worst.Waited.Round(time.Microsecond))
+			text += fmt.Sprintf(", and calls wait for other nodes, %v on the average", worst.Waited.Round(time.Microsecond))
 		}
-		return text
+		return text + "."
 	case wrongKind:
 		return fmt.Sprintf("For the work seen, %s takes %.1f times less %s by the model of sizing.", e.better.kind, e.better.gain, e.better.what)
 	case overBudget:

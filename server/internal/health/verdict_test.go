@@ -99,7 +99,7 @@ var illnesses = []illness{
 			}
 			return f
 		},
-		health.Optimize, "Its calls wait for other nodes, 190µs on the average.", "INFO cluster",
+		health.Optimize, "100µs, and calls wait for other nodes, 190µs on the average.", "INFO cluster",
 	},
 	{
 		"a kind that takes more than twice the time",

@@ -27,7 +27,8 @@ const cacheLine = 128
 type slotCounters struct {
 	hits, misses atomic.Int64 // names that reads have found, and not found
 	commands     []Counter
-	_            [cacheLine - 40]byte
+	errors       errorTable
+	_            [cacheLine - 56]byte
 }
 
 // Counter counts the use of one command by the clients of a slot. It is larger than a cache line.
@@ -198,6 +199,7 @@ func (c *Counters) Reset() {
 		slot := &c.slots[i]
 		slot.hits.Store(0)
 		slot.misses.Store(0)
+		slot.errors.reset()
 		for j := range slot.commands {
 			n := &slot.commands[j]
 			n.calls.Store(0)

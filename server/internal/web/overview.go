@@ -58,6 +58,7 @@ func (c *call) overview() (object, error) {
 		"cluster": clusterOf(info),
 		"http":    object{"admin": c.h.Admin, "token": c.h.Token != "", "may_write": c.h.Admin && (c.known || c.h.Token == "" && !c.h.locked())},
 	}
+	o["errors"] = errorsOf(info)
 	o["commands"], o["latency_seconds"], err = c.commands(info)
 	return o, err
 }
@@ -90,6 +91,27 @@ func clusterOf(info infoLines) any {
 		"name": info["cluster_name"], "node": info.whole("cluster_node"), "nodes": info.whole("cluster_nodes"), "nodes_live": info.whole("cluster_nodes_live"),
 		"quorum": info.yes("cluster_quorum"), "lag": info.whole("cluster_lag"), "decider": info.whole("cluster_decider"), "problems": problems,
 	}
+}
+
+// errorsOf returns the errors that clients were answered, by kind, those with the most first.
+func errorsOf(info infoLines) []object {
+	rows := []object{}
+	for name := range info {
+		kind, ok := strings.CutPrefix(name, "errorstat_")
+		if !ok {
+			continue
+		}
+		by := []object{}
+		for pair := range strings.SplitSeq(info["errorcmd_"+kind], ",") {
+			command, _, _ := strings.Cut(pair, "=")
+			by = append(by, object{"command": command, "count": info.part("errorcmd_"+kind, command)})
+		}
+		rows = append(rows, object{"kind": kind, "count": info.part(name, "count"), "commands": by})
+	}
+	slices.SortFunc(rows, func(a, b object) int {
+		return cmp.Or(cmp.Compare(b.whole("count"), a.whole("count")), strings.Compare(a.text("kind"), b.text("kind")))
+	})
+	return rows
 }
 
 // membersOf returns the nodes of the cluster, in the order of their numbers.

@@ -18,7 +18,7 @@ var figureFuncs = template.FuncMap{
 	"percent": ofNumber(percent), "micros": ofNumber(micros), "width": ofNumber(barWidth),
 	"between": func(low, high any) string { return between(numberOf(low), numberOf(high)) },
 	"seconds": ofWhole(func(ms int64) int64 { return ms / 1000 }), "plain": ofWhole(func(n int64) int64 { return n }),
-	"lower": strings.ToLower, "add": func(a, b int) int { return a + b }, "given": func(v any) bool { return v != nil },
+	"lower": strings.ToLower, "command": commandShown, "add": func(a, b int) int { return a + b }, "given": func(v any) bool { return v != nil },
 }
 
 // ofWhole has a function take what an object holds, which may be nothing.

@@ -20,9 +20,10 @@ type overviewView struct {
 type commandRow object
 
 // Name is the command as people write it.
-func (r commandRow) Name() string {
-	return strings.ToUpper(strings.ReplaceAll(object(r).text("name"), "|", " "))
-}
+func (r commandRow) Name() string { return commandShown(object(r).text("name")) }
+
+// commandShown returns a command as people write it.
+func commandShown(name string) string { return strings.ToUpper(strings.ReplaceAll(name, "|", " ")) }
 
 // The bounds of what the overview lists.
 const (

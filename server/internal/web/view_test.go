@@ -89,7 +89,9 @@ func TestSpreadCluster(t *testing.T) {
 		"cluster_node_1":  "addr=a:1,live=1,log=1,server=s,level=4,awaited=0,shards=400,learns=0,bytes=3145728",
 		"cluster_node_2":  "addr=b:1,live=1,log=1,server=s,level=4,awaited=0,trip_us=7,shards=300,learns=100,bytes=1024",
 	}
-	server := object{"throughput": object{}, "memory": object{}, "clients": object{}, "cluster": clusterOf(info)}
+	info["errorstat_OOM"], info["errorcmd_OOM"] = "count=2", "set=2"
+	info["errorstat_ERR"], info["errorcmd_ERR"] = "count=87", "cluster|forget=81,unknown=6"
+	server := object{"throughput": object{}, "memory": object{}, "clients": object{}, "cluster": clusterOf(info), "errors": errorsOf(info)}
 	v := &overviewView{Server: server}
 	var got []any
 	for _, n := range v.Nodes() {
@@ -109,6 +111,8 @@ func TestSpreadCluster(t *testing.T) {
 	for _, want := range []string{
 		"2 of each shard, <span class=\"over\">600 below that", "100 shards learned, 3 let go of, <span class=\"over\">paused",
 		"400 shards, 3 MiB <span", "300 shards, 1 KiB, learns 100 <span", `<rect class="learns" x="75" width="25"`, `c:1</span> <span class="over">down`,
+		`<span class="mono">CLUSTER FORGET</span> 81, <span class="mono">UNKNOWN</span> 6</td></tr>
+<tr data-key="OOM">`,
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the overview lacks %s:\n%s", want, text)

@@ -128,8 +128,9 @@ func TestInfoFields(t *testing.T) {
 			"cmdstat_get:calls=2,usec=0,usec_per_call=0.00,rejected_calls=1,failed_calls=0 " +
 			"cmdstat_incr:calls=1,usec=0,usec_per_call=0.00,rejected_calls=0,failed_calls=1 " +
 			"cmdstat_set:calls=1,usec=0,usec_per_call=0.00,rejected_calls=0,failed_calls=0",
-		"Cluster":  "cluster_enabled:0",
-		"Keyspace": "db0:keys=2,expires=1,avg_ttl=0",
+		"Errorstats": "errorstat_ERR:count=2 errorcmd_ERR:get=1,incr=1",
+		"Cluster":    "cluster_enabled:0",
+		"Keyspace":   "db0:keys=2,expires=1,avg_ttl=0",
 		"Health": "health_filters:* health_ok:* health_rebuild:0 health_resize:0 health_optimize:0 health_compress:0 health_anomalous:0 health_probes:* health_probes_positive:* " +
 			"health_probes_skipped:* health_evaluations:* health_cpu_microseconds:* health_cpu_share:* health_false_positives_reported:0 health_repaired:0 health_alarm:0",
 	}
@@ -188,6 +189,18 @@ func TestInfoFields(t *testing.T) {
 	if got := b.Line("INFO persistence"); got != `"# Persistence\r\nloading:0\r\nrdb_bgsave_in_progress:0\r\naof_enabled:0\r\n"` {
 		t.Errorf("INFO of a server without a log = %s", got)
 	}
+}
+
+// TestErrorStats asks INFO for the errors of several kinds, also of what is no command and of what was refused.
+func TestErrorStats(t *testing.T) {
+	b := commandtest.New(t, 1<<30)
+	for _, line := range []string{"SET a v", "NOSUCH x", "BF.ADD a x", "BF.ADD a y", "BF.ADD", "CONFIG NOSUCH", "MULTI", "INCR a", "NOSUCH", "EXEC", "MULTI", "INCR a", "EXEC"} {
+		b.Line(line)
+	}
+	b.Script(t, `
+		INFO errorstats -> "# Errorstats\r\nerrorstat_ERR:count=5\r\nerrorcmd_ERR:unknown=2,bf.add=1,incr=1,config=1\r\nerrorstat_EXECABORT:count=1\r\nerrorcmd_EXECABORT:exec=1\r\nerrorstat_WRONGTYPE:count=2\r\nerrorcmd_WRONGTYPE:bf.add=2\r\n"
+		CONFIG RESETSTAT -> +OK
+		INFO errorstats -> "# Errorstats\r\n"`)
 }
 
 // TestSlowCommands looks at the slow log, the latency monitor and histograms with a

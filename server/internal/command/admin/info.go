@@ -3,6 +3,7 @@ package admin
 // INFO and its sections.
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"runtime"
@@ -36,6 +37,7 @@ var infoSections = []struct {
 	{"replication", true, infoReplication},
 	{"modules", true, infoModules},
 	{"commandstats", false, infoCommands},
+	{"errorstats", true, infoErrors},
 	{"cluster", true, infoCluster},
 	{"keyspace", true, infoKeyspace},
 	{"health", true, infoHealth},
@@ -189,13 +191,14 @@ func okOrErr(ok bool) string {
 
 func infoStats(x *engine.Context, b *strings.Builder) {
 	f := x.Server().Facts()
-	var calls, rejected, failed int64
+	var calls, failed int64
 	x.Table().Walk(func(c *engine.Command) {
 		u := x.Server().Usage(c)
 		calls += u.Calls
-		rejected += u.Rejected
-		failed += u.Failed
 	})
+	for _, v := range x.Server().Errors() {
+		failed += v.Count
+	}
 	line(b, "total_connections_received", f.Accepted)
 	line(b, "total_commands_processed", calls)
 	line(b, "instantaneous_ops_per_sec", x.Server().Notes().Pace.PerSecond())
@@ -207,7 +210,7 @@ func infoStats(x *engine.Context, b *strings.Builder) {
 	hits, misses := x.Server().Notes().Counters.Found()
 	line(b, "keyspace_hits", hits)
 	line(b, "keyspace_misses", misses)
-	line(b, "total_error_replies", rejected+failed)
+	line(b, "total_error_replies", failed)
 	refused := x.Users().Refusals()
 	line(b, "acl_access_denied_auth", refused.Auth)
 	line(b, "acl_access_denied_cmd", refused.Command)
@@ -239,6 +242,18 @@ func infoCommands(x *engine.Context, b *strings.Builder) {
 		}
 		b.WriteString("\r\n")
 	})
+}
+
+// infoErrors shows errors by kind as Redis does, and behind each kind the commands that have most of them.
+func infoErrors(x *engine.Context, b *strings.Builder) {
+	for _, v := range x.Server().Errors() {
+		line(b, "errorstat_"+v.Kind, fmt.Sprint("count=", v.Count))
+		var by []string
+		for _, c := range v.By {
+			by = append(by, fmt.Sprint(cmp.Or(c.Command, "unknown"), "=", c.Count))
+		}
+		line(b, "errorcmd_"+v.Kind, strings.Join(by, ","))
+	}
 }
 
 func infoKeyspace(x *engine.Context, b *strings.Builder) {

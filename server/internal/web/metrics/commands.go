@@ -9,6 +9,7 @@ import (
 
 var (
 	commandsTotal = desc("commands_total", "Calls of each command: ok, or error if it was refused or answered an error.", "cmd", "result")
+	errorsTotal   = desc("errors_total", "Errors that clients were answered, by the first word of their text.", "kind")
 	commandTook   = desc("command_duration_seconds", "How long calls of each command took until they were answered, waits for other nodes included. Those that arrive together are timed together, and each counts with the mean.", "cmd")
 	commandHere   = desc("command_node_duration_seconds", "How long calls of each command took without waits for other nodes; only in a cluster.", "cmd")
 )
@@ -19,12 +20,16 @@ type commandCollector struct{ e *engine.Engine }
 // Describe implements prometheus.Collector.
 func (c *commandCollector) Describe(to chan<- *prometheus.Desc) {
 	to <- commandsTotal
+	to <- errorsTotal
 	to <- commandTook
 	to <- commandHere
 }
 
 // Collect implements prometheus.Collector.
 func (c *commandCollector) Collect(to chan<- prometheus.Metric) {
+	for _, v := range c.e.Errors() {
+		to <- prometheus.MustNewConstMetric(errorsTotal, prometheus.CounterValue, float64(v.Count), v.Kind)
+	}
 	_, cluster := c.e.Cluster()
 	c.e.Usages(func(name string, u *session.Usage) {
 		to <- prometheus.MustNewConstMetric(commandsTotal, prometheus.CounterValue, float64(u.Calls-u.Failed), name, "ok")
