@@ -23,7 +23,7 @@ var threeNodes = status.Cluster{
 		{Number: 4, Name: "n4", Addr: "10.0.0.4:6379", Left: true},
 		{Number: 5, Name: "n5", Addr: "[::1]:6380", Live: true},
 	},
-	Problems: []string{"n3 is away\nfor long"},
+	Problems: []status.Problem{{Text: "n3 is away\nfor long"}},
 }
 
 // TestClusterCommands asks what clients of Redis Cluster are told.

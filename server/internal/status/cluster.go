@@ -19,8 +19,8 @@ type Cluster struct {
 	Lag     uint64 // messages that other machines have applied and this one has not
 	Lanes   []Lane
 	Nodes   []Node // in the order of their numbers
-	// Problems are what an operator should look at, a sentence each.
-	Problems []string
+	// Problems are what an operator should look at.
+	Problems []Problem
 	// Differ is how many parts of filters differ from those of another machine that
 	// has had the same records.
 	Differ int
@@ -33,6 +33,15 @@ type Cluster struct {
 	Questions Questions
 	Shards    Shards
 }
+
+// Problem is something that an operator should look at.
+type Problem struct {
+	About   string // which one it is: it stays while the numbers of the text change
+	Text    string // a sentence
+	Refuses bool   // writes are refused because of it, or all commands on some keys
+}
+
+func (p Problem) String() string { return p.Text }
 
 // Shards describes how contents are spread over the machines of a cluster.
 type Shards struct {

@@ -366,6 +366,6 @@ func infoCluster(x *engine.Context, b *strings.Builder) {
 		}
 	}
 	for i, p := range s.Problems {
-		line(b, "cluster_problem_"+strconv.Itoa(i), strings.Join(strings.Fields(p), " "))
+		line(b, "cluster_problem_"+strconv.Itoa(i), strings.Join(strings.Fields(p.Text), " "))
 	}
 }

@@ -188,8 +188,6 @@ func (d *Door) compare(v *heartbeat.Beat) {
 			}
 			return fmt.Sprintf("%s differs from that of node %d, though both have had the same records: one of them is damaged", name, v.Node)
 		}
-		if d.compared.Check(v.Node, s, text) {
-			d.config.Slog.Error("this node and another one differ", "part", s.Part, "node", v.Node, "version", s.Version)
-		}
+		d.compared.Check(v.Node, s, text)
 	}
 }

@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -12,6 +13,7 @@ import (
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/door/cluster/memlog"
 	"github.com/bloomery/bloomery/server/internal/folder"
+	"github.com/bloomery/bloomery/server/internal/status"
 )
 
 // hall is where nodes of a test hear each other.
@@ -94,7 +96,7 @@ func TestDecider(t *testing.T) {
 		if !doors[1].Decides() || doors[2].Decides() {
 			t.Errorf("without node 1: node 2 decides: %v, node 3: %v", doors[1].Decides(), doors[2].Decides())
 		}
-		if c := doors[1].Cluster(); c.Alive() != 2 || !strings.Contains(strings.Join(c.Problems, " "), "node 1") {
+		if c := doors[1].Cluster(); c.Alive() != 2 || !strings.Contains(fmt.Sprint(c.Problems), "node 1") {
 			t.Errorf("without node 1, node 2 sees %+v", c)
 		}
 	})
@@ -109,7 +111,7 @@ func TestAwaited(t *testing.T) {
 		_ = second.Close()
 		time.Sleep(beatEvery / 2) // between two beats of the first
 		d := open(t, log, Config{Peers: m.peer()})
-		look := func() (awaited, live string, problems []string) {
+		look := func() (awaited, live string, problems []status.Problem) {
 			c := d.Cluster()
 			for i := range c.Nodes {
 				awaited += map[bool]string{true: "1", false: "0"}[c.Nodes[i].Awaited]
@@ -128,7 +130,7 @@ func TestAwaited(t *testing.T) {
 			t.Errorf("after a beat: awaited %s, live %s, %q", awaited, live, problems)
 		}
 		time.Sleep(liveFor)
-		if awaited, live, problems := look(); awaited != "000" || live != "101" || len(problems) != 1 || !strings.Contains(problems[0], "node 2 () is down") {
+		if awaited, live, problems := look(); awaited != "000" || live != "101" || len(problems) != 1 || !strings.Contains(problems[0].Text, "node 2 () is down") {
 			t.Errorf("after %v: awaited %s, live %s, %q", liveFor, awaited, live, problems)
 		}
 		_ = first.Close()
@@ -169,11 +171,11 @@ func TestClocks(t *testing.T) {
 			if a.Refuses() != nil || b.Refuses() != nil {
 				t.Error("a node whose clock is right refuses")
 			}
-			if got := strings.Contains(strings.Join(a.Cluster().Problems, " "), "clock of node 3"); got != v.warns {
+			if got := strings.Contains(fmt.Sprint(a.Cluster().Problems), "clock of node 3"); got != v.warns {
 				t.Errorf("a clock that is wrong by %v: problems %q", v.skew, a.Cluster().Problems)
 			}
 		}
-		if !strings.Contains(strings.Join(a.Cluster().Problems, " "), "node 3 has other settings") {
+		if !strings.Contains(fmt.Sprint(a.Cluster().Problems), "node 3 has other settings") {
 			t.Errorf("problems are %q", a.Cluster().Problems)
 		}
 	})
@@ -232,7 +234,7 @@ func TestClocksOfTwo(t *testing.T) {
 				t.Errorf("%s: node 1 refuses writes: %v", when, err)
 			}
 			for i, d := range []*Door{a, b} {
-				if got := strings.Contains(strings.Join(d.Cluster().Problems, " "), "too few nodes are up to know"); got != warns {
+				if got := strings.Contains(fmt.Sprint(d.Cluster().Problems), "too few nodes are up to know"); got != warns {
 					t.Errorf("%s: node %d warns: %v, %q", when, i+1, got, d.Cluster().Problems)
 				}
 			}

@@ -20,7 +20,6 @@ const (
 type clockVerdict struct {
 	ahead atomic.Int64 // Door.ahead when the verdict was given
 	wrong atomic.Bool
-	doubt atomic.Bool // others differ, and are too few to say whose clock is wrong
 }
 
 var errClock = errors.New("cluster: the clock of this node differs by more than 10 s from those of most others")
@@ -99,16 +98,8 @@ func (d *Door) checkClock() {
 	differ, agree, members := d.compareClocks()
 	switch {
 	case 2*differ > members:
-		if !c.wrong.Swap(true) {
-			d.config.Slog.Error("this node takes no writes", "error", errClock)
-		}
+		c.wrong.Store(true)
 	case 2*agree > members:
-		if c.wrong.Swap(false) {
-			d.config.Slog.Info("the clock of this node is right again")
-		}
-	}
-	doubt := doubtful(differ, agree, members)
-	if c.doubt.Swap(doubt) != doubt && doubt {
-		d.config.Slog.Warn(textDoubt, "differ", differ, "agree", agree, "nodes", members)
+		c.wrong.Store(false)
 	}
 }

@@ -52,7 +52,7 @@ func TestCompare(t *testing.T) {
 		settled()
 		for i, m := range list {
 			c := m.Cluster()
-			if c.Differ != 1 || len(c.Problems) != 1 || !strings.Contains(c.Problems[0], `"cuckoo3"`) {
+			if c.Differ != 1 || len(c.Problems) != 1 || !strings.Contains(c.Problems[0].Text, `"cuckoo3"`) {
 				t.Errorf("node %d sees %d parts that differ, problems %q", i+1, c.Differ, c.Problems)
 			}
 		}

@@ -310,7 +310,7 @@ func TestUnreadableSnapshots(t *testing.T) {
 			if got := first(); got != purged {
 				t.Errorf("%s: the log was purged up to %d for a snapshot that cannot be read", suffix, got)
 			}
-			if got := strings.Join(list[1].Cluster().Problems, " "); !strings.Contains(got, "the last snapshot of this node failed") {
+			if got := fmt.Sprint(list[1].Cluster().Problems); !strings.Contains(got, "the last snapshot of this node failed") {
 				t.Errorf("%s: problems %q", suffix, got)
 			}
 			disk.is.Store(false)

@@ -80,6 +80,7 @@ func (d *Door) start(ctx context.Context) error {
 	d.moveOn()
 	d.presence.turn.Store(int64(d.tick()))
 	d.tasks.Go(d.attend)
+	d.tasks.Go(d.notify)
 	if v := d.voters(); v != nil {
 		v.Judge(d.removed)
 	}

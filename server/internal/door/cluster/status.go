@@ -81,30 +81,40 @@ func dethrone(c *status.Cluster) {
 	}
 }
 
+// aboutWrites is the problem that no write is taken.
+const aboutWrites = "writes"
+
+// problem adds what does not make any command fail.
+func problem(c *status.Cluster, about, format string, values ...any) {
+	c.Problems = append(c.Problems, status.Problem{About: about, Text: fmt.Sprintf(format, values...)})
+}
+
 // describeNodes adds the nodes, and what an operator should look at.
 func (d *Door) describeNodes(c *status.Cluster) {
 	if c.Err != nil {
 		why := strings.TrimPrefix(strings.TrimPrefix(c.Err.Error(), door.ErrDown.Error()+": "), "cluster: ")
-		c.Problems = append(c.Problems, "writes are refused: "+why)
+		c.Problems = append(c.Problems, status.Problem{About: aboutWrites, Text: "writes are refused: " + why, Refuses: true})
 	}
 	if n := d.stats.stray.Load(); n > 0 {
-		c.Problems = append(c.Problems, fmt.Sprintf("the log has %d messages that no node has sent, and that are passed over: somebody else writes to its streams", n))
+		problem(c, "stray", "the log has %d messages that no node has sent, and that are passed over: somebody else writes to its streams", n)
 	}
 	if st := d.Status(); st.Err != nil {
-		c.Problems = append(c.Problems, fmt.Sprintf("the last snapshot of this node failed, and the log is not purged for it until one succeeds: %s", strings.Join(strings.Fields(st.Err.Error()), " ")))
+		problem(c, "snapshot", "the last snapshot of this node failed, and the log is not purged for it until one succeeds: %s", strings.Join(strings.Fields(st.Err.Error()), " "))
 	}
 	differ := d.compared.Problems()
 	c.Differ = len(differ)
-	c.Problems = append(c.Problems, differ...)
 	if w, ok := d.config.Log.(Watched); ok {
-		c.Problems = append(c.Problems, w.Problems()...)
+		differ = append(differ, w.Problems()...)
+	}
+	for _, text := range differ {
+		problem(c, text, "%s", text)
 	}
 	all := d.state.Roster()
 	if all == nil {
 		return
 	}
 	if doubtful(d.compareClocks()) {
-		c.Problems = append(c.Problems, textDoubt)
+		problem(c, "clocks", textDoubt)
 	}
 	c.Level = all.Level
 	heards, now := d.beats.all(), d.tick()
@@ -130,7 +140,7 @@ func (d *Door) describeNodes(c *status.Cluster) {
 			v.Server, v.Log = m.Name, newest(all, m.Name).Number == m.Number && votes(log, servers, m.Name) != nil
 		}
 		if v.Log && v.Left {
-			c.Problems = append(c.Problems, fmt.Sprintf("node %d was removed, and its server %s still has a vote: replace-log was not finished", m.Number, m.Name))
+			problem(c, fmt.Sprint("vote ", m.Number), "node %d was removed, and its server %s still has a vote: replace-log was not finished", m.Number, m.Name)
 		}
 		silent := now - time.Duration(d.beats.since.Load())
 		for _, h := range heards {
@@ -146,22 +156,22 @@ func (d *Door) describeNodes(c *status.Cluster) {
 				v.Trip, _ = d.config.Direct.Trip(m.Number)
 			}
 			if v.Live && v.Skew.Abs() > warnSkew {
-				c.Problems = append(c.Problems, fmt.Sprintf("the clock of node %d differs from that of this node by %v", m.Number, v.Skew.Round(time.Millisecond)))
+				problem(c, fmt.Sprint("clock ", m.Number), "the clock of node %d differs from that of this node by %v", m.Number, v.Skew.Round(time.Millisecond))
 			}
 			if v.Live && h.Stuck != "" {
-				c.Problems = append(c.Problems, fmt.Sprintf("node %d cannot learn what it is to hold: %s", m.Number, strings.Join(strings.Fields(h.Stuck), " ")))
+				problem(c, fmt.Sprint("learns ", m.Number), "node %d cannot learn what it is to hold: %s", m.Number, strings.Join(strings.Fields(h.Stuck), " "))
 			}
 			if v.Live && h.Digest != digest {
-				c.Problems = append(c.Problems, fmt.Sprintf("node %d has other settings of bf-* or cf-* than this node", m.Number))
+				problem(c, fmt.Sprint("settings ", m.Number), "node %d has other settings of bf-* or cf-* than this node", m.Number)
 			}
 		}
 		v.Awaited = !v.Left && d.awaits(m.Number)
 		switch {
 		case v.Live || v.Left || v.Awaited:
 		case m.Level == 0:
-			c.Problems = append(c.Problems, fmt.Sprintf("node %[1]d, which has a folder of the restore, has not started: start it, or bloomery cluster leave %[1]d --yes", m.Number))
+			problem(c, fmt.Sprint("down ", m.Number), "node %[1]d, which has a folder of the restore, has not started: start it, or bloomery cluster leave %[1]d --yes", m.Number)
 		default:
-			c.Problems = append(c.Problems, fmt.Sprintf("node %d (%s) is down: nothing has been heard from it for some seconds%s", m.Number, v.Addr, takeover(all, m, v.Log, silent)))
+			problem(c, fmt.Sprint("down ", m.Number), "node %d (%s) is down: nothing has been heard from it for some seconds%s", m.Number, v.Addr, takeover(all, m, v.Log, silent))
 		}
 		c.Nodes = append(c.Nodes, v)
 	}
@@ -198,7 +208,7 @@ func (d *Door) describeShards(c *status.Cluster) {
 	s := &c.Shards
 	s.Copies, s.Paused, s.Learned = r.Shards.Copies, r.Shards.Paused, d.moves.learned.Load()
 	if s.Failed = d.stuck(); s.Failed != "" {
-		c.Problems = append(c.Problems, "this node cannot learn what it is to hold: "+s.Failed)
+		problem(c, "learns", "this node cannot learn what it is to hold: %s", s.Failed)
 	}
 	s.Waits = d.movesWait(r)
 	lost := 0
@@ -233,9 +243,10 @@ func (d *Door) describeShards(c *status.Cluster) {
 		}
 	}
 	if s.Below > 0 {
-		c.Problems = append(c.Problems, fmt.Sprintf("%d of %d shards are held by fewer than %d nodes that are up", s.Below, placement.Shards, min(s.Copies, c.Members())))
+		problem(c, "copies", "%d of %d shards are held by fewer than %d nodes that are up", s.Below, placement.Shards, min(s.Copies, c.Members()))
 	}
 	if lost > 0 {
-		c.Problems = append(c.Problems, fmt.Sprintf("%d shards are held by no node that is up: commands on them fail until one of their nodes is started", lost))
+		text := fmt.Sprintf("%d shards are held by no node that is up: commands on them fail until one of their nodes is started", lost)
+		c.Problems = append(c.Problems, status.Problem{About: "lost", Text: text, Refuses: true})
 	}
 }

@@ -3,6 +3,7 @@ package cluster
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -35,7 +36,7 @@ func TestStray(t *testing.T) {
 		list[2].start()
 		list[2].fill(3)
 		equal(t, list)
-		if problems := strings.Join(list[2].Cluster().Problems, "\n"); !strings.Contains(problems, "messages that no node has sent") {
+		if problems := fmt.Sprint(list[2].Cluster().Problems); !strings.Contains(problems, "messages that no node has sent") {
 			t.Errorf("problems: %s", problems)
 		}
 	})

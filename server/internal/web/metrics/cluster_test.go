@@ -52,7 +52,7 @@ func TestClusterMetrics(t *testing.T) {
 		t.Fatal(err)
 	}
 	d := &fakeCluster{Door: inner, status: status.Cluster{
-		ID: 1, Node: 2, Decider: 2, Serving: true, Quorum: true, Lag: 3, Sent: 10, Repeated: 1, Applied: 20, Passed: 2, Questions: status.Questions{Connections: 4, Asked: 5, Answered: 6, Unsent: 7, Unknown: 8, Sent: 9, Received: 11}, Problems: []string{"x"},
+		ID: 1, Node: 2, Decider: 2, Serving: true, Quorum: true, Lag: 3, Sent: 10, Repeated: 1, Applied: 20, Passed: 2, Questions: status.Questions{Connections: 4, Asked: 5, Answered: 6, Unsent: 7, Unknown: 8, Sent: 9, Received: 11}, Problems: []status.Problem{{Text: "x"}},
 		Lanes: []status.Lane{{Name: "CAT", Applied: 7, Head: 7}, {Name: "D1", Applied: 4, Head: 7}},
 		Nodes: []status.Node{{Number: 1, Name: "a", Live: true, Trip: 2 * time.Second}, {Number: 2, Name: "b", Live: true, Self: true}, {Number: 3, Name: "c"}, {Number: 4, Left: true}},
 	}}

@@ -93,28 +93,26 @@ func (c *Compared) Some() []PartSum {
 	return slices.Clone(c.own[from:c.next])
 }
 
-// Check compares a sum of another node. It reports whether that differs and did not
-// before.
-func (c *Compared) Check(node uint32, s PartSum, text func() string) (found bool) {
+// Check compares a sum of another node, and notes text if that differs.
+func (c *Compared) Check(node uint32, s PartSum, text func() string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	i, ok := slices.BinarySearchFunc(c.own, s.Part, func(v PartSum, part uint64) int { return cmp.Compare(v.Part, part) })
 	if !ok || c.own[i].Version != s.Version {
-		return false
+		return
 	}
 	d := difference{s.Part, node}
 	if c.own[i].Sum == s.Sum {
 		delete(c.differ, d)
-		return false
+		return
 	}
 	if _, known := c.differ[d]; known {
-		return false
+		return
 	}
 	if c.differ == nil {
 		c.differ = map[difference]string{}
 	}
 	c.differ[d] = text()
-	return true
 }
 
 // Problems returns what differs, a sentence each.

@@ -98,8 +98,7 @@ func silent(copies []*nats.PeerInfo) (names []string) {
 // streams off for good, and all else goes on.
 func (l *Log) note(missing map[string]bool) {
 	var problems []string
-	off := l.store.Load() && !l.keeps()
-	if off {
+	if l.store.Load() && !l.keeps() {
 		problems = append(problems, "this node has stopped keeping its copy of the log, since its disk is full or has failed: make room, then restart this node")
 		delete(missing, l.name)
 	}
@@ -107,12 +106,8 @@ func (l *Log) note(missing map[string]bool) {
 		problems = append(problems, fmt.Sprintf("the log has a copy less: that of %s is missing", l.addrOf(name)))
 	}
 	l.mu.Lock()
-	said := l.off
-	l.problems, l.off = problems, off
+	l.problems = problems
 	l.mu.Unlock()
-	if off && !said {
-		l.config.Log.Error("cluster: " + problems[0])
-	}
 }
 
 // keeps reports whether this node keeps streams at present.

@@ -56,7 +56,6 @@ type Log struct {
 	lanes    int      // data lanes, 0 until Lanes was called
 	leaders  []string // by lane, "" if none is known
 	problems []string // see Problems
-	off      bool     // the streams of this node were switched off
 	formed   bool
 	closing  bool
 	sys      *nats.Conn      // of the system account, nil until it is needed
