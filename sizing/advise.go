@@ -42,6 +42,12 @@ type Choice struct {
 	BitsPerKey float64
 	// ErrorRate is the rate with the keys that are expected.
 	ErrorRate float64
+	// Keys and Asked are what to make it with: the keys that it has room for, 0 if their
+	// number is not known, and the rate. They differ between the kinds of Fit.
+	Keys  uint64
+	Asked float64
+	// Hashes is how many bits a key sets, 0 for kinds that have no such number.
+	Hashes int
 	// Lookup and Insert are the memory accesses that one key costs at most.
 	// Insert is 0 for kinds that are built at once.
 	Lookup, Insert int
@@ -116,8 +122,12 @@ func (q Needs) offer(k *kind) (Choice, string) {
 	if err != nil {
 		return Choice{}, cause(err)
 	}
+	if q.Hashes != 0 && p.hashes != 0 && p.hashes != q.Hashes {
+		return Choice{}, "how many bits a key sets cannot be chosen"
+	}
 	c := Choice{
 		Name: k.name, Make: k.make, Lookup: p.lookup, Insert: p.insert,
+		Keys: q.Capacity, Asked: q.ErrorRate, Hashes: p.hashes,
 		Reasons: append([]string{k.reason}, q.reasons(k, p)...),
 	}
 	total, ok := q.total(k, p.bits)
@@ -149,9 +159,17 @@ func (q Needs) planOf(k *kind) (plan, error) {
 		return k.grown(min(firstKeys, q.Keys), q.Keys, q.ErrorRate)
 	}
 	if q.Capacity > 0 {
-		return k.plan(q.Capacity, q.ErrorRate)
+		return k.planned(q.Capacity, q.ErrorRate, q.Hashes)
 	}
 	return k.grown(firstKeys, unknownKeys, q.ErrorRate) // only kinds that grow get here
+}
+
+// planned plans a set of n keys, with so many bits for a key where that can be chosen.
+func (k *kind) planned(n uint64, p float64, hashes int) (plan, error) {
+	if k.hashed != nil {
+		return k.hashed(n, p, hashes)
+	}
+	return k.plan(n, p)
 }
 
 // total is the size of all sets in bits, false if it cannot be.
@@ -181,6 +199,9 @@ func (q Needs) reasons(k *kind, p plan) []string {
 	if bound := -math.Log2(q.ErrorRate); q.Capacity > 0 {
 		perKey := float64(p.bits) / float64(q.Capacity)
 		r = append(r, fmt.Sprintf("%.2f bits for each key that there is room for, %.2f times the least possible", perKey, perKey/bound))
+	}
+	if q.Hashes != 0 && p.hashes == 0 {
+		r = append(r, "it has no k")
 	}
 	if q.Adversary {
 		r = append(r, "give it a keyed hash with a secret")

@@ -44,7 +44,7 @@ func (c Counted) Overflow(n, copies float64) float64 {
 // MaxOverflow is full when each key was inserted once. Errors are those of
 // Layout.Size.
 func CountingSize(n uint64, p float64) (Counted, error) {
-	s, err := Blocked.size(n, p)
+	s, err := Blocked.size(n, p, 0)
 	if err != nil {
 		return Counted{}, about("counting", err)
 	}
@@ -58,7 +58,7 @@ func CountingSize(n uint64, p float64) (Counted, error) {
 // SpectralSize returns the size of a spectral filter for n keys at rate p.
 // Errors are those of Layout.Size.
 func SpectralSize(n uint64, p float64) (Counted, error) {
-	s, err := Blocked.size(n, p)
+	s, err := Blocked.size(n, p, 0)
 	if err != nil {
 		return Counted{}, about("spectral", err)
 	}

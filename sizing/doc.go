@@ -29,6 +29,7 @@
 // [Advise] goes one step further: it takes what is known about a set of keys,
 // ranks the kinds of filters that serve, compares their costs with those of a Go
 // map, a sorted array and a Redis set, and warns where a plan is not a good one.
+// [Fit] does the same for a size that is given.
 //
 // Errors wrap [bloomery.ErrParameter] or [bloomery.ErrTooLarge] and read
 // "sizing: operation: cause". errors.Unwrap returns the cause alone.

@@ -47,6 +47,7 @@ func (q Needs) exactChoices() []Choice {
 		},
 	}
 	for i := range all {
+		all[i].Keys = q.Capacity
 		if q.Keys > 0 {
 			all[i].Bytes = uint64(math.Ceil(min(all[i].BitsPerKey/8*n*float64(q.Sets), 1<<63)))
 		}

@@ -51,6 +51,7 @@ type kind struct {
 	reason   string // when it is the one to take
 	plan     func(n uint64, p float64) (plan, error)
 	of       func(q Needs) (plan, error)                    // instead, if it depends on more
+	hashed   func(n uint64, p float64, k int) (plan, error) // instead, if k can be chosen; 0 is the best
 	grown    func(first, n uint64, p float64) (plan, error) // after a start with few keys, if it grows
 	manySets bool                                           // one array for all sets, see Needs.Sets
 	static   bool                                           // built from all keys at once
@@ -78,17 +79,18 @@ func kindOf(name string) *kind {
 type plan struct {
 	bits           uint64
 	lookup, insert int                        // memory accesses, at most
+	hashes         int                        // bits that a key sets, 0 if it has no such number
 	rate           func(keys float64) float64 // error rate with so many keys
 }
 
 // kinds are those that this module has.
 var kinds = [...]kind{
 	{
-		name: "bloom", make: "bloom.New", plan: blockedPlan,
+		name: "bloom", make: "bloom.New", hashed: hashedPlan(Blocked),
 		reason: "all bits of a key in one cache line: one memory access, SIMD in batches",
 	},
 	{
-		name: "split", make: "bloom.NewSplit", has: parquet, plan: splitPlan,
+		name: "split", make: "bloom.NewSplit", has: parquet, hashed: hashedPlan(Split),
 		reason: "the layout of Parquet files: one memory access, k fixed at 8",
 	},
 	{
@@ -96,19 +98,19 @@ var kinds = [...]kind{
 		reason: "adds a layer of twice the size when it is full and keeps the rate; one more access for each layer",
 	},
 	{
-		name: "concurrent", make: "bloom.NewConcurrent", has: writers, plan: concurrentPlan,
+		name: "concurrent", make: "bloom.NewConcurrent", has: writers, hashed: concurrentPlan,
 		reason: "the layout of bloom with a lock for each of 256 stripes; reads take none",
 	},
 	{
-		name: "standard", make: "bloom.NewStandard", plan: standardPlan,
+		name: "standard", make: "bloom.NewStandard", hashed: hashedPlan(Standard),
 		reason: "the textbook layout: the smallest Bloom filter, at any rate, for k memory accesses",
 	},
 	{
-		name: "partitioned", make: "bloom.NewPartitioned", plan: partitionedPlan,
+		name: "partitioned", make: "bloom.NewPartitioned", hashed: hashedPlan(Partitioned),
 		reason: "a slice of the array for each of k bits: as small as standard, no two bits of a key collide",
 	},
 	{
-		name: "sliced", make: "bloom.Config.NewSliced", manySets: true, plan: standardPlan,
+		name: "sliced", make: "bloom.Config.NewSliced", manySets: true, hashed: hashedPlan(Standard),
 		reason: "all sets in one array, a column each: k rows answer for all sets at once",
 	},
 	{
@@ -161,30 +163,23 @@ var kinds = [...]kind{
 	},
 }
 
-func blockedPlan(n uint64, p float64) (plan, error) {
-	s, err := Blocked.size(n, p)
-	return plan{s.Bits, 1, 1, s.Rate}, err
+// hashedPlan is for an array in a layout, with k bits for a key or the best number. A
+// lookup reads a line for each, or one where all of them are in one block.
+func hashedPlan(l Layout) func(n uint64, p float64, k int) (plan, error) {
+	return func(n uint64, p float64, k int) (plan, error) {
+		s, err := l.size(n, p, k)
+		reads := s.K
+		if l == Blocked || l == Split {
+			reads = 1
+		}
+		return plan{s.Bits, reads, reads, s.K, s.Rate}, err
+	}
 }
 
 // concurrentPlan counts the locks, too: 256, in a cache line each.
-func concurrentPlan(n uint64, p float64) (plan, error) {
-	s, err := Blocked.size(n, p)
-	return plan{s.Bits + 256*BlockBits, 1, 2, s.Rate}, err
-}
-
-func standardPlan(n uint64, p float64) (plan, error) {
-	s, err := Standard.size(n, p)
-	return plan{s.Bits, s.K, s.K, s.Rate}, err
-}
-
-func splitPlan(n uint64, p float64) (plan, error) {
-	s, err := Split.size(n, p)
-	return plan{s.Bits, 1, 1, s.Rate}, err
-}
-
-func partitionedPlan(n uint64, p float64) (plan, error) {
-	s, err := Partitioned.size(n, p)
-	return plan{s.Bits, s.K, s.K, s.Rate}, err
+func concurrentPlan(n uint64, p float64, k int) (plan, error) {
+	s, err := Blocked.size(n, p, k)
+	return plan{s.Bits + 256*BlockBits, 1, 2, s.K, s.Rate}, err
 }
 
 // scalablePlan is for the first layer, made for n keys, which has its share of the
@@ -207,9 +202,9 @@ func scalablePlan(n uint64, p float64) (plan, error) {
 // layerPlan plans a layer of rate p, in the blocked layout as far as that goes.
 func layerPlan(n uint64, p float64) (plan, error) {
 	if p >= MinBlockedRate {
-		return blockedPlan(n, p)
+		return hashedPlan(Blocked)(n, p, 0)
 	}
-	return standardPlan(n, p)
+	return hashedPlan(Standard)(n, p, 0)
 }
 
 // grownPlan is a scalable filter that began with first keys, doubled, and now
@@ -224,6 +219,7 @@ func grownPlan(first, n uint64, p float64) (plan, error) {
 		room += layer
 		sum.bits += one.bits
 		sum.lookup += one.lookup
+		sum.hashes = max(sum.hashes, one.hashes)
 		sum.insert = sum.lookup // an add asks all layers first
 	}
 	sum.rate = func(float64) float64 { return p }

@@ -124,14 +124,21 @@ func (s Shape) check() error {
 		return fmt.Errorf("%w: %d bits, at most 2^%d", bloomery.ErrTooLarge, s.Bits, bits.TrailingZeros64(t.most))
 	case s.Bits%t.unit != 0:
 		return fmt.Errorf("%w: %d bits are not whole blocks of %d", bloomery.ErrParameter, s.Bits, t.unit)
-	case t.minK == t.maxK && s.K != t.maxK:
-		return fmt.Errorf("%w: k = %d, the %s layout takes %d", bloomery.ErrParameter, s.K, t.name, t.maxK)
 	case s.K < t.minK || s.K > t.maxK:
-		return fmt.Errorf("%w: k = %d, the %s layout takes %d to %d", bloomery.ErrParameter, s.K, t.name, t.minK, t.maxK)
+		return s.Layout.wrongHashes(s.K)
 	case s.Layout == Partitioned && s.Bits%uint64(s.K) != 0:
 		return fmt.Errorf("%w: %d bits are not %d slices of equal length", bloomery.ErrParameter, s.Bits, s.K)
 	}
 	return nil
+}
+
+// wrongHashes is the error for a k that the layout does not take.
+func (l Layout) wrongHashes(k int) error {
+	t := l.trait()
+	if t.minK == t.maxK {
+		return fmt.Errorf("%w: k = %d, the %s layout takes %d", bloomery.ErrParameter, k, t.name, t.maxK)
+	}
+	return fmt.Errorf("%w: k = %d, the %s layout takes %d to %d", bloomery.ErrParameter, k, t.name, t.minK, t.maxK)
 }
 
 // usable is check without the message, for the methods that must be cheap.

@@ -30,6 +30,9 @@ type Needs struct {
 	Absent float64
 	// Memory is how many bytes there are.
 	Memory uint64
+	// Hashes is how many bits a key is to set, where that can be chosen; 0 stands for the
+	// best number. Kinds that set none are advised all the same.
+	Hashes int
 	// Sets is how many sets of this size are asked for the same key.
 	Sets int
 	// Universe is how many keys there are that are ever asked for, those of the set
@@ -49,6 +52,8 @@ type Needs struct {
 	Writers   bool // several goroutines write at once
 	Parquet   bool // the bytes must be those of Parquet files
 	Adversary bool // keys are adversarial
+
+	fit fit // what Memory is for, beside being the most there is
 }
 
 // Limits of needs. Below a rate of 1e-6 false positives are rare enough for
@@ -70,6 +75,8 @@ func (q Needs) check() error {
 		return fmt.Errorf("%w: the share of absent keys, %v, is not between 0 and 1", bloomery.ErrParameter, q.Absent)
 	case !(q.FalsePositiveCost >= 0):
 		return fmt.Errorf("%w: the cost of a false positive, %v, is not at least 0", bloomery.ErrParameter, q.FalsePositiveCost)
+	case q.Hashes < 0:
+		return fmt.Errorf("%w: k = %d is negative", bloomery.ErrParameter, q.Hashes)
 	case q.KeyBytes < 0:
 		return fmt.Errorf("%w: keys of %d bytes", bloomery.ErrParameter, q.KeyBytes)
 	case q.Sets < 0:

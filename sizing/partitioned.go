@@ -21,10 +21,11 @@ func partitionedRate(n, s float64, k int) float64 {
 
 // partitionedSize is Size for the partitioned layout. The slices for a given k
 // follow from the rate in closed form, up to rounding, so every k is tried.
-func partitionedSize(n, p float64) (Shape, error) {
+func partitionedSize(q request) (Shape, error) {
+	n, p := q.n, q.p
 	var best Shape
 	lowest := math.Inf(1)
-	for k := 1; k <= maxStandardK; k++ {
+	for k := q.minK; k <= q.maxK; k++ {
 		guess := guessSlice(n, p, k)
 		if best.Bits != 0 && 0.999*guess*float64(k) > float64(best.Bits) {
 			continue // cannot be smaller, nor as small

@@ -25,7 +25,7 @@ func (q Needs) rank(a *Advice) {
 	}
 	class := func(c Choice) int { return q.class(c, least) }
 	slices.SortStableFunc(a.Kinds, func(x, y Choice) int {
-		return cmp.Or(cmp.Compare(class(x), class(y)), cmp.Compare(q.accesses(x), q.accesses(y)), cmp.Compare(x.BitsPerKey, y.BitsPerKey))
+		return cmp.Or(cmp.Compare(class(x), class(y)), cmp.Compare(q.accesses(x), q.accesses(y)), cmp.Compare(q.price(x), q.price(y)))
 	})
 	// A dominated kind stands behind the one that dominates it, and what
 	// dominates that one dominates it, too.
@@ -37,7 +37,7 @@ func (q Needs) rank(a *Advice) {
 			a.Kinds = append(a.Kinds, c)
 			continue
 		}
-		c.Reasons = append(c.Reasons, fmt.Sprintf("%s takes no more memory and no more accesses", a.Kinds[i].Name))
+		c.Reasons = append(c.Reasons, fmt.Sprintf(q.dominated(), a.Kinds[i].Name))
 		a.Others = append(a.Others, c)
 	}
 }
@@ -81,7 +81,27 @@ func (q Needs) dominates(x, y Choice) bool {
 	full := kindOf(x.Name).refuses && !kindOf(y.Name).refuses
 	few := q.Counts && kindOf(x.Name).fewTimes && !kindOf(y.Name).fewTimes
 	slow := x.Lookup > y.Lookup || !q.Immutable && x.Insert > y.Insert
-	return !full && !few && !slow && x.BitsPerKey <= y.BitsPerKey
+	return !full && !few && !slow && q.price(x) <= q.price(y)
+}
+
+// price is what kinds of equal speed are compared by: their memory, or the rate that
+// they have in the memory given.
+func (q Needs) price(c Choice) float64 {
+	if q.fit == lowestRate {
+		return c.ErrorRate
+	}
+	return c.BitsPerKey
+}
+
+// dominated is the reason to leave a kind out, for another's name.
+func (q Needs) dominated() string {
+	switch q.fit {
+	case lowestRate:
+		return "%s has no higher rate and takes no more accesses"
+	case mostKeys:
+		return "%s holds no fewer keys and takes no more accesses"
+	}
+	return "%s takes no more memory and no more accesses"
 }
 
 // accesses is what kinds are ranked by: a set that never changes is only asked.

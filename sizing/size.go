@@ -19,20 +19,26 @@ const enough = 1e-9
 // error wraps ErrParameter if n or p make no sense for the layout, and
 // ErrTooLarge if the array would exceed 2^63 bits, or 2^40 for Split.
 func (l Layout) Size(n uint64, p float64) (Shape, error) {
-	s, err := l.size(n, p)
+	s, err := l.size(n, p, 0)
 	if err != nil {
 		return Shape{}, about("size", err)
 	}
 	return s, nil
 }
 
-func (l Layout) size(n uint64, p float64) (Shape, error) {
+// size is Size with k bits for a key, or the best number for 0.
+func (l Layout) size(n uint64, p float64, k int) (Shape, error) {
 	q, err := l.request(n, p)
-	if err != nil {
+	switch {
+	case err != nil:
 		return Shape{}, err
+	case k != 0 && (k < q.minK || k > q.maxK):
+		return Shape{}, l.wrongHashes(k)
+	case k != 0:
+		q.minK, q.maxK = k, k
 	}
 	if l == Partitioned {
-		return partitionedSize(q.n, q.p)
+		return partitionedSize(q)
 	}
 	return q.smallest()
 }
@@ -71,6 +77,7 @@ type request struct {
 // do with less. No assumption is made on how the size depends on k.
 func (q request) smallest() (Shape, error) {
 	units, guessed := q.guess()
+	guessed = min(max(guessed, q.minK), q.maxK)
 	k := guessed
 	best, ok := q.search(k, units, q.most)
 	for other := q.minK; other <= q.maxK; other++ {

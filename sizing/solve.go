@@ -113,7 +113,12 @@ func (q Params) solveP() (Params, error) {
 	q.K = q.bestK()
 	q.P = math.Exp(textbookLogRate(float64(q.N), float64(q.M), q.K))
 	if q.P == 0 {
-		return Params{}, fmt.Errorf("%w: the rate of %d bits per key is too low to be told from 0", bloomery.ErrParameter, q.M/q.N)
+		enough, err := Blocked.size(q.N, defaultRate, 0)
+		if err != nil {
+			return Params{}, err
+		}
+		return Params{}, fmt.Errorf("%w: oversized: %s for %d keys are %d bits for each; %s keep a rate of %s",
+			bloomery.ErrParameter, size(q.M/8), q.N, q.M/q.N, size(enough.Bits/8), percent(defaultRate))
 	}
 	return q, nil
 }

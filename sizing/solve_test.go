@@ -58,7 +58,7 @@ func TestSolveBadInput(t *testing.T) {
 		{sizing.Params{N: 1, P: 0.1, K: -1}, bloomery.ErrParameter, "k = -1"},
 		{sizing.Params{M: 5, P: 0.01}, bloomery.ErrParameter, "hold no key"},
 		{sizing.Params{M: 100, P: 1e-9, K: 1}, bloomery.ErrParameter, "hold no key"},
-		{sizing.Params{N: 1, M: 1 << 40}, bloomery.ErrParameter, "told from 0"},
+		{sizing.Params{N: 1, M: 1 << 40}, bloomery.ErrParameter, "oversized: 128 GiB for 1 keys"},
 		{sizing.Params{N: math.MaxUint64, M: 5}, bloomery.ErrTooLarge, "keys"},
 		{sizing.Params{N: 5, M: math.MaxUint64}, bloomery.ErrTooLarge, "bits"},
 		{sizing.Params{N: 1 << 62, P: 0.01}, bloomery.ErrTooLarge, "bits"},

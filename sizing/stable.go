@@ -36,7 +36,7 @@ func StableSize(n uint64, p float64, width int) (Stable, error) {
 	}
 	period := StablePeriod(n, width)
 	// Enough, if every block held the keys of 2^width periods.
-	most, err := Blocked.size(period<<width, p)
+	most, err := Blocked.size(period<<width, p, 0)
 	if err != nil {
 		return Stable{}, about("stable", err)
 	}

@@ -44,7 +44,7 @@ func (l Layout) smallestTransport(n uint64, p float64, mostBits uint64) (Shape, 
 	if err != nil {
 		return Shape{}, 0, err
 	}
-	best, err := l.size(n, p)
+	best, err := l.size(n, p, 0)
 	if err != nil {
 		return Shape{}, 0, err
 	}

@@ -52,7 +52,7 @@ func ExactBits(in, out uint64, p float64, width int) (uint64, error) {
 // exactPlan plans a filter without errors on a universe.
 func exactPlan(q Needs) (plan, error) {
 	bits, err := ExactBits(q.Capacity, q.Universe-q.Capacity, 0, 128)
-	return plan{bits, 8, 0, func(float64) float64 { return 0 }}, err
+	return plan{bits, 8, 0, 0, func(float64) float64 { return 0 }}, err
 }
 
 // mapPlan plans a map: a ribbon with the columns of values.
@@ -65,5 +65,5 @@ func mapPlan(q Needs) (plan, error) {
 	if r.Columns += q.ValueBits; r.Columns > MaxRibbonColumns || r.Columns == MaxRibbonColumns && r.Share > 0 {
 		return plan{}, refuse("map", bloomery.ErrParameter, "values of %d bits leave no room for so low a rate", q.ValueBits)
 	}
-	return plan{r.Bits(q.Capacity), 4, 0, func(float64) float64 { return rate }}, nil
+	return plan{r.Bits(q.Capacity), 4, 0, 0, func(float64) float64 { return rate }}, nil
 }

@@ -15,6 +15,7 @@ const (
 	ShortKeys  Code = "short"     // a key of KeyBytes is no larger than its BitsPerKey
 	NoHeadroom Code = "headroom"  // Kind is full at the keys expected, or has Rate instead of Asked with half as many again
 	Oversized  Code = "oversized" // the capacity is Times the keys expected; most of Bytes stay empty
+	Plenty     Code = "plenty"    // Bytes are more than a filter with Rate takes, which has Least: oversized
 	ManyReads  Code = "hashes"    // a lookup takes Accesses at the rate Asked
 	Pointless  Code = "pointless" // the filter costs what it saves
 	RateHigh   Code = "costly"    // false positives cost Times the lookups; Rate is worth its memory
@@ -34,6 +35,7 @@ type Warning struct {
 	Asked      float64 // the false positive rate asked
 	Times      float64
 	Bytes      uint64
+	Least      uint64
 	BitsPerKey float64
 	KeyBytes   int
 	Accesses   int
@@ -76,6 +78,8 @@ func (w Warning) Problem() string {
 			w.Kind, percent(w.Rate), percent(w.Asked))
 	case Oversized:
 		return fmt.Sprintf("The capacity is %.3g times the keys expected: most of %s stay empty.", w.Times, size(w.Bytes))
+	case Plenty:
+		return fmt.Sprintf("Oversized: of %s, %s are enough for a rate of %s.", size(w.Bytes), size(w.Least), percent(w.Rate))
 	case ManyReads:
 		return fmt.Sprintf("At a rate of %s a lookup takes up to %d memory accesses. At %s it takes one.", percent(w.Asked), w.Accesses, percent(MinBlockedRate))
 	case Pointless:
@@ -121,6 +125,8 @@ func (w Warning) Remedy() string {
 		return "Set the capacity to the largest number that may come, or use a filter that grows."
 	case Oversized:
 		return "A filter that grows takes memory when keys come."
+	case Plenty:
+		return "A lower rate is not worth memory: false positives are rarer than errors of other causes."
 	case Pointless:
 		return "Leave it out."
 	case RateHigh:

@@ -21,7 +21,7 @@ func (q Needs) warnings(a Advice) []Warning {
 	var all []Warning
 	for _, ask := range [...]func(Needs, Advice) Warning{
 		warnNoKind, warnMemory, warnUnknown, warnSmall, warnShortKeys, warnHeadroom, warnOversized,
-		warnAccesses, warnPointless, warnRate, warnUseless, warnAbsent, warnAdversary,
+		warnPlenty, warnAccesses, warnPointless, warnRate, warnUseless, warnAbsent, warnAdversary,
 	} {
 		if w := ask(q, a); w.Code != "" {
 			all = append(all, w)
@@ -76,7 +76,7 @@ func warnUnknown(q Needs, _ Advice) Warning {
 
 func warnSmall(q Needs, a Advice) Warning {
 	m := a.Exact[0]
-	if q.Keys == 0 || m.Bytes > smallMap || q.Sets > 1 || q.Parquet {
+	if q.Keys == 0 || m.Bytes > smallMap || q.Sets > 1 || q.Parquet || q.Memory > 0 && m.Bytes > q.Memory {
 		return Warning{}
 	}
 	return Warning{Code: FewKeys, Bytes: m.Bytes}

@@ -51,8 +51,9 @@ or k=7 alone, plan assumes a million keys, on which the rate does not depend.
 
 The first line is the kind to use, the second the textbook's figures. The table
 has the size at which each kind worth considering keeps the rate, and exact sets
-of the same keys for comparison. With m, a line below it lists the kinds that
-need more than m, and the rates that they have in m.
+of the same keys for comparison. With m, no kind takes more than m, and the
+table has the rate that each has in it, or beside p= the keys that it holds.
+With k, kinds whose k can be chosen have that one, and others say so.
 
 --queries N/s compares a filter in front of a disk or another machine with no
 filter, and with an exact set in memory. The last line is the verdict (overkill,
@@ -138,7 +139,7 @@ func (o *planOptions) run(s *shell, args []string) error {
 	if keys != 0 {
 		needs.Keys, needs.Capacity = keys, q.N
 	}
-	advice, err := sizing.Advise(needs)
+	advice, err := question.Advise(needs, q, solved)
 	if err != nil {
 		return about("", err)
 	}
@@ -261,15 +262,11 @@ func misfit(q sizing.Params, err error) error {
 		return err
 	}
 	enough, failed := sizing.Blocked.Size(q.N, usualRate)
-	switch {
-	case failed != nil:
+	if failed != nil || q.M >= q.N {
 		return err
-	case q.M < q.N:
-		return fmt.Errorf("too small: in %s for %s almost every key would be a false positive; %s keep %s",
-			bytesText((q.M+7)/8), plural(q.N, "key"), bytesText(enough.Bits/8), rateText(usualRate))
 	}
-	return fmt.Errorf("oversized: %s for %s are %s bits per key; %s keep %s",
-		bytesText(q.M/8), plural(q.N, "key"), grouped(q.M/q.N), bytesText(enough.Bits/8), rateText(usualRate))
+	return fmt.Errorf("too small: in %s for %s almost every key would be a false positive; %s keep %s",
+		bytesText((q.M+7)/8), plural(q.N, "key"), bytesText(enough.Bits/8), rateText(usualRate))
 }
 
 func solveHint(err error) error {

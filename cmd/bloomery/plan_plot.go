@@ -70,7 +70,12 @@ func (p planned) shapes() (shapes []sizing.Shape, names []string) {
 		layout sizing.Layout
 		name   string
 	}{{sizing.Blocked, "bloom"}, {sizing.Standard, "standard"}} {
-		if shape, err := l.layout.Size(p.solved.N, p.solved.P); err == nil {
+		shape, err := l.layout.Size(p.solved.N, p.solved.P)
+		if i := slices.IndexFunc(p.advice.Kinds, func(c sizing.Choice) bool { return c.Name == l.name }); i >= 0 {
+			shape, err = sizing.Shape{Layout: l.layout, Bits: 8 * p.advice.Kinds[i].Bytes / uint64(max(p.needs.Sets, 1)), K: p.advice.Kinds[i].Hashes}, nil
+			shape.Bits -= shape.Bits % l.layout.Unit()
+		}
+		if err == nil {
 			shapes, names = append(shapes, shape), append(names, l.name)
 		}
 	}

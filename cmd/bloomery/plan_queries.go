@@ -54,8 +54,11 @@ type queriesJSON struct {
 // worth weighs a filter in front of what is asked behind it, a disk or another
 // machine, against asking that always, and against an exact set in memory.
 func (p planned) worth(queries uint64) (queriesJSON, error) {
-	if len(p.advice.Kinds) == 0 || len(p.advice.Exact) == 0 || known(p.solved) < 3 {
-		return queriesJSON{}, solveHint(errors.New("--queries needs two of n, p and m"))
+	switch {
+	case len(p.advice.Kinds) == 0 || len(p.advice.Exact) == 0:
+		return queriesJSON{}, errors.New("plan: --queries: no kind serves")
+	case p.advice.Exact[0].Bytes == 0:
+		return queriesJSON{}, solveHint(errors.New("--queries needs the number of keys: n=, or p= and m="))
 	}
 	behind, absent := p.needs.FalsePositiveCost, p.needs.Absent
 	if behind == 0 {

@@ -4,7 +4,6 @@ package main
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -49,6 +48,9 @@ type choiceJSON struct {
 	Bytes      uint64   `json:"bytes"`
 	BitsPerKey float64  `json:"bits_per_key"`
 	ErrorRate  float64  `json:"error_rate"`
+	Keys       uint64   `json:"keys"`
+	Asked      float64  `json:"asked"`
+	Hashes     int      `json:"hashes"`
 	Lookup     int      `json:"lookup"`
 	Insert     int      `json:"insert"`
 	Reasons    []string `json:"reasons"`
@@ -116,10 +118,6 @@ func (p planned) text(s *shell, width int) string {
 		line("for a false positive rate of %s, since p is not given", shareText(usualRate))
 	}
 	b.WriteString("\n" + p.table(width))
-	if larger := p.larger(); len(larger) > 0 {
-		b.WriteString("\n")
-		line("larger than m; in %s their rate is: %s", bytesText((p.asked.M+7)/8), strings.Join(larger, ", "))
-	}
 	if p.universe > 0 {
 		b.WriteString("\n")
 		line("%s", p.anonymityText())
@@ -178,9 +176,9 @@ func (g *grouping) text(width int) string {
 // table lists the kinds to choose from and the exact sets. The last column is
 // broken into lines.
 func (p planned) table(width int) string {
-	rows := [][]string{{"kind", "size", "bits/key", "rate", "reads", "what it is"}}
+	rows := [][]string{p.columns("kind", "size", "keys", "bits/key", "rate", "k", "reads", "what it is")}
 	for _, c := range slices.Concat(p.advice.Kinds, p.advice.Exact) {
-		rows = append(rows, choiceRow(c))
+		rows = append(rows, p.choiceRow(c))
 	}
 	last := len(rows[0]) - 1
 	widths := make([]int, last)
@@ -208,57 +206,21 @@ func (p planned) table(width int) string {
 	return b.String()
 }
 
+// columns leaves out the keys and the k of a row where they are the same in all.
+func (p planned) columns(name, size, keys, perKey, rate, k, reads, reason string) []string {
+	row := []string{name, size}
+	if p.asked.M != 0 && p.asked.N == 0 {
+		row = append(row, keys)
+	}
+	row = append(row, perKey, rate)
+	if p.asked.K != 0 {
+		row = append(row, k)
+	}
+	return append(row, reads, reason)
+}
+
 // leastReason is how narrow the last column of the table may be.
 const leastReason = 24
-
-// roundingShare is the part of a size by which kinds may exceed it that differ
-// from the textbook in rounding only.
-const roundingShare = 256
-
-// larger lists the kinds that keep the rate only with more than the size given,
-// with the rate that they have in it.
-func (p planned) larger() []string {
-	var texts []string
-	for _, c := range p.advice.Kinds {
-		if p.asked.M == 0 || c.Bytes <= (p.asked.M+p.asked.M/roundingShare+7)/8 {
-			continue
-		}
-		rate := "too large at any rate"
-		if r, ok := p.rateIn(c.Name); ok {
-			rate = shareText(r)
-		}
-		texts = append(texts, c.Name+" "+rate)
-	}
-	return texts
-}
-
-// rateIn returns the lowest rate at which a kind fits into the size given, found
-// to within a thousandth.
-func (p planned) rateIn(name string) (float64, bool) {
-	needs := p.needs
-	needs.Memory = (p.asked.M + 7) / 8
-	fits := func(rate float64) bool {
-		needs.ErrorRate = rate
-		a, err := sizing.Advise(needs)
-		return err == nil && slices.ContainsFunc(slices.Concat(a.Kinds, a.Others), func(c sizing.Choice) bool { return c.Name == name })
-	}
-	low, high := p.solved.P, 0.999
-	if !fits(high) {
-		for high = 0.5; high > low && !fits(high); high /= 2 { // some kinds have no high rates
-		}
-		if high <= low {
-			return 0, false
-		}
-	}
-	for high/low > 1.001 {
-		if middle := math.Sqrt(low * high); fits(middle) {
-			high = middle
-		} else {
-			low = middle
-		}
-	}
-	return high, true
-}
 
 // remedies are those that on the command line are a flag.
 var remedies = map[sizing.Code]string{
@@ -275,16 +237,19 @@ func warningText(w sizing.Warning) string {
 }
 
 // choiceRow returns the cells of a kind or an exact set.
-func choiceRow(c sizing.Choice) []string {
-	size, rate, reason := "-", "exact", ""
+func (p planned) choiceRow(c sizing.Choice) []string {
+	size, rate, k, reason := "-", "exact", "none", ""
 	if c.Bytes > 0 {
 		size = bytesText(c.Bytes)
 	}
 	if c.ErrorRate > 0 {
 		rate = shareText(c.ErrorRate)
 	}
+	if c.Hashes > 0 {
+		k = strconv.Itoa(c.Hashes)
+	}
 	if len(c.Reasons) > 0 {
 		reason = c.Reasons[0]
 	}
-	return []string{c.Name, size, fmt.Sprintf("%.2f", c.BitsPerKey), rate, strconv.Itoa(c.Lookup), reason}
+	return p.columns(c.Name, size, grouped(c.Keys), fmt.Sprintf("%.2f", c.BitsPerKey), rate, k, strconv.Itoa(c.Lookup), reason)
 }

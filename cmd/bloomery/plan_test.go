@@ -2,11 +2,8 @@ package main
 
 import (
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
-
-	"github.com/bloomery/bloomery/sizing"
 )
 
 // TestPlanFits asks for lines of at most 80 characters, without numbers of 19
@@ -92,43 +89,5 @@ func TestWrapped(t *testing.T) {
 		if got := wrapped(c.text, c.width, "  "); got != c.want {
 			t.Errorf("wrapped(%q, %d) = %q, want %q", c.text, c.width, got, c.want)
 		}
-	}
-}
-
-// TestRateIn asks for the lowest rate at which each kind fits into a size.
-func TestRateIn(t *testing.T) {
-	none := 0
-	for _, bits := range []uint64{500_001, 9_000_000} { // for a million keys
-		asked := sizing.Params{N: 1_000_000, M: bits}
-		solved, err := sizing.Solve(asked)
-		if err != nil {
-			t.Fatal(err)
-		}
-		p := planned{asked: asked, solved: solved, needs: sizing.Needs{Keys: asked.N, ErrorRate: solved.P}}
-		advice, err := sizing.Advise(p.needs)
-		if err != nil {
-			t.Fatal(err)
-		}
-		fits := func(name string, rate float64) bool {
-			a, err := sizing.Advise(sizing.Needs{Keys: asked.N, ErrorRate: rate, Memory: (bits + 7) / 8})
-			return err == nil && slices.ContainsFunc(slices.Concat(a.Kinds, a.Others), func(c sizing.Choice) bool { return c.Name == name })
-		}
-		for _, c := range slices.Concat(advice.Kinds, advice.Others) {
-			rate, ok := p.rateIn(c.Name)
-			switch {
-			case !ok:
-				none++
-				for r := 0.5; r > solved.P; r /= 2 {
-					if fits(c.Name, r) {
-						t.Errorf("%s fits into %d bits at %g", c.Name, bits, r)
-					}
-				}
-			case !fits(c.Name, rate) || rate/1.01 > solved.P && fits(c.Name, rate/1.01):
-				t.Errorf("%s in %d bits: %g is not the lowest rate", c.Name, bits, rate)
-			}
-		}
-	}
-	if none == 0 {
-		t.Error("every kind fits: smaller sizes should be tried")
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/bits"
 	"slices"
 	"strconv"
 	"strings"
@@ -114,6 +115,32 @@ func (f *Figures) RateOfHashes() error {
 		return fmt.Errorf("%d bits for a key are too many: no rate is so low", f.K)
 	}
 	return nil
+}
+
+// Advise is the advice for a need with the figures that were asked, of which solved are
+// all: for the size, if that is among them, or for the rate.
+func Advise(needs sizing.Needs, asked, solved sizing.Params) (sizing.Advice, error) {
+	needs.Hashes = asked.K
+	if needs.Keys == 0 { // with headroom, they are fewer than the capacity
+		needs.Keys = solved.N
+	}
+	needs.ErrorRate = solved.P
+	if asked.M == 0 {
+		return sizing.Advise(needs)
+	}
+	high, memory := bits.Mul64(asked.M/8, uint64(max(needs.Sets, 1))) // m is for one set
+	if high != 0 {
+		memory = math.MaxUint64
+	}
+	if needs.Memory == 0 || memory < needs.Memory {
+		needs.Memory = max(memory, 1)
+	}
+	if asked.P == 0 {
+		needs.ErrorRate = 0
+	} else {
+		needs.Keys, needs.Capacity = 0, 0
+	}
+	return sizing.Fit(needs)
 }
 
 // needs are the words for what a set must be able to do.

@@ -3,6 +3,7 @@ package calc
 // What the calculator shows.
 
 import (
+	"fmt"
 	"math"
 	"net/url"
 	"slices"
@@ -104,10 +105,16 @@ func Solve(query url.Values) (*Answer, QueryError) {
 	if a.Kind = q.kind; a.Kind == "" {
 		a.Kind = a.usual()
 	}
-	if len(a.Kinds) > 0 && !slices.ContainsFunc(a.Kinds, func(c Choice) bool { return c.Name == a.Kind }) {
+	i := slices.IndexFunc(a.Kinds, func(c Choice) bool { return c.Name == a.Kind })
+	switch {
+	case i < 0 && q.kind != "" && len(a.Kinds) > 0:
 		return nil, QueryError{"kind": "a " + a.Kind + " filter cannot be made for these figures"}
+	case i < 0:
+		a.Copy = nothing("No filter can be made for these figures.")
+	default:
+		solved.N, solved.P = a.Kinds[i].Keys, a.Kinds[i].Asked
+		a.Copy = q.snippets(a.Kind, solved, a.Filters)
 	}
-	a.Copy = q.snippets(a.Kind, solved, a.Filters)
 	return a, nil
 }
 
@@ -168,10 +175,14 @@ func (q *query) shape(solved sizing.Params, layout sizing.Layout) (sizing.Shape,
 		return layout.Size(solved.N, solved.P)
 	}
 	s := sizing.Shape{Layout: layout, Bits: solved.M, K: q.K}
-	if s.Bits > sizing.MaxBits-layout.Unit() {
+	switch {
+	case !q.given["m"] && !q.given["bits"] && s.Bits <= sizing.MaxBits-layout.Unit():
+		s.Bits += -s.Bits % layout.Unit()
+	case s.Bits < layout.Unit():
+		return s, fmt.Errorf("%w: a block has %d bits, there are %d", bloomery.ErrParameter, layout.Unit(), s.Bits)
+	default: // no more than was given
 		s.Bits -= s.Bits % layout.Unit()
 	}
-	s.Bits += -s.Bits % layout.Unit()
 	if s.K == 0 {
 		s.K = bestK(s, float64(solved.N))
 	}

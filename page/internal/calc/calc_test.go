@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"math"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 
@@ -82,7 +83,7 @@ func TestFiltersAreThoseOfSizing(t *testing.T) {
 			t.Errorf("%s: rate %v is above the one asked", layout, got.Rate)
 		}
 	}
-	for i, want := range []sizing.Shape{{Layout: sizing.Standard, Bits: 1000, K: 3}, {Layout: sizing.Blocked, Bits: 1024, K: 3}} {
+	for i, want := range []sizing.Shape{{Layout: sizing.Standard, Bits: 1000, K: 3}, {Layout: sizing.Blocked, Bits: 512, K: 3}} {
 		if got := solve(t, "n=100&m=1000&k=3").Filters[i]; got.M != want.Bits || got.K != 3 || got.Rate != want.Rate(100) {
 			t.Errorf("in 1,000 bits: %+v, want %+v with rate %v", got, want, want.Rate(100))
 		}
@@ -175,6 +176,22 @@ func TestKinds(t *testing.T) {
 	if a := solve(t, "n=1e6&m=1"); a.Kinds == nil || len(a.Kinds) != 0 || len(a.Warnings) == 0 || a.Take != "no filter" {
 		t.Errorf("a million keys in one bit: kinds %v, warnings %v, take %s", a.Kinds, a.Warnings, a.Take)
 	}
+	if a := solve(t, "n=10000&m=1MB"); a.Take != "bloom" || !slices.ContainsFunc(a.Warnings, func(w calc.Warning) bool { return strings.HasPrefix(w.Text, "Oversized: of 1 MiB, ") }) {
+		t.Errorf("100 times too much memory: take %s, warnings %v", a.Take, a.Warnings)
+	}
+	for _, query := range []string{"n=10000&m=1MB", "n=10000&m=20KB&needs=growth", "m=1MB&p=1%", "m=10000&p=0.1%&k=4", "n=1000&bits=9.7"} {
+		a := solve(t, query)
+		for _, c := range a.Kinds {
+			if !c.Exact && c.Bytes > a.Textbook.Bytes {
+				t.Errorf("%s: %s takes %d bytes of %d", query, c.Name, c.Bytes, a.Textbook.Bytes)
+			}
+		}
+		for _, f := range a.Filters {
+			if f.Bytes > a.Textbook.Bytes {
+				t.Errorf("%s: %s takes %d bytes of %d", query, f.Name, f.Bytes, a.Textbook.Bytes)
+			}
+		}
+	}
 	ranks := map[int]int{}
 	for i, c := range a.Kinds {
 		ranks[c.Rank]++
@@ -199,7 +216,7 @@ func TestFaults(t *testing.T) {
 		"k=0": "k", "k=-1": "k", "k=1.5": "k", "k=1e9": "k", "k=5000": "k", "n=1e6&p=1%&k=0": "k",
 		"bits=0": "bits", "bits=-1": "bits", "bits=nan": "bits", "bits=inf": "bits", "bits=1e9": "bits", "bits=1000.5": "bits",
 		"n=9e18&bits=100": "bits", "m=5&bits=100": "bits", "p=1%&bits=10": "bits", "n=5&m=5&bits=10": "bits", "n=5&p=1%&m=5": "m",
-		"n=9e18&p=1e-300": "p", "m=1&p=1e-9": "m",
+		"n=10000&m=1GB": "m", "n=9e18&p=1e-300": "p", "m=1&p=1e-9": "m",
 		"needs=wings": "needs", "needs=immutable,growth": "needs",
 		"key_bytes=0": "key_bytes", "key_bytes=1e12": "key_bytes", "cost=0": "cost", "cost=cheap": "cost", "absent=0": "absent", "absent=200%": "absent",
 		"memory=0": "memory", "memory=lots": "memory", "kind=hash": "kind", "kind=split&n=1e6&p=1e-9": "kind", "x=1": "x",

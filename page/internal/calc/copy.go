@@ -95,7 +95,6 @@ var recipes = map[string]recipe{
 // snippets returns what to copy for a kind.
 func (q *query) snippets(kind string, solved sizing.Params, filters []Candidate) []Snippet {
 	r := recipes[kind]
-	solved.P = q.short(solved.P)
 	s := sizes{n: underscored(solved.N), p: plain(solved.P)}
 	if q.given["m"] || q.given["bits"] || q.given["k"] {
 		for _, f := range filters {
@@ -112,6 +111,11 @@ func (q *query) snippets(kind string, solved sizing.Params, filters []Candidate)
 		r.redis(kind, solved, s.width),
 		r.shell(kind, q, solved),
 	}
+}
+
+// nothing is there to copy, for a reason.
+func nothing(reason string) []Snippet {
+	return []Snippet{{ID: "go", Title: "Go", Note: reason}, {ID: "redis", Title: "redis-cli", Note: reason}, {ID: "shell", Title: "Command line", Note: reason}}
 }
 
 // program is a whole Go program.
@@ -232,19 +236,6 @@ func (q *query) words() []string {
 		}
 	}
 	return all
-}
-
-// short rounds a rate that was solved to four digits: nobody wants to read all of
-// them. One that was given stays as it is.
-func (q *query) short(p float64) float64 {
-	if q.given["p"] || slices.Contains(q.assumed, "p") {
-		return p
-	}
-	rounded, err := strconv.ParseFloat(strconv.FormatFloat(p, 'g', 4, 64), 64)
-	if err != nil || !(rounded > 0 && rounded < 1) {
-		return p
-	}
-	return rounded
 }
 
 // plain writes a rate so that every reader takes it: 0.01, 1e-07.

