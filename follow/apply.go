@@ -3,15 +3,15 @@ package follow
 // What news make of an encoding.
 
 import (
-	"bytes"
+	"encoding"
 	"errors"
 	"fmt"
-	"io"
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/codec"
 	"github.com/bloomery/bloomery/compose"
 	"github.com/bloomery/bloomery/internal/envelope"
+	"github.com/bloomery/bloomery/internal/growth"
 	"github.com/bloomery/bloomery/internal/news"
 )
 
@@ -40,22 +40,49 @@ func setBits(old, changes []byte) ([]byte, error) {
 
 var errCannot = errors.New("a step that filters of its kind cannot do")
 
-// redo returns an encoding to which was done again what the source has done.
-func (s *server) redo(old, changes []byte) ([]byte, error) {
+// redo returns an encoding to which was done again what the source has done. It grows by room bytes at most.
+func (s *server) redo(old, changes []byte, room uint64) ([]byte, error) {
 	f, err := codec.Config{Hasher: s.config.Hasher, Limits: s.config.Limits}.Open(old)
 	if err != nil {
 		return nil, err
 	}
-	if err := news.EachStep(changes, func(step news.Step, v uint64) error { return redoStep(f, step, v) }); err != nil {
+	g := grower{f: f, before: f.Stats().Bytes, room: room, left: room}
+	if err := news.EachStep(changes, g.step); err != nil {
 		return nil, err
 	}
-	w, ok := f.(io.WriterTo)
+	m, ok := f.(encoding.BinaryMarshaler)
 	if !ok {
 		return nil, fmt.Errorf("%w: a %T has no encoding", bloomery.ErrIncompatible, f)
 	}
-	b := bytes.NewBuffer(make([]byte, 0, len(old)+len(old)>>4))
-	_, err = w.WriteTo(b)
-	return b.Bytes(), err
+	return m.MarshalBinary()
+}
+
+// grower does steps, and asks before each what it can take.
+type grower struct {
+	f      bloomery.Hashed
+	before uint64 // the bytes of f before the first step
+	room   uint64 // by how many it may grow
+	left   uint64 // how many of them no step has asked for
+}
+
+func (g *grower) step(step news.Step, v uint64) error {
+	most := growth.Most(g.f, 1)
+	if most > g.left { // mostly a step has taken less than it asked for
+		g.left = leftOf(g.room, g.before, g.f.Stats().Bytes)
+	}
+	if most > g.left {
+		return errGrowth(most, g.left)
+	}
+	g.left -= most
+	return redoStep(g.f, step, v)
+}
+
+// leftOf returns what is left of room for a filter that had some bytes before, and has others now.
+func leftOf(room, before, now uint64) uint64 { return room - min(room, max(now, before)-before) }
+
+// errGrowth is the error of a step that can take more than there is.
+func errGrowth(most, left uint64) error {
+	return fmt.Errorf("%w: the filter grows by up to %d bytes, and its copy has room for %d more", bloomery.ErrTooLarge, most, left)
 }
 
 // redoStep does a step. What had no room at the source changes nothing here, either, but for

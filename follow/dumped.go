@@ -4,6 +4,7 @@ package follow
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 
@@ -156,8 +157,8 @@ func (s *server) addDumped(old, changes []byte) ([]byte, error) {
 	return b.Payload(), nil
 }
 
-// redoDumped returns a dump of a CF to which was done again what the source has done.
-func (s *server) redoDumped(old, changes []byte) ([]byte, error) {
+// redoDumped is redo for the dump of a CF.
+func (s *server) redoDumped(old, changes []byte, room uint64) ([]byte, error) {
 	v, err := openDump(s.config.Limits, old)
 	if err != nil {
 		return nil, err
@@ -166,12 +167,16 @@ func (s *server) redoDumped(old, changes []byte) ([]byte, error) {
 	if !ok {
 		return nil, fmt.Errorf("%w: steps for a BF", bloomery.ErrCorrupt)
 	}
-	most := s.mostBytes()
+	before := c.Bytes()
 	err = news.EachStep(changes, func(step news.Step, h uint64) error {
 		switch step {
 		case news.Add:
 			var code [1]int8
-			_, err := c.InsertDigests(code[:], []uint64{h}, most-min(most, c.Bytes()))
+			left := leftOf(room, before, c.Bytes())
+			_, err := c.InsertDigests(code[:], []uint64{h}, left)
+			if errors.Is(err, memory.ErrRoom) {
+				return errGrowth(c.GrowBytes(), left)
+			}
 			return err
 		case news.Delete:
 			var was [1]bool

@@ -1,6 +1,7 @@
 package follow_test
 
 import (
+	"encoding"
 	"errors"
 	"fmt"
 	"runtime"
@@ -10,11 +11,15 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/bloom"
 	"github.com/bloomery/bloomery/codec"
+	"github.com/bloomery/bloomery/compose"
 	"github.com/bloomery/bloomery/follow"
 	"github.com/bloomery/bloomery/hashing"
+	"github.com/bloomery/bloomery/internal/envelope"
 	"github.com/bloomery/bloomery/internal/memory"
 	"github.com/bloomery/bloomery/internal/news"
+	"github.com/bloomery/bloomery/internal/redisbloom"
 	"github.com/bloomery/bloomery/internal/resp"
+	"github.com/bloomery/bloomery/quotient"
 )
 
 // wholes returns an answer on the filter f whose parts are all as one encoding in the transport
@@ -86,6 +91,74 @@ func TestLargeParts(t *testing.T) {
 		// What came takes a few times its size, a part that is unpacked much more.
 		if took, most := after.TotalAlloc-before.TotalAlloc, uint64(8*c.parts*len(packed)+8<<20); took > min(most, uint64(c.parts)*size) {
 			t.Errorf("%d parts of %d bytes: %d bytes were allocated, want at most %d", c.parts, size, took, most)
+		}
+	}
+}
+
+// TestGrowingSteps follows servers that send a small filter and then steps by which it grows beyond the limit, or beyond the
+// memory. What the filter would become is not made.
+func TestGrowingSteps(t *testing.T) {
+	// full returns a filter of nothing but zeros that says it is full: with the next key it is 255 times larger.
+	full := func(capacity int) *bloom.Scalable {
+		f := must(bloom.Config{Capacity: capacity, ErrorRate: 0.01, Growth: 255}.NewScalable())
+		data := must(f.MarshalBinary())
+		h := must(envelope.ParseHeader(data))
+		line := data[envelope.HeaderSize+64:]
+		copy(line[40:48], line[24:32])
+		return must(bloom.Config{}.DecodeScalable(envelope.Seal(data[:envelope.HeaderSize+h.Payload:envelope.HeaderSize+h.Payload], 0, h)))
+	}
+	growing := must(quotient.Config{Capacity: 100, ErrorRate: 0.01}.NewGrowing())
+	cf := must(redisbloom.NewCuckoo(redisbloom.CuckooParams{Capacity: 8 << 10, BucketSize: 2, MaxIterations: 20, Expansion: 32768}))
+	whole := func(f encoding.BinaryMarshaler) news.Piece {
+		return news.Piece{Form: news.Whole, Data: must(codec.Compress(nil, must(f.MarshalBinary())))}
+	}
+	small := codec.Limits{Bytes: 2 << 20}
+	const large = 1 << 20
+	cases := map[string]struct {
+		first  news.Piece
+		limits codec.Limits
+	}{
+		"scalable":  {whole(full(large / 16)), small},
+		"quorum":    {whole(must(compose.NewQuorum(1, bloom.New(100, 0.01), full(large/16)))), small},
+		"layers":    {whole(must(compose.NewLayers(nil, bloom.New(100, 0.01), full(large/16)))), small},
+		"striped":   {whole(must(compose.StripedConfig{Capacity: large / 8, Stripes: 2, Make: func(n int) (bloomery.Hashed, error) { return full(n), nil }}.New())), small},
+		"corrected": {whole(must(compose.NewCorrected(10, full(large/16)))), small},
+		"growing":   {whole(growing), codec.Limits{Bytes: 128 << 10}},
+		"cuckoo":    {news.Piece{Form: news.Dump, Data: cf.Payload()}, small},
+	}
+	// Of the memory, half is for what the filter becomes, and half for its encoding.
+	if capacity := memory.Limit() / 255 * 8 / 15 * 3 / 4; capacity < 1<<28 {
+		cases["beyond the memory"] = struct {
+			first  news.Piece
+			limits codec.Limits
+		}{whole(full(int(capacity))), codec.Limits{}}
+	}
+	for name, c := range cases {
+		hashes := make([]uint64, 200_000)
+		for i := range hashes {
+			if hashes[i] = uint64(i) * 0x9E3779B97F4A7C15; name == "cuckoo" {
+				hashes[i] = 7 // two buckets have no room for so many
+			}
+		}
+		token := news.Token{Epoch: 1, Numbers: []uint64{1}}
+		first := answerOf(token, true, []news.Piece{c.first})
+		token.Numbers[0]++
+		answers := [][]byte{first, answerOf(token, false, []news.Piece{{Form: news.Steps, Data: news.AppendSteps(nil, make([]news.Step, len(hashes)), hashes)}})}
+		at := -1
+		address := "redis://" + lying(t, func() []byte { at++; return answers[at%2] })
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		f, err := follow.Open(t.Context(), follow.Config{Address: address, Filter: "f", Limits: c.limits})
+		runtime.ReadMemStats(&after)
+		if !errors.Is(err, bloomery.ErrTooLarge) || !strings.Contains(err.Error(), "room for") {
+			t.Errorf("%s: %v, %v; want ErrTooLarge", name, f, err)
+		}
+		took, most := after.TotalAlloc-before.TotalAlloc, 12*small.Bytes
+		if c.limits.Bytes == 0 {
+			most = memory.Limit() / 8
+		}
+		if took > most {
+			t.Errorf("%s: %d bytes were allocated, want at most %d", name, took, most)
 		}
 	}
 }

@@ -404,16 +404,11 @@ func (s *server) apply(parts [][]byte, n answered) ([][]byte, error) {
 		if p.Part >= len(parts) || p.Form != news.Whole && p.Form != news.Dump && parts[p.Part] == nil {
 			return nil, fmt.Errorf("%w: news of part %d, which is not there", bloomery.ErrCorrupt, p.Part)
 		}
-		data, err := s.applied(parts[p.Part], p)
+		data, err := s.applied(parts, p)
 		if err != nil {
 			return nil, err
 		}
 		parts[p.Part] = data
-		if p.Form == news.Steps { // a filter that grows has grown
-			if err := s.allow(parts, nil); err != nil {
-				return nil, err
-			}
-		}
 	}
 	if n.known && slices.ContainsFunc(parts, func(p []byte) bool { return p == nil }) {
 		return nil, fmt.Errorf("%w: a part is missing", bloomery.ErrCorrupt)
@@ -459,8 +454,20 @@ func (s *server) allow(parts [][]byte, pieces []news.Piece) error {
 	return nil
 }
 
+// room returns by how many bytes a part may grow. While it grows it is there twice besides its old encoding, and
+// when parts are joined all of them are there twice.
+func (s *server) room(parts [][]byte, at int) uint64 {
+	sum := uint64(0)
+	for _, p := range parts {
+		sum += uint64(len(p))
+	}
+	limit, there, used := s.mostBytes(), memory.Limit(), sum+max(sum, 2*uint64(len(parts[at])))
+	return min(limit-min(limit, sum), (there-min(there, used))/2)
+}
+
 // applied returns what a piece makes of the encoding of its part.
-func (s *server) applied(old []byte, p news.Piece) ([]byte, error) {
+func (s *server) applied(parts [][]byte, p news.Piece) ([]byte, error) {
+	old := parts[p.Part]
 	switch p.Form {
 	case news.Whole:
 		return io.ReadAll(codec.NewReader(bytes.NewReader(p.Data))) // as many bytes as the header says
@@ -475,9 +482,9 @@ func (s *server) applied(old []byte, p news.Piece) ([]byte, error) {
 		return s.addDumped(old, p.Data)
 	case news.Steps:
 		if isDump(old) {
-			return s.redoDumped(old, p.Data)
+			return s.redoDumped(old, p.Data, s.room(parts, p.Part))
 		}
-		return s.redo(old, p.Data)
+		return s.redo(old, p.Data, s.room(parts, p.Part))
 	}
 	return nil, fmt.Errorf("%w: news of the form %q", bloomery.ErrVersion, p.Form)
 }

@@ -11,7 +11,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/codec"
 	"github.com/bloomery/bloomery/follow"
+	"github.com/bloomery/bloomery/internal/memory"
 	"github.com/bloomery/bloomery/server"
 )
 
@@ -26,11 +29,12 @@ type followOptions struct {
 	older     bool
 	name      string
 	every     time.Duration
+	maxMemory number[int64]
 	server    bool // SOURCE is one
 }
 
 func newFollow() *cobra.Command {
-	o := &followOptions{}
+	o := &followOptions{maxMemory: sizeFlag("")}
 	cmd := &cobra.Command{
 		Use:   "follow [--once] -o FILE SOURCE [KEY]",
 		Short: "Keep a copy of a filter that is published, or that a server has",
@@ -69,6 +73,7 @@ FILE.follow, beside FILE, records its version.`,
 	f.StringVar(&o.verifyKey, "verify-key", "", "`FILE` of the public key that versions must be signed with: Ed25519, PEM")
 	f.StringVar(&o.caCert, "cacert", "", "`FILE` of the authorities that sign the certificate of a server, PEM; default those of the system")
 	f.StringVar(&o.name, "name", "", "`NAME` by which the server shows this follower, with the age of its copy")
+	f.Var(&o.maxMemory, "max-memory", "memory that the filter may take (default a quarter of the memory); while it changes it is there up to three times")
 	f.BoolVar(&o.older, "older", false, "take a version that is older than the copy, too")
 	o.bind(f)
 	return cmd
@@ -105,7 +110,11 @@ func (o *followOptions) run(ctx context.Context, s *shell, args []string) error 
 		return err
 	}
 	defer unlock()
-	c := follow.Config{Address: args[0], Filter: o.filter, File: o.output, Every: -1, Key: key, Older: o.older, Hasher: h, Name: o.name}
+	limits := codec.Limits{Bytes: memory.Limit() / 4}
+	if o.maxMemory.value > 0 {
+		limits.Bytes = uint64(o.maxMemory.value)
+	}
+	c := follow.Config{Address: args[0], Filter: o.filter, File: o.output, Every: -1, Key: key, Older: o.older, Hasher: h, Limits: limits, Name: o.name}
 	changed := false
 	c.Changed = func(follow.Version) { changed = true }
 	if o.server = strings.HasPrefix(args[0], "redis://") || strings.HasPrefix(args[0], "rediss://"); o.server {
@@ -250,6 +259,8 @@ func (o *followOptions) hint(err error) error {
 		return hinted{err, "choose one with --filter NAME"}
 	case errors.Is(err, follow.ErrOther):
 		return hinted{err, "remove it, or choose another file"}
+	case errors.Is(err, bloomery.ErrTooLarge):
+		return hinted{err, "if the source is to be trusted, give more with --max-memory"}
 	default:
 		return err
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/bloomery/bloomery/codec"
 	composed "github.com/bloomery/bloomery/compose"
 	"github.com/bloomery/bloomery/hashing"
+	"github.com/bloomery/bloomery/internal/growth"
 	"github.com/bloomery/bloomery/internal/memory"
 	"github.com/bloomery/bloomery/quotient"
 	"github.com/bloomery/bloomery/server/internal/catalog"
@@ -226,27 +227,8 @@ func (c *Filter) taken(s bloomery.Stats) uint64 {
 	return s.Bytes + c.besides()
 }
 
-// growingStep is what an insert into a growing filter can take: two of its largest
-// segments in the place of one, with room for a longer directory.
-const growingStep = 256 << 10
-
 // Growth implements Contents.
-func (c *Filter) Growth(n int) (most uint64, sure bool) { return growth(c.f, n), true }
-
-// growth returns the most bytes that n more items can make a filter grow by, with all of its members.
-func growth(f bloomery.Hashed, n int) (most uint64) {
-	switch f := f.(type) {
-	case *bloomfilter.Scalable:
-		return f.GrowBytes(n)
-	case *quotient.Growing:
-		return growingStep + 64*uint64(n)
-	case *composed.Quorum:
-		for _, m := range f.Members() {
-			most += growth(m, n)
-		}
-	}
-	return most
-}
+func (c *Filter) Growth(n int) (most uint64, sure bool) { return growth.Most(c.f, n), true }
 
 // Add adds or inserts hashes, and returns by how many bytes that has grown, room at most. Bools says
 // which were not there before.
