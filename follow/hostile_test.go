@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -163,21 +164,64 @@ func TestGrowingSteps(t *testing.T) {
 	}
 }
 
-// TestEverMore follows servers that always have more: the same, and something new each time.
+// TestEverMore follows servers that always have more, and never all of the filter.
 func TestEverMore(t *testing.T) {
 	packed := must(codec.Compress(nil, encoded(t, 100, 10)))
+	first := news.Piece{Form: news.Whole, Data: packed}
 	changes := uint64(0)
-	for name, answer := range map[string]func() []byte{
-		"the same": func() []byte { return wholes(packed, 2, 1, true) },
-		"new":      func() []byte { changes++; return wholes(packed, 2, changes, true) },
-		"twice": func() []byte {
-			p := news.Piece{Form: news.Whole, Data: packed}
-			return answerOf(news.Token{Epoch: 1, Numbers: []uint64{1}}, false, []news.Piece{p, p})
-		},
+	for name, c := range map[string]struct {
+		answer func() []byte
+		want   string
+	}{
+		"the same": {func() []byte {
+			return answerOf(news.Token{Epoch: 1, Numbers: []uint64{1, news.Unknown}}, true, []news.Piece{first})
+		}, "sends the same again"},
+		"new": {func() []byte {
+			changes++
+			return answerOf(news.Token{Epoch: 1, Numbers: []uint64{changes, news.Unknown}}, true, []news.Piece{first})
+		}, "faster than it can be copied"},
+		"other filters": {func() []byte { changes++; return answerOf(news.New(changes, 2), true, []news.Piece{first}) }, "faster than it can be copied"},
+		"twice": {func() []byte {
+			return answerOf(news.Token{Epoch: 1, Numbers: []uint64{1}}, false, []news.Piece{first, first})
+		}, "not one of FILTER.NEWS"},
 	} {
-		if f, err := follow.Open(t.Context(), follow.Config{Address: "redis://" + lying(t, answer), Filter: "f"}); !errors.Is(err, bloomery.ErrCorrupt) {
-			t.Errorf("%s: %v, %v; want ErrCorrupt", name, f, err)
+		f, err := follow.Open(t.Context(), follow.Config{Address: "redis://" + lying(t, c.answer), Filter: "f"})
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, %v; want %s", name, f, err, c.want)
 		}
+		if faster := strings.Contains(c.want, "faster"); errors.Is(err, bloomery.ErrCorrupt) == faster {
+			t.Errorf("%s: that it is corrupt: %v", name, err)
+		}
+	}
+}
+
+// TestOvertaken follows a server that has only one part in an answer, and whose first part has always changed by more than it
+// remembers: there is a first copy, and a new one behind it, since a copy asks for the parts that have not come yet.
+func TestOvertaken(t *testing.T) {
+	const parts = 4
+	packed := must(codec.Compress(nil, encoded(t, 100, 10)))
+	asked, changes := 0, uint64(0)
+	address := replying(t, func(request string) []byte {
+		if !strings.Contains(request, "FILTER.NEWS") {
+			return []byte("+PONG\r\n")
+		}
+		token := news.New(1, parts)
+		if _, since, ok := strings.Cut(request, "SINCE\r\n"); ok {
+			token = must(news.ParseToken(strings.Split(since, "\r\n")[1]))
+		}
+		at := max(0, slices.Index(token.Numbers, news.Unknown))
+		asked, changes = asked+1, changes+1
+		token.Numbers[at] = changes
+		return answerOf(token, true, []news.Piece{{Part: at, Form: news.Whole, Data: packed}})
+	})
+	f := must(follow.Open(t.Context(), follow.Config{Address: "redis://" + address, Filter: "f", Every: -1}))
+	defer f.Close()
+	if asked != parts {
+		t.Errorf("the first copy took %d answers, want %d", asked, parts)
+	}
+	asked = 0
+	if changed, err := f.Update(t.Context()); err != nil || !changed || asked != parts+1 {
+		t.Errorf("the second one took %d answers: changed %v, %v; want %d", asked, changed, err, parts+1)
 	}
 }
 

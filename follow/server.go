@@ -291,7 +291,7 @@ func (s *server) askOne(ctx context.Context, block time.Duration) (parts [][]byt
 		}
 	}
 	token, parts, changed := s.token, slices.Clone(s.parts), false
-	rounds := 0
+	var pace pace
 	for more := true; more; {
 		words := []string{"FILTER.NEWS", s.config.Filter}
 		if token != "" {
@@ -311,8 +311,12 @@ func (s *server) askOne(ctx context.Context, block time.Duration) (parts [][]byt
 			return nil, err
 		}
 		n, err := parseNews(s.config.Filter, reply)
-		if rounds++; err == nil && n.more && (n.token == token || rounds > fewRounds+4*n.parts) {
-			err = fmt.Errorf("%w: it has ever more, and comes to no end", bloomery.ErrCorrupt)
+		if err == nil && n.more && n.token == token {
+			err = fmt.Errorf("%w: it has more, and sends the same again", bloomery.ErrCorrupt)
+		}
+		next, again := "", false
+		if err == nil {
+			next, again, err = pace.next(&n)
 		}
 		if err == nil {
 			parts, err = s.apply(parts, n)
@@ -324,7 +328,7 @@ func (s *server) askOne(ctx context.Context, block time.Duration) (parts [][]byt
 			return nil, err
 		}
 		changed = changed || len(n.pieces) > 0
-		token, more = n.token, n.more
+		token, more = next, again
 	}
 	s.token, s.parts = token, parts
 	if !changed {
@@ -346,15 +350,53 @@ func (s *server) introduction() (words []string) {
 	return words
 }
 
-// fewRounds and four for each part are the most answers that news come in: a server sends a
-// part at least with each, and again what was overwritten meanwhile.
+// fewRounds is in how many answers changes come that a copy lacks, before it asks for whole parts.
 const fewRounds = 64
+
+// pace is how far a copy has come that is brought up to date while its source goes on changing. Each part that has
+// come as a whole is as new as the first question, at least: a copy all of whose parts have come so is one, whatever the
+// source has by then.
+type pace struct {
+	rounds    int
+	epoch     uint64
+	came      []bool // the parts that have come as a whole
+	overtaken bool   // by changes that are not known any more
+}
+
+// next returns the token of the next question, and whether there is one.
+func (p *pace) next(n *answered) (token string, more bool, err error) {
+	numbers := n.since.Numbers
+	if len(p.came) != len(numbers) || p.epoch != n.since.Epoch {
+		p.came, p.epoch = make([]bool, len(numbers)), n.since.Epoch
+	}
+	for _, piece := range n.pieces {
+		if whole := piece.Form == news.Whole || piece.Form == news.Dump; whole && piece.Part < len(p.came) {
+			p.overtaken = p.overtaken || p.came[piece.Part]
+			p.came[piece.Part] = true
+		}
+	}
+	if p.rounds++; p.rounds > 2*fewRounds+4*len(numbers) {
+		return "", false, fmt.Errorf("the filter changes faster than it can be copied: %d answers were not enough", p.rounds)
+	}
+	if !n.more || n.known && !slices.Contains(p.came, false) {
+		return n.token, false, nil
+	}
+	if !p.overtaken && p.rounds < fewRounds {
+		return n.token, true, nil
+	}
+	for i, came := range p.came {
+		if !came {
+			numbers[i] = news.Unknown
+		}
+	}
+	return n.since.String(), true, nil
+}
 
 // answered is an answer of FILTER.NEWS.
 type answered struct {
 	token  string
-	parts  int
-	known  bool // all parts are
+	since  news.Token // the same
+	known  bool       // all parts are
 	more   bool
 	pieces []news.Piece
 }
@@ -380,12 +422,10 @@ func parseNews(key string, r *resp.Reply) (n answered, err error) {
 	if int64(news.Check(key, n.token, n.more, n.pieces)) != r.Array[3].Int {
 		return n, fmt.Errorf("%w: the checksum of the news is wrong", bloomery.ErrCorrupt)
 	}
-	token, err := news.ParseToken(n.token)
-	if err != nil {
+	if n.since, err = news.ParseToken(n.token); err != nil {
 		return n, fmt.Errorf("%w: %w", bloomery.ErrCorrupt, err)
 	}
-	n.parts = len(token.Numbers)
-	n.known = !slices.Contains(token.Numbers, news.Unknown)
+	n.known = !slices.Contains(n.since.Numbers, news.Unknown)
 	if !n.known && !n.more || len(n.pieces) == 0 && n.more {
 		return n, errNews
 	}
@@ -394,8 +434,8 @@ func parseNews(key string, r *resp.Reply) (n answered, err error) {
 
 // apply returns what news make of the parts of a copy, which stay as they are.
 func (s *server) apply(parts [][]byte, n answered) ([][]byte, error) {
-	if len(parts) != n.parts {
-		parts = make([][]byte, n.parts)
+	if count := len(n.since.Numbers); len(parts) != count {
+		parts = make([][]byte, count)
 	}
 	if err := s.allow(parts, n.pieces); err != nil {
 		return nil, err

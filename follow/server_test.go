@@ -374,6 +374,11 @@ func liar(t testing.TB, answer []byte) string {
 
 // lying is a server that answers whatever it likes.
 func lying(t testing.TB, answer func() []byte) string {
+	return replying(t, func(string) []byte { return answer() })
+}
+
+// replying is lying for answers that depend on the request.
+func replying(t testing.TB, answer func(request string) []byte) string {
 	l := must(net.Listen("tcp", "127.0.0.1:0"))
 	t.Cleanup(func() { _ = l.Close() })
 	go func() {
@@ -386,10 +391,11 @@ func lying(t testing.TB, answer func() []byte) string {
 				defer nc.Close()
 				buf := make([]byte, 4096)
 				for {
-					if _, err := nc.Read(buf); err != nil {
+					n, err := nc.Read(buf)
+					if err != nil {
 						return
 					}
-					if _, err := nc.Write(answer()); err != nil {
+					if _, err := nc.Write(answer(string(buf[:n]))); err != nil {
 						return
 					}
 				}

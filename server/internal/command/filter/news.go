@@ -282,15 +282,32 @@ func (g *gathering) reply(key string) answer.Reply {
 	return answer.List(answer.Text(token), answer.Flag(g.more), answer.List(list...), answer.Integer(int64(check)))
 }
 
-// gather takes what the token lacks. It reports false if it has answered, or the filter has become another one.
+// gather takes what the token lacks. It begins with the parts of which it has nothing: those that change all the time would keep
+// them from ever coming. It reports false if it has answered, or the filter has become another one.
 func (g *gathering) gather() bool {
-	var far []following.Lack
+	var nothing, some []following.Lack
 	for i, number := range g.token.Numbers {
-		lack := following.Lack{Part: i, Number: number}
+		if lack := (following.Lack{Part: i, Number: number}); number == news.Unknown {
+			nothing = append(nothing, lack)
+		} else {
+			some = append(some, lack)
+		}
+	}
+	if !g.gatherParts(nothing) || !g.gatherParts(some) {
+		return false
+	}
+	slices.SortFunc(g.pieces, func(a, b news.Piece) int { return a.Part - b.Part })
+	return true
+}
+
+// gatherParts is gather for some parts.
+func (g *gathering) gatherParts(lacks []following.Lack) bool {
+	var far []following.Lack
+	for _, lack := range lacks {
 		switch {
 		case g.left <= 0:
 			g.more = true
-		case !g.here(i):
+		case !g.here(lack.Part):
 			far = append(far, lack)
 		default:
 			t, err := g.news.Take(lack, max(1, g.left/8), g.x)
@@ -310,7 +327,7 @@ func (g *gathering) gather() bool {
 	return g.gatherFar(far)
 }
 
-// gatherFar is gather for parts that other nodes hold.
+// gatherFar is gatherParts for parts that other nodes hold.
 func (g *gathering) gatherFar(far []following.Lack) bool {
 	g.asked = true
 	all, more, failed := g.x.Contents().FarNews(g.entry, far, g.left)
@@ -326,7 +343,6 @@ func (g *gathering) gatherFar(far []following.Lack) bool {
 		g.put(t)
 	}
 	g.more = g.more || more
-	slices.SortFunc(g.pieces, func(a, b news.Piece) int { return a.Part - b.Part })
 	return true
 }
 

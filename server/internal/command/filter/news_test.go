@@ -346,6 +346,31 @@ func TestNewsMaxBoundsTheWork(t *testing.T) {
 	}
 }
 
+// TestNewsBeginWithWhatIsLacking changes all parts by more than the server remembers between the answers, each of which has one
+// part: those that have not come yet come first.
+func TestNewsBeginWithWhatIsLacking(t *testing.T) {
+	b := commandtest.New(t, 1<<30)
+	b.OK(t, "FILTER.CREATE f bloom CAPACITY 400 PARTS 4 NEWS 1")
+	token := news.Token{}
+	for i := range 4 {
+		ask := []string{"FILTER.NEWS", "f", "MAX", "64"}
+		if i > 0 {
+			ask = append(ask, "SINCE", token.String())
+		}
+		r := b.Exec(commandtest.Bytes(ask))[0]
+		if got := r.Elems[2].Elems; len(got) != 1 || got[0].Elems[0].N != int64(i) {
+			t.Fatalf("answer %d is %s, want part %d", i, commandtest.Show(r), i)
+		}
+		var err error
+		if token, err = news.ParseToken(r.Elems[0].Text); err != nil {
+			t.Fatal(err)
+		}
+		for j := range 100 {
+			b.Do("FILTER.ADD", "f", fmt.Sprint(i, " ", j))
+		}
+	}
+}
+
 // What is held while an answer is on its way is its size, not that of the filter.
 func TestNewsHoldWhatIsSent(t *testing.T) {
 	b := commandtest.New(t, 1<<30)
