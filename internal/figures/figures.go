@@ -1,6 +1,7 @@
 // Package figures reads numbers as people write them: 10M, 64KiB, 0.1%, 1 in
-// 1000. It is the one parser for the command line and the page. k, M, G are
-// powers of ten, Ki, Mi, Gi powers of two.
+// 1000, 1h30m. It is the one parser for the command line, the page, the FILTER
+// commands, the HTTP API and the settings. k, M, G are powers of ten, Ki, Mi, Gi
+// powers of two.
 package figures
 
 import (
@@ -9,7 +10,19 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"time"
 )
+
+// What each kind of number looks like, for what refuses one.
+const (
+	LikeCount    = "1000, 1e6, 10M"
+	LikeRate     = "0.01, 1e-6, 0.1%, 1in1000"
+	LikeSize     = "65536, 64KiB, 2GB"
+	LikeDuration = "90s, 10m, 1h30m, 7d"
+)
+
+// mostText is the longest text of a number: nothing longer is looked at.
+const mostText = 64
 
 // unitLetters are units by their first letter.
 const unitLetters = "kmgtpe"
@@ -17,24 +30,34 @@ const unitLetters = "kmgtpe"
 // Count reads a number of things below 2^63: 1000, 1e6, 10M, 1.5k, 1_000_000,
 // 1,000,000.
 func Count(s string) (uint64, error) {
-	s = ungrouped(s)
 	if n, err := strconv.ParseUint(s, 10, 63); err == nil {
 		return n, nil // all digits count
 	}
-	x, unit, err := split(s)
+	f, err := split(s)
 	if err != nil {
-		return 0, fmt.Errorf("%w (1000, 1e6, 10M)", err)
+		return 0, fmt.Errorf("%w (%s)", err, LikeCount)
 	}
-	factor, ok := scale(unit, "")
+	if n, err := strconv.ParseUint(f.digits, 10, 63); err == nil && f.unit == "" {
+		return n, nil
+	}
+	x, ok := f.times("")
 	if !ok {
-		return 0, fmt.Errorf("%q has an unknown unit (1000, 1e6, 10M)", s)
+		return 0, fmt.Errorf("%q has an unknown unit (%s)", s, LikeCount)
 	}
-	return whole(x*factor, s)
+	return whole(x, s, LikeCount)
+}
+
+// Percent reads a whole number of percent: 50 and 50% are the same.
+func Percent(s string) (uint64, error) {
+	return Count(strings.TrimSuffix(s, "%"))
 }
 
 // Rate reads a share of all, more than 0 and less than 1: 0.01, 1e-6, 0.1%,
 // 1in1000, 1/1000.
 func Rate(s string) (float64, error) {
+	if len(s) > mostText {
+		return 0, tooLong(s)
+	}
 	lower := strings.ReplaceAll(strings.ToLower(s), " ", "")
 	for _, between := range []string{"in", "/"} {
 		one, all, ok := strings.Cut(lower, between)
@@ -44,18 +67,17 @@ func Rate(s string) (float64, error) {
 		x, err := Count(one)
 		y, err2 := Count(all)
 		if err != nil || err2 != nil {
-			return 0, fmt.Errorf("%q is not a rate (0.01, 1e-6, 0.1%%, 1in1000)", s)
+			return 0, fmt.Errorf("%q is not a rate (%s)", s, LikeRate)
 		}
 		return rate(float64(x)/float64(y), s)
 	}
-	x, unit, err := split(s)
-	switch {
-	case err != nil:
-		return 0, fmt.Errorf("%w (0.01, 1e-6, 0.1%%, 1in1000)", err)
-	case unit == "%":
-		x /= 100
-	case unit != "":
-		return 0, fmt.Errorf("%q has an unknown unit (0.01, 1e-6, 0.1%%, 1in1000)", s)
+	f, err := split(s)
+	if err != nil {
+		return 0, fmt.Errorf("%w (%s)", err, LikeRate)
+	}
+	x, ok := f.share()
+	if !ok {
+		return 0, fmt.Errorf("%q has an unknown unit (%s)", s, LikeRate)
 	}
 	return rate(x, s)
 }
@@ -69,12 +91,10 @@ func rate(p float64, s string) (float64, error) {
 
 // Share reads a number from 0 on, which may be larger than 1: 0.5, 50%, 2.
 func Share(s string) (float64, error) {
-	x, unit, err := split(s)
-	if unit == "%" {
-		x, unit = x/100, ""
-	}
-	if err != nil || unit != "" || !(x >= 0) || math.IsInf(x, 1) {
-		return 0, fmt.Errorf("%q is not a number from 0 on (0.5, 50%%, 2)", s)
+	f, err := split(s)
+	x, ok := f.share()
+	if err != nil || !ok || !(x >= 0) || math.IsInf(x, 1) {
+		return 0, fmt.Errorf("%q is not a number from 0 on (0.5, 50%%, 2)", clipped(s))
 	}
 	return x, nil
 }
@@ -82,24 +102,57 @@ func Share(s string) (float64, error) {
 // Size reads an amount of memory in bytes: 65536, 64KiB, 64M, 1.5GB. As for the
 // server, M is a million and MB and MiB are 2^20.
 func Size(s string) (int64, error) {
-	x, unit, err := split(s)
+	f, err := split(s)
 	if err != nil {
-		return 0, fmt.Errorf("%w of bytes (65536, 64KiB, 2GB)", err)
+		return 0, fmt.Errorf("%w of bytes (%s)", err, LikeSize)
 	}
-	if strings.HasSuffix(unit, "b") && len(unit) == 2 {
-		unit = unit[:1] + "ib"
+	if n, err := strconv.ParseInt(f.digits, 10, 64); err == nil && n >= 0 && f.unit == "" {
+		return n, nil
 	}
-	factor, ok := scale(unit, "b")
+	if strings.HasSuffix(f.unit, "b") && len(f.unit) == 2 {
+		f.unit = f.unit[:1] + "ib"
+	}
+	x, ok := f.times("b")
 	if !ok {
-		return 0, fmt.Errorf("%q has an unknown unit (65536, 64KiB, 2GB)", s)
+		return 0, fmt.Errorf("%q has an unknown unit (%s)", s, LikeSize)
 	}
-	n, err := whole(math.Floor(x*factor), s)
+	n, err := whole(math.Floor(x), s, LikeSize)
 	return int64(n), err
+}
+
+// days are those in front of a duration.
+var days = regexp.MustCompile(`^([0-9]+(?:\.[0-9]+)?)d`)
+
+// Duration reads a time of at least 0: 90s, 10m, 1h30m, 7d, 1d12h. A day has 24
+// hours. A number without a unit is none, but for 0.
+func Duration(s string) (time.Duration, error) {
+	bad := fmt.Errorf("%q is not a duration (%s)", clipped(s), LikeDuration)
+	if len(s) > mostText {
+		return 0, bad
+	}
+	rest, sum := strings.ToLower(strings.TrimSpace(s)), time.Duration(0)
+	if m := days.FindStringSubmatch(rest); m != nil {
+		x, err := strconv.ParseFloat(m[1], 64)
+		if x *= float64(24 * time.Hour); err != nil || x >= math.MaxInt64 {
+			return 0, bad
+		}
+		if rest, sum = rest[len(m[0]):], time.Duration(x); rest == "" {
+			return sum, nil
+		}
+	}
+	d, err := time.ParseDuration(rest)
+	if err != nil || d < 0 || strings.HasPrefix(rest, "-") || sum > math.MaxInt64-d {
+		return 0, bad
+	}
+	return sum + d, nil
 }
 
 // Bits reads the size of an array in bits: a plain number is bits, one with a
 // unit of bytes is bytes.
 func Bits(s string) (uint64, error) {
+	if len(s) > mostText {
+		return 0, tooLong(s)
+	}
 	lower := strings.ToLower(strings.TrimSpace(s))
 	for _, suffix := range []string{"bits", "bit"} {
 		if cut, ok := strings.CutSuffix(lower, suffix); ok {
@@ -128,40 +181,76 @@ func ungrouped(s string) string {
 	return strings.ReplaceAll(s, ",", "")
 }
 
-// split cuts a number into its figure and what stands behind it, in lower case.
-func split(text string) (float64, string, error) {
-	s := strings.ToLower(strings.ReplaceAll(ungrouped(strings.TrimSpace(text)), "_", ""))
-	digits := strings.TrimRight(s, "abcdefghijklmnopqrstuvwxyz%")
-	// An exponent is no unit. Of inf and nan no digits are left.
-	x, err := strconv.ParseFloat(digits, 64)
-	if err != nil {
-		return 0, "", fmt.Errorf("%q is not a number", text)
-	}
-	return x, s[len(digits):], nil
+// plain is a figure without its unit: decimal, not hexadecimal, infinite or nan.
+var plain = regexp.MustCompile(`^[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]{1,6})?$`)
+
+// figure is a number as it was written, in lower case.
+type figure struct {
+	digits string // which ParseFloat reads
+	unit   string
 }
 
-// scale returns the factor of a unit: k, kb and ki, kib and so on; what follows
-// the letter must be empty or tail.
-func scale(unit, tail string) (float64, bool) {
-	if unit == "" || unit == tail {
-		return 1, true
+// split cuts a number into its figure and what stands behind it.
+func split(text string) (figure, error) {
+	if len(text) > mostText {
+		return figure{}, tooLong(text)
 	}
-	power := strings.IndexByte(unitLetters, unit[0]) + 1
-	rest := strings.TrimPrefix(unit[1:], "i")
-	if power == 0 || rest != "" && rest != tail {
+	s := strings.ToLower(strings.ReplaceAll(ungrouped(strings.TrimSpace(text)), "_", ""))
+	digits := strings.TrimRight(s, "abcdefghijklmnopqrstuvwxyz%")
+	if !plain.MatchString(digits) { // an exponent is no unit
+		return figure{}, fmt.Errorf("%q is not a number", text)
+	}
+	return figure{digits, s[len(digits):]}, nil
+}
+
+func tooLong(text string) error {
+	return fmt.Errorf("%q and so on is too long for a number", clipped(text))
+}
+
+// clipped returns the beginning of a text, for a message.
+func clipped(text string) string { return text[:min(len(text), mostText)] }
+
+// tens returns the figure times a power of ten, rounded once: 1.001k is 1001. It is
+// infinite if it is too large.
+func (f figure) tens(power int) float64 {
+	digits, exponent, _ := strings.Cut(f.digits, "e")
+	n, _ := strconv.Atoi(exponent) // of at most six digits, or none
+	x, _ := strconv.ParseFloat(digits+"e"+strconv.Itoa(n+power), 64)
+	if x == 0 && strings.ContainsAny(digits, "123456789") {
+		return math.NaN() // it is not 0, and too small to be told from it
+	}
+	return x
+}
+
+// share returns a figure that may be in percent. It reports false for another unit.
+func (f figure) share() (float64, bool) {
+	if f.unit == "%" {
+		return f.tens(-2), true
+	}
+	return f.tens(0), f.unit == ""
+}
+
+// times returns a figure times its unit: k, kb and ki, kib and so on; what follows the
+// letter must be empty or tail. It reports false for another unit.
+func (f figure) times(tail string) (float64, bool) {
+	if f.unit == "" || f.unit == tail {
+		return f.tens(0), true
+	}
+	power := strings.IndexByte(unitLetters, f.unit[0]) + 1
+	rest, binary := strings.CutPrefix(f.unit[1:], "i")
+	switch {
+	case power == 0 || rest != "" && rest != tail:
 		return 0, false
+	case binary:
+		return math.Ldexp(f.tens(0), 10*power), true
 	}
-	base := 1000.0
-	if strings.HasPrefix(unit[1:], "i") {
-		base = 1024
-	}
-	return math.Pow(base, float64(power)), true
+	return f.tens(3 * power), true
 }
 
 // whole turns a figure into a whole number that is exactly it.
-func whole(x float64, s string) (uint64, error) {
+func whole(x float64, s, like string) (uint64, error) {
 	if x < 0 || x != math.Trunc(x) || x >= 1<<63 {
-		return 0, fmt.Errorf("%q is not a whole number below 2^63", s)
+		return 0, fmt.Errorf("%q is not a whole number below 2^63 (%s)", s, like)
 	}
 	return uint64(x), nil
 }

@@ -2,7 +2,9 @@ package figures_test
 
 import (
 	"math"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/bloomery/bloomery/internal/figures"
 )
@@ -10,14 +12,15 @@ import (
 func TestCount(t *testing.T) {
 	for s, want := range map[string]uint64{
 		"0": 0, "1000": 1000, "1e6": 1_000_000, "9e18": 9_000_000_000_000_000_000, "1E6": 1_000_000, "10M": 10_000_000, "1.5k": 1500, "1_000": 1000,
-		"2Ki": 2048, "3G": 3_000_000_000, "9007199254740993": 9007199254740993,
+		"2Ki": 2048, "0.5k": 500, "1.001k": 1001, "4.35k": 4350, "1.000001M": 1_000_001, "1e3k": 1_000_000, "10e-1": 1, "3G": 3_000_000_000, "9007199254740993": 9007199254740993,
 		"1,000": 1000, "12,345,678": 12_345_678, "9,007,199,254,740,993": 9007199254740993, "9223372036854775807": math.MaxInt64, "1,000k": 1_000_000,
 	} {
 		if got, err := figures.Count(s); err != nil || got != want {
 			t.Errorf("Count(%q) = %d, %v, want %d", s, got, err, want)
 		}
 	}
-	for _, s := range []string{"", "-1", "1.5", "many", "1e30", "10MB", "1in10", "inf", "nan", "10x", "k", "1,5", "1,00", "1,0000", ",100", "1,000,00", "1,000,", "9223372036854775808", "8Ei", "10E"} {
+	for _, s := range []string{"", "-1", "1.5", "many", "1e30", "10MB", "1in10", "inf", "nan", "10x", "k", "1,5", "1,00", "1,0000", ",100", "1,000,00", "1,000,", "9223372036854775808", "8Ei", "10E",
+		"0x10", "0x1p4", "1e400", "1e-400", "1e9999999", "1 M", "1.0001k", "50%", "1.2.3", "--1", strings.Repeat("1", 65), "0." + strings.Repeat("1", 1<<20)} {
 		if got, err := figures.Count(s); err == nil || got != 0 {
 			t.Errorf("Count(%q) = %d, %v, want 0 and an error", s, got, err)
 		}
@@ -27,12 +30,14 @@ func TestCount(t *testing.T) {
 func TestRate(t *testing.T) {
 	for s, want := range map[string]float64{
 		"0.01": 0.01, "1e-6": 1e-6, "1%": 0.01, "0.1%": 0.001, "1in1000": 0.001, "1 in 1000": 0.001, "1/1e6": 1e-6, "1in1M": 1e-6, "3in1000": 0.003,
+		"0.3%": 0.003, "7e-1%": 0.007,
 	} {
-		if got, err := figures.Rate(s); err != nil || math.Abs(got-want) > 1e-15 {
+		if got, err := figures.Rate(s); err != nil || got != want {
 			t.Errorf("Rate(%q) = %v, %v, want %v", s, got, err, want)
 		}
 	}
-	for _, s := range []string{"", "0", "1", "100%", "-0.1", "nan", "inf", "1in0", "in5", "0.01k", "x", "1/x", "x/2"} {
+	for _, s := range []string{"", "0", "1", "100%", "-0.1", "nan", "inf", "1in0", "in5", "0.01k", "x", "1/x", "x/2", "0x1p-4", "1e400", "1e-400", "1e-400%", "1e5%",
+		strings.Repeat("1/", 1<<20)} {
 		if got, err := figures.Rate(s); err == nil || got != 0 {
 			t.Errorf("Rate(%q) = %v, %v, want 0 and an error", s, got, err)
 		}
@@ -41,7 +46,7 @@ func TestRate(t *testing.T) {
 
 func TestSizes(t *testing.T) {
 	for s, want := range map[string]int64{
-		"0": 0, "65536": 65536, "64KiB": 65536, "64kb": 65536, "64K": 64000, "64M": 64_000_000, "64MiB": 64 << 20, "1.5GiB": 3 << 29, "10b": 10, "1e6": 1_000_000,
+		"0": 0, "65536": 65536, "64KiB": 65536, "64kb": 65536, "64K": 64000, "64M": 64_000_000, "64MiB": 64 << 20, "1.5GiB": 3 << 29, "10b": 10, "1e6": 1_000_000, "9007199254740993": 9007199254740993, "1.1KiB": 1126,
 	} {
 		if got, err := figures.Size(s); err != nil || got != want {
 			t.Errorf("Size(%q) = %d, %v, want %d", s, got, err, want)
@@ -75,6 +80,22 @@ func TestShare(t *testing.T) {
 	for _, s := range []string{"", "-1", "nan", "inf", "1k", "half"} {
 		if got, err := figures.Share(s); err == nil || got != 0 {
 			t.Errorf("Share(%q) = %v, %v, want 0 and an error", s, got, err)
+		}
+	}
+}
+
+func TestDuration(t *testing.T) {
+	for s, want := range map[string]time.Duration{
+		"0": 0, "90s": 90 * time.Second, "10m": 10 * time.Minute, "1h30m": 90 * time.Minute, "1.5h": 90 * time.Minute, "250ms": 250 * time.Millisecond,
+		"7d": 168 * time.Hour, "1d12h": 36 * time.Hour, "0.5d": 12 * time.Hour, "3650d": 87600 * time.Hour,
+	} {
+		if got, err := figures.Duration(s); err != nil || got != want {
+			t.Errorf("Duration(%q) = %v, %v, want %v", s, got, err, want)
+		}
+	}
+	for _, s := range []string{"", "10", "-1s", "-0s", "1d-1h", "nan", "inf", "infs", "1e400h", "0x10s", "1 h", "106751d23h59m", "106752d", "999999999999h", "d", "1w", strings.Repeat("1", 65) + "d"} {
+		if got, err := figures.Duration(s); err == nil || got != 0 {
+			t.Errorf("Duration(%q) = %v, %v, want 0 and an error", s, got, err)
 		}
 	}
 }

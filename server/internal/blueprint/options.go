@@ -3,6 +3,7 @@
 package blueprint
 
 import (
+	"errors"
 	"math/bits"
 	"math/rand/v2"
 	"strconv"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery/hashing"
+	"github.com/bloomery/bloomery/internal/figures"
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/sizing"
@@ -29,7 +31,6 @@ const (
 const (
 	MaxCapacity = 1 << 40
 	maxBits     = 1024
-	maxHeadroom = 1000
 	maxSLA      = 1_000_000_000
 	minSpan     = time.Second
 	maxSpan     = 10 * 365 * 24 * time.Hour
@@ -73,9 +74,11 @@ type Options struct {
 // words are the options that take a value.
 var words = map[string]func(o *Options, arg []byte) string{
 	"capacity": func(o *Options, arg []byte) string { return Number(arg, &o.Capacity, 1, MaxCapacity, "CAPACITY") },
-	"error":    func(o *Options, arg []byte) string { return Fraction(arg, &o.Rate) },
-	"bits":     func(o *Options, arg []byte) string { return real(arg, &o.Bits, 1, maxBits, "BITS") },
-	"headroom": func(o *Options, arg []byte) string { return Number(arg, &o.Headroom, 0, maxHeadroom, "HEADROOM") },
+	"error":    func(o *Options, arg []byte) string { return Rate(arg, &o.Rate, "ERROR") },
+	"bits":     func(o *Options, arg []byte) string { return share(arg, &o.Bits, 1, maxBits, "BITS") },
+	"headroom": func(o *Options, arg []byte) string {
+		return read(figures.Percent, arg, &o.Headroom, 0, sizing.MaxHeadroom, "HEADROOM", "a whole number of percent", "50, 50%")
+	},
 	"seed": func(o *Options, arg []byte) string {
 		v, err := strconv.ParseUint(string(arg), 10, 64)
 		if o.Seed = v; err != nil {
@@ -95,20 +98,22 @@ var words = map[string]func(o *Options, arg []byte) string{
 		return ""
 	},
 	"span": func(o *Options, arg []byte) string {
-		d, err := time.ParseDuration(string(arg))
+		d, err := figures.Duration(string(arg))
 		if err != nil || d < minSpan || d > maxSpan {
-			return "ERR SPAN must be a time from 1s to 87600h, such as 24h or 90m"
+			return "ERR SPAN must be a time from 1s to 3650d (" + figures.LikeDuration + ")"
 		}
 		o.Span = d
 		return ""
 	},
 	"generations": func(o *Options, arg []byte) string { return Number(arg, &o.Generations, 1, maxGens, "GENERATIONS") },
-	"burst":       func(o *Options, arg []byte) string { return real(arg, &o.Burst, 1, maxGens, "BURST") },
+	"burst":       func(o *Options, arg []byte) string { return share(arg, &o.Burst, 1, maxGens, "BURST") },
 	"members":     func(o *Options, arg []byte) string { return Number(arg, &o.Members, 1, maxMembers, "MEMBERS") },
 	"need":        func(o *Options, arg []byte) string { return Number(arg, &o.Need, 1, maxMembers, "NEED") },
-	"sla":         func(o *Options, arg []byte) string { return Number(arg, &o.SLA, 1, maxSLA, "SLA") },
-	"budget":      func(o *Options, arg []byte) string { return Number(arg, &o.Budget, 1, maxBudget, "BUDGET") },
-	"news":        func(o *Options, arg []byte) string { return Number(arg, &o.News, 1, contents.MaxNews, "NEWS") },
+	"sla": func(o *Options, arg []byte) string {
+		return read(microseconds, arg, &o.SLA, 1, maxSLA, "SLA", "a time in microseconds", "500, 500us, 2ms")
+	},
+	"budget": func(o *Options, arg []byte) string { return Bytes(arg, &o.Budget, 1, maxBudget, "BUDGET") },
+	"news":   func(o *Options, arg []byte) string { return Number(arg, &o.News, 1, contents.MaxNews, "NEWS") },
 	"replicas": func(o *Options, arg []byte) string {
 		if answer.Is(arg, "all") {
 			o.Replicas = contents.AllReplicas
@@ -118,31 +123,77 @@ var words = map[string]func(o *Options, arg []byte) string{
 	},
 }
 
-// Number reads a whole number of a range. It returns the error text, or "".
-func Number(arg []byte, to *uint64, low, high uint64, name string) string {
-	v, ok := answer.ParseInt(arg)
-	if !ok || v < 0 || uint64(v) < low || uint64(v) > high {
-		return "ERR " + name + " must be a whole number from " + strconv.FormatUint(low, 10) + " to " + strconv.FormatUint(high, 10)
+// read reads a number of a range, as people write it. It returns the error text, which says
+// what is wanted and may have examples, or "".
+func read[T int64 | uint64](parse func(string) (T, error), arg []byte, to *uint64, low, high uint64, name, want, like string) string {
+	v, err := parse(string(arg[:min(len(arg), mostNumber)]))
+	if err != nil || uint64(v) < low || uint64(v) > high {
+		if like != "" {
+			like = " (" + like + ")"
+		}
+		limits := " from " + strconv.FormatUint(low, 10) + " to " + strconv.FormatUint(high, 10)
+		if high >= 1<<62 {
+			limits = " of at least " + strconv.FormatUint(low, 10)
+		}
+		return "ERR " + name + " must be " + want + limits + like
 	}
 	*to = uint64(v)
 	return ""
 }
 
-// real reads a number of a range.
-func real(arg []byte, to *float64, low, high float64, name string) string {
-	v, ok := answer.ParseFloat(arg)
-	if !ok || !(v >= low && v <= high) {
+// mostNumber is how much of an argument is read as a number. Package figures refuses that much.
+const mostNumber = 128
+
+// Number reads a whole number of a range. It returns the error text, or "".
+func Number(arg []byte, to *uint64, low, high uint64, name string) string {
+	like := ""
+	if high >= 10_000_000 {
+		like = figures.LikeCount
+	}
+	return read(figures.Count, arg, to, low, high, name, "a whole number", like)
+}
+
+// Bytes reads an amount of memory. It returns the error text, or "".
+func Bytes(arg []byte, to *uint64, low, high uint64, name string) string {
+	return read(figures.Size, arg, to, low, high, name, "a number of bytes", figures.LikeSize)
+}
+
+// Milliseconds reads a time, which is in milliseconds if it has no unit. It returns the error
+// text, or "".
+func Milliseconds(arg []byte, to *uint64, low, high uint64, name string) string {
+	parse := func(s string) (int64, error) { return inUnits(s, time.Millisecond) }
+	return read(parse, arg, to, low, high, name, "a time in milliseconds", "500, 500ms, 10s")
+}
+
+func microseconds(s string) (int64, error) { return inUnits(s, time.Microsecond) }
+
+// inUnits reads a whole number of units of time, or a duration that is one.
+func inUnits(s string, unit time.Duration) (int64, error) {
+	if n, err := figures.Count(s); err == nil {
+		return int64(n), nil
+	}
+	d, err := figures.Duration(s)
+	if err == nil && d%unit != 0 {
+		err = errors.New("not a whole number of units")
+	}
+	return int64(d / unit), err
+}
+
+// share reads a number of a range. It returns the error text, or "".
+func share(arg []byte, to *float64, low, high float64, name string) string {
+	v, err := figures.Share(string(arg[:min(len(arg), mostNumber)]))
+	if err != nil || !(v >= low && v <= high) {
 		return "ERR " + name + " must be a number from " + strconv.FormatFloat(low, 'f', -1, 64) + " to " + strconv.FormatFloat(high, 'f', -1, 64)
 	}
 	*to = v
 	return ""
 }
 
-// Fraction reads a false positive rate. It returns the error text, or "".
-func Fraction(arg []byte, to *float64) string {
-	v, ok := answer.ParseFloat(arg)
-	if !ok || !(v > 0 && v < 1) {
-		return "ERR ERROR must be a number of more than 0 and less than 1"
+// Rate reads a false positive rate. It returns the error text, or "".
+func Rate(arg []byte, to *float64, name string) string {
+	v, err := figures.Rate(string(arg[:min(len(arg), mostNumber)]))
+	if err != nil {
+		return "ERR " + name + " must be a number of more than 0 and less than 1 (" + figures.LikeRate + ")"
 	}
 	*to = v
 	return ""

@@ -25,7 +25,7 @@ var create = engine.Command{
 	Syntax: "key kind [CAPACITY n] [ERROR rate] [BITS per-key] [HEADROOM percent] [SEED n | RANDOM] [LIKE source] [KEYED id] " +
 		"[PARTS n] [SPAN time] [GENERATIONS n] [BURST n] [MEMBERS n] [NEED n] [SLA microseconds] [BUDGET bytes] [REPLICAS n | ALL] [NEWS changes] [NX] [OVER filter [filter ...]]",
 	Complexity: "O(n), n being the number of parts",
-	Summary:    "Creates a filter of a kind. With NX it is no error if there is a filter of that name already. Kind layers holds no items: it asks the filters behind OVER, which come last, one after the other.",
+	Summary:    "Creates a filter of a kind. With NX it is no error if there is a filter of that name already. Kind layers holds no items: it asks the filters behind OVER, which come last, one after the other. Numbers may have units: 1M items, 1% or 1in1000, 64MiB, 7d.",
 	Cost:       costOfCreate,
 	Also:       alsoCreate,
 	Before:     beforeCreate, Prepare: prepareCreate, Reply: replyCreate,

@@ -236,8 +236,8 @@ func TestCuresRefused(t *testing.T) {
 		FILTER.GROW s -> -ERR FILTER.GROW is for kind bloom; a filter of kind scalable grows by itself
 		FILTER.GROW c -> -ERR FILTER.GROW is for kind bloom, not for cuckoo; FILTER.REBUILD makes a larger one
 		FILTER.GROW full ERROR 0.01 -> -ERR ERROR must be more than 0.01, the rate that the filter was made for
-		FILTER.GROW full ERROR 1 -> -ERR ERROR must be a number of more than 0 and less than 1
-		FILTER.GROW full ERROR nan -> -ERR ERROR must be a number of more than 0 and less than 1
+		FILTER.GROW full ERROR 1 -> -ERR ERROR must be a number of more than 0 and less than 1 (0.01, 1e-6, 0.1%, 1in1000)
+		FILTER.GROW full ERROR nan -> -ERR ERROR must be a number of more than 0 and less than 1 (0.01, 1e-6, 0.1%, 1in1000)
 		FILTER.GROW full ERROR -> -ERR syntax error
 		FILTER.GROW full RATE 0.5 -> -ERR syntax error
 		FILTER.GROW half -> -ERR twice the rate 0.5 is too much: give ERROR

@@ -325,7 +325,7 @@ func TestFilterLoad(t *testing.T) {
 		{[]string{"TTL", "f"}, ":100"},
 		{[]string{"FILTER.ADD", "f", "x"}, "-ERR FILTER.ADD is not for kind fuse16; it is for bloom, standard, partitioned, split, scalable, counting, spectral, stable, cuckoo, quotient, growing, window, quorum"},
 		{[]string{"FILTER.CLEAR", "f"}, "-ERR FILTER.CLEAR is not for kind fuse16, which never changes"},
-		{[]string{"FILTER.LOAD", "f", "1", build("c"), "VERSION", "0"}, "-ERR VERSION must be a whole number from 1 to 4611686018427387904"},
+		{[]string{"FILTER.LOAD", "f", "1", build("c"), "VERSION", "0"}, "-ERR VERSION must be a whole number of at least 1 (1000, 1e6, 10M)"},
 		{[]string{"FILTER.LOAD", "f", "1", build("c"), "VERSION"}, "-ERR syntax error"},
 		{[]string{"FILTER.LOAD", "f", "0", build("c")}, "-ERR cursor must be 1 for a whole filter, or one that FILTER.DUMP has returned with data"},
 		{[]string{"FILTER.LOAD", "f", "x", build("c")}, "-ERR cursor must be 1 for a whole filter, or one that FILTER.DUMP has returned with data"},

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/bloomery/bloomery/server/internal/answer"
+	"github.com/bloomery/bloomery/server/internal/blueprint"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/engine"
@@ -29,8 +30,6 @@ const (
 	mostCount  = 100_000
 )
 
-const textHealthCount = "ERR COUNT must be a whole number from 1 to 100000"
-
 // parseHealth reads the arguments. It returns the error text, or "".
 func parseHealth(args [][]byte) (pattern *glob.Pattern, count int, text string) {
 	pattern, count = glob.New("*"), usualCount
@@ -42,9 +41,9 @@ func parseHealth(args [][]byte) (pattern *glob.Pattern, count int, text string) 
 		case answer.Is(args[i], "match"):
 			pattern = glob.New(string(value))
 		case answer.Is(args[i], "count"):
-			n, ok := answer.ParseInt(value)
-			if !ok || n < 1 || n > mostCount {
-				return nil, 0, textHealthCount
+			var n uint64
+			if text = blueprint.Number(value, &n, 1, mostCount, "COUNT"); text != "" {
+				return nil, 0, text
 			}
 			count = int(n)
 		default:

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/bloomery/bloomery/server/internal/answer"
+	"github.com/bloomery/bloomery/server/internal/blueprint"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/engine"
@@ -112,9 +113,9 @@ var density = engine.Command{
 const mostCells = 4096
 
 func runDensity(x *engine.Context, c *engine.Call) {
-	n, ok := answer.ParseInt(c.Args[2])
-	if !ok || n < 1 || n > mostCells {
-		c.Fail("ERR cells must be a whole number from 1 to 4096")
+	var n uint64
+	if text := blueprint.Number(c.Args[2], &n, 1, mostCells, "cells"); text != "" {
+		c.Fail(text)
 		return
 	}
 	entry := findAny(x, c)
@@ -123,7 +124,7 @@ func runDensity(x *engine.Context, c *engine.Call) {
 	}
 	// Every part has equally many cells; of very many parts, each cell is one.
 	cells, parts := make([]float64, n), contents.PartCount(entry)
-	each, ofBits := max(int(n)/parts, 1), false
+	each, ofBits, ok := max(int(n)/parts, 1), false, false
 	others := make([]bool, n) // cells of parts that are not this node's
 	for i := 0; i < len(cells); {
 		if x.GaveUp(c) {
@@ -182,8 +183,9 @@ func assembleDensity(_ *engine.Context, _ *engine.Call, parts []answer.Reply) (a
 // costOfDensity counts what is looked at of every cell.
 func costOfDensity(x *engine.Costs, c *engine.Call) {
 	const cellBytes = 8 << 10 // of what is looked at, some byte by byte
-	if n, ok := answer.ParseInt(c.Args[2]); ok {
-		x.Bytes(int(min(max(n, 0), mostCells)) * cellBytes)
+	var n uint64
+	if blueprint.Number(c.Args[2], &n, 1, mostCells, "cells") == "" {
+		x.Bytes(int(n) * cellBytes)
 	}
 	x.Visit(c.Args[1])
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery/server/internal/answer"
+	"github.com/bloomery/bloomery/server/internal/blueprint"
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/engine"
@@ -72,10 +73,7 @@ var orders = map[string]func(*health.Report) float64{
 	"verdict": func(r *health.Report) float64 { return float64(urgency(r.Verdict)) },
 }
 
-const (
-	textListSort = "ERR SORT takes name, kind, items, capacity, fill, saturation, asked, predicted, probed, traffic, bytes, layers, created or verdict"
-	textListPage = "ERR OFFSET must be a whole number of at least 0, and COUNT one from 0 to 1000"
-)
+const textListSort = "ERR SORT takes name, kind, items, capacity, fill, saturation, asked, predicted, probed, traffic, bytes, layers, created or verdict"
 
 // parseList reads the arguments. It returns the error text, or "".
 func parseList(args [][]byte) (l lister, text string) {
@@ -99,19 +97,15 @@ func parseList(args [][]byte) (l lister, text string) {
 				return l, textListSort
 			}
 		case answer.Is(word, "offset") || answer.Is(word, "count"):
-			n, ok := answer.ParseInt(value)
-			most := int64(mostPage)
+			most, name, to := uint64(mostPage), "COUNT", &l.count
 			if answer.Is(word, "offset") {
-				most = math.MaxInt32
+				most, name, to = math.MaxInt32, "OFFSET", &l.offset
 			}
-			if !ok || n < 0 || n > most {
-				return l, textListPage
+			var n uint64
+			if text = blueprint.Number(value, &n, 0, most, name); text != "" {
+				return l, text
 			}
-			if answer.Is(word, "offset") {
-				l.offset = int(n)
-			} else {
-				l.count = int(n)
-			}
+			*to = int(n)
 		default:
 			return l, answer.TextSyntax
 		}

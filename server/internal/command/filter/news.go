@@ -72,10 +72,10 @@ func parseNews(args [][]byte) (v newsCall, text string) {
 			}
 			v.sum = string(bytes.ToLower(args[1]))
 		case answer.Is(args[0], "block") && v.block == 0:
-			text = blueprint.Number(args[1], &n, 1, maxBlock, "BLOCK")
+			text = blueprint.Milliseconds(args[1], &n, 1, maxBlock, "BLOCK")
 			v.block = time.Duration(n) * time.Millisecond
 		case answer.Is(args[0], "max") && v.most == 0:
-			text = blueprint.Number(args[1], &n, 64, usualNews, "MAX")
+			text = blueprint.Bytes(args[1], &n, 64, usualNews, "MAX")
 			v.most = int(n)
 		case answer.Is(args[0], "name") && v.who.Name == "":
 			text = followerName(args[1], &v.who.Name)

@@ -53,7 +53,7 @@ func TestPlanOfFewKeys(t *testing.T) {
 	if got := b.Line("FILTER.PLAN 1 0.01"); !strings.Contains(got, "So few keys fit into a map") {
 		t.Errorf("FILTER.PLAN of one key = %s, want the warning that a map serves", got)
 	}
-	if got, want := b.Line("FILTER.PLAN 0 0.01"), "-ERR keys must be a whole number of at least 1"; got != want {
+	if got, want := b.Line("FILTER.PLAN 0 0.01"), "-ERR keys must be a whole number of at least 1 (1000, 1e6, 10M)"; got != want {
 		t.Errorf("FILTER.PLAN of no keys = %s, want %s", got, want)
 	}
 }

@@ -208,8 +208,8 @@ func TestRebuildMeanwhile(t *testing.T) {
 			FILTER.REBUILD f ABORT -> +OK
 			FILTER.REBUILD f ABORT -> -ERR no rebuild is open for this key: FILTER.REBUILD key BEGIN opens one
 			FILTER.REBUILD f FEED x -> -ERR no rebuild is open for this key: FILTER.REBUILD key BEGIN opens one
-			FILTER.REBUILD f BEGIN CAPACITY 0 -> -ERR CAPACITY must be a whole number from 1 to 1099511627776
-			FILTER.REBUILD f BEGIN ERROR nan -> -ERR ERROR must be a number of more than 0 and less than 1
+			FILTER.REBUILD f BEGIN CAPACITY 0 -> -ERR CAPACITY must be a whole number from 1 to 1099511627776 (1000, 1e6, 10M)
+			FILTER.REBUILD f BEGIN ERROR nan -> -ERR ERROR must be a number of more than 0 and less than 1 (0.01, 1e-6, 0.1%, 1in1000)
 			FILTER.REBUILD f BEGIN ERROR -> -ERR ERROR needs a value
 			FILTER.REBUILD f BEGIN ERROR 0.1 ERROR 0.1 -> -ERR ERROR is there twice
 			FILTER.REBUILD f BEGIN bloom SEED 3 -> -ERR syntax error: 'SEED' is not an option of BEGIN

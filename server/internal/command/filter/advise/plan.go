@@ -26,17 +26,11 @@ var Plan = engine.Command{
 }
 
 func parsePlan(args [][]byte) (n sizing.Needs, text string) {
-	keys, ok := answer.ParseInt(args[1])
-	if !ok || keys < 1 {
-		return n, "ERR keys must be a whole number of at least 1"
+	if text = blueprint.Number(args[1], &n.Keys, 1, math.MaxInt64, "keys"); text != "" {
+		return n, text
 	}
-	rate, ok := answer.ParseFloat(args[2])
-	if !ok || !(rate > 0 && rate < 1) || math.IsNaN(rate) {
-		return n, "ERR error-rate must be more than 0 and less than 1"
-	}
-	n.Keys, n.ErrorRate = uint64(keys), rate
-	if len(args) == 3 {
-		return n, ""
+	if text = blueprint.Rate(args[2], &n.ErrorRate, "error-rate"); text != "" || len(args) == 3 {
+		return n, text
 	}
 	if !answer.Is(args[3], "needs") || len(args) == 4 {
 		return n, answer.TextSyntax

@@ -33,7 +33,7 @@ func runGrow(x *engine.Context, c *engine.Call) {
 			c.Fail(answer.TextSyntax)
 			return
 		}
-		if text := blueprint.Fraction(c.Args[3], &rate); text != "" {
+		if text := blueprint.Rate(c.Args[3], &rate, "ERROR"); text != "" {
 			c.Fail(text)
 			return
 		}
