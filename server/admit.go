@@ -26,7 +26,7 @@ func (s *Server) accept(l listener) {
 		nc, err := l.Accept()
 		if err == nil {
 			wait = 0
-			s.admit(guest{nc: nc, secure: l.secure})
+			s.admit(nc, l.secure)
 			continue
 		}
 		if errors.Is(err, net.ErrClosed) {
@@ -55,23 +55,15 @@ func (s *Server) Dial(context.Context) (net.Conn, error) {
 		return nil, fmt.Errorf("server: dial: %w", net.ErrClosed)
 	default:
 	}
-	s.admit(guest{nc: ours})
+	s.admit(ours, false)
 	return theirs, nil
 }
 
-// guest is a client that comes in, and what has been read of its first command.
-type guest struct {
-	nc     net.Conn
-	secure bool // with TLS
-	rest   []byte
-}
-
-// admit starts a connection, or answers why not.
-func (s *Server) admit(g guest) {
+// admit starts a connection, with TLS if it is secure, or answers why not.
+func (s *Server) admit(nc net.Conn, secure bool) {
 	s.accepted.Add(1)
-	nc := g.nc
-	c := &conn{server: s, nc: nc, rest: g.rest}
-	if g.secure {
+	c := &conn{server: s, nc: nc}
+	if secure {
 		c.tls = newTLSLayer(c, s.tlsConfig())
 	} else if s.onlyLocal(nc) {
 		s.refuse(c, textDenied)
@@ -80,7 +72,7 @@ func (s *Server) admit(g guest) {
 	s.mu.Lock()
 	ok := !s.closing && int64(len(s.conns)) < s.settings.MaxClients.Load()
 	var displaced *conn
-	if ok && g.secure {
+	if ok && secure {
 		displaced, ok = s.queueHandshake(c)
 	}
 	if !ok {

@@ -44,7 +44,7 @@ func TestAnyConn(t *testing.T) {
 	s := newServer(t, Config{})
 	s.quiet = time.Millisecond
 	ours, theirs := piped(t)
-	s.admit(guest{nc: ours})
+	s.admit(ours, false)
 	r := bufio.NewReader(theirs)
 	for _, pieces := range [][]string{{"PING\r\n"}, {"*1\r\n$4\r\nPI", "NG\r\n"}, {"P", "I", "N", "G", "\r\n"}} {
 		for _, p := range pieces {

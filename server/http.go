@@ -99,9 +99,7 @@ func (s *Server) listenHTTP() ([]net.Listener, error) {
 			l, err = s.config.listenElsewhere(addr, err)
 		}
 		if err != nil {
-			for _, l := range all {
-				_ = l.Close()
-			}
+			closeAll(all)
 			if e, ok := errors.AsType[*PortError](err); ok {
 				e.Hint = "choose another address for HTTP with --http HOST:PORT, or none with --http \"\""
 			}

@@ -85,20 +85,53 @@ type listener struct {
 	secure bool // with TLS
 }
 
-// listenAll opens all addresses of a configuration, or none.
-func (c *Config) listenAll() ([]listener, error) {
-	var all []listener
+// claimAll binds all addresses of a configuration, or none, to learn whether that can be done
+// and where they are. Then it closes them again until openAll: a client that comes while the
+// server reads its data is refused, and goes to another one. A port that was asked for as 0 stays
+// open: another process could be given it meanwhile, and no client knows it yet.
+func (c *Config) claimAll() (all []listener, err error) {
 	for _, addr := range c.Addr {
 		l, err := c.listen("addr", addr)
 		if err != nil {
-			for _, l := range all {
-				_ = l.Close()
-			}
+			closeAll(all)
 			return nil, err
 		}
 		all = append(all, l)
 	}
+	for i, l := range all {
+		if !c.anyPort(i) {
+			_ = l.Close()
+		}
+	}
 	return all, nil
+}
+
+// openAll binds what claimAll has closed.
+func (c *Config) openAll(all []listener) error {
+	for i := range all {
+		if c.anyPort(i) {
+			continue
+		}
+		l, err := c.listen("addr", c.Addr[i])
+		if err != nil {
+			return err
+		}
+		all[i] = l
+	}
+	return nil
+}
+
+// anyPort reports whether the system chooses the port of an address.
+func (c *Config) anyPort(i int) bool {
+	e, err := c.endpoint("addr", c.Addr[i])
+	_, port, _ := net.SplitHostPort(e.Address)
+	return err == nil && e.Network == "tcp" && strings.Trim(port, "0") == ""
+}
+
+func closeAll[L net.Listener](all []L) {
+	for _, l := range all {
+		_ = l.Close()
+	}
 }
 
 func (c *Config) listen(setting, addr string) (listener, error) {

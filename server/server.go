@@ -88,10 +88,10 @@ type Server struct {
 	pastOut       atomic.Int64
 }
 
-// New returns a server that has bound its addresses and recovered the data of its
-// folder: clients can connect and are answered as soon as Serve runs. Those that come
-// while the data is read are answered that the server is LOADING, and /readyz that it
-// is not ready. On an error nothing stays open. An address that cannot be bound is a
+// New returns a server that has recovered the data of its folder and bound its addresses:
+// clients can connect and are answered as soon as Serve runs. While the data is read only
+// HTTP answers, /readyz that the server is not ready; Redis clients are refused by the
+// system, so that they go to another server. On an error nothing stays open. An address that cannot be bound is a
 // *PortError, a folder that another process uses ErrLocked; damaged data wraps
 // bloomery.ErrCorrupt or bloomery.ErrVersion, a bad Config bloomery.ErrParameter.
 //
@@ -129,10 +129,7 @@ func New(ctx context.Context, c Config) (*Server, error) {
 	if err := s.listen(); err != nil {
 		return nil, err
 	}
-	lobby := s.openLobby()
-	err = s.load(ctx, clock, keys.names)
-	lobby.close(err == nil)
-	if err != nil {
+	if err := s.load(ctx, clock, keys.names); err != nil {
 		s.closeListeners()
 		s.endHTTP()
 		return nil, err
@@ -140,9 +137,9 @@ func New(ctx context.Context, c Config) (*Server, error) {
 	return s, nil
 }
 
-// listen binds all addresses, or none, and begins to answer HTTP.
+// listen asks that all addresses can be bound, and begins to answer HTTP.
 func (s *Server) listen() (err error) {
-	if s.listeners, err = s.config.listenAll(); err != nil {
+	if s.listeners, err = s.config.claimAll(); err != nil {
 		return err
 	}
 	if err = s.openHTTP(); err != nil {
@@ -191,8 +188,19 @@ func (s *Server) complete(ctx context.Context) error {
 		}
 		s.shared.RaiseNew()
 	}
+	if err := s.config.openAll(s.listeners); err != nil {
+		return err
+	}
 	s.http.ready(s.newHandler())
 	return nil
+}
+
+// starting is why the server is not ready yet.
+func (s *Server) starting() string {
+	if s.config.Cluster != nil {
+		return "this node is starting: it answers when it has all that its cluster has"
+	}
+	return "the server is starting: it reads its data"
 }
 
 func (s *Server) openShared(ctx context.Context) (err error) {
@@ -304,12 +312,8 @@ func (s *Server) finish(err error) {
 }
 
 func (s *Server) closeListeners() {
-	for _, l := range s.http.listeners {
-		_ = l.Close()
-	}
-	for _, l := range s.listeners {
-		_ = l.Close()
-	}
+	closeAll(s.http.listeners)
+	closeAll(s.listeners)
 }
 
 func addresses[L net.Listener](ls []L) string {

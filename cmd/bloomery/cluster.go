@@ -256,7 +256,7 @@ func (c *clusterJSON) weigh(nc net.Conn, r *bufio.Reader) {
 	}
 }
 
-// ofNode adds the address to an error of a node, and where to look if it is starting.
+// ofNode adds the address to an error of a node, and where to look if it catches up.
 func ofNode(addr string, err error) error {
 	if strings.Contains(err.Error(), "the server replied: LOADING ") {
 		return hinted{about(addr, err), "the log of the node, on its standard error, shows what it waits for"}

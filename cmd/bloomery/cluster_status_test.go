@@ -12,7 +12,7 @@ import (
 )
 
 // TestClusterStatusSaysWhatItKnows asks for what is printed of nodes that the node
-// that was asked has not heard from yet, and of a node that is starting.
+// that was asked has not heard from yet, and of a node that catches up.
 func TestClusterStatusSaysWhatItKnows(t *testing.T) {
 	info := "cluster_name:c1\r\ncluster_node:1\r\ncluster_nodes:3\r\ncluster_nodes_live:1\r\ncluster_serving:1\r\ncluster_quorum:1\r\n" +
 		"cluster_node_1:addr=a:1,live=1,awaited=0\r\ncluster_node_2:addr=b:1,live=0,awaited=1\r\ncluster_node_3:addr=c:1,live=0,awaited=0\r\n"
@@ -24,7 +24,7 @@ func TestClusterStatusSaysWhatItKnows(t *testing.T) {
 		"just started": {fmt.Sprintf("$%d\r\n%s\r\n", len(info), info), 1, []string{
 			"1 of 3 nodes are up, 1 not heard from yet: node 1 has just started\n", "a:1      up, asked ", "b:1      not heard from yet ", "c:1      down ",
 		}},
-		"starting": {"-LOADING this node is starting: it waits\r\n", 2, []string{"this node is starting: it waits", "the log of the node"}},
+		"catching up": {"-LOADING this node was paused: it waits\r\n", 2, []string{"this node was paused: it waits", "the log of the node"}},
 	} {
 		addr := answering(t, func([]string) []byte { return []byte(tt.reply) })
 		code, out, errOut := call(t, "cluster", "status", "--addr", addr)
@@ -35,7 +35,7 @@ func TestClusterStatusSaysWhatItKnows(t *testing.T) {
 		}
 	}
 	if code, _, errOut := call(t, "cluster", "upgrade", "--addr", answering(t, func([]string) []byte { return []byte("-LOADING it waits\r\n") })); code != 2 || !strings.Contains(errOut, "the log of the node") {
-		t.Errorf("cluster upgrade of a node that is starting: exit code %d, %s", code, errOut)
+		t.Errorf("cluster upgrade of a node that catches up: exit code %d, %s", code, errOut)
 	}
 }
 
