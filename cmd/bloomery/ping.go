@@ -6,10 +6,12 @@ import (
 	"bufio"
 	"context"
 	"crypto/tls"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net"
+	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -41,7 +43,8 @@ serve would have: those of the environment (BLOOMERY_ADDR, BLOOMERY_PASSWORD,
 BLOOMERY_TLS_CERT and so on) and of the file --config or BLOOMERY_CONFIG. Of
 several addresses it takes a unix socket first, then one without TLS. The
 certificate of this machine's own server is not verified, and is shown to it
-where it asks clients for one.
+where it asks clients for one. A server that is starting takes no clients: ping
+asks it over HTTP, prints why it is not ready yet, and has exit code 2.
 
 With --addr the certificate is verified: --cacert, --cert and --key are the
 files. A server that asks for a password which was not given has answered: exit
@@ -135,10 +138,47 @@ func (o *pingOptions) ping(ctx context.Context, connect func(context.Context) (n
 type ownServer struct {
 	e      server.Endpoint
 	config *tls.Config
+	http   []server.Endpoint
+	secure *tls.Config // for those of http that have TLS
 }
 
 func (s ownServer) dial(ctx context.Context) (net.Conn, error) {
-	return dialEndpoint(ctx, s.e, s.config)
+	nc, err := dialEndpoint(ctx, s.e, s.config)
+	if err != nil {
+		if why := s.starts(ctx); why != "" {
+			err = about(s.e.Address, errors.New("not yet: "+why))
+		}
+	}
+	return nc, err
+}
+
+// starts returns what a server that does not take clients yet says over HTTP, "" if there is none.
+func (s ownServer) starts(ctx context.Context) string {
+	for _, e := range s.http {
+		config := s.secure
+		if !e.TLS {
+			config = nil
+		}
+		transport := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return dialEndpoint(ctx, e, config) }}
+		defer transport.CloseIdleConnections()
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://localhost/readyz", http.NoBody)
+		if err != nil {
+			return ""
+		}
+		response, err := transport.RoundTrip(request)
+		if err != nil {
+			continue
+		}
+		var v struct {
+			Error struct{ Code, Message string }
+		}
+		err = json.NewDecoder(io.LimitReader(response.Body, 64<<10)).Decode(&v)
+		_ = response.Body.Close()
+		if err == nil && v.Error.Code == "starting" {
+			return v.Error.Message
+		}
+	}
+	return ""
 }
 
 // own finds the server of this machine by the settings that serve would have.
@@ -157,14 +197,9 @@ func (o *pingOptions) own(lookup func(string) (string, bool)) (ownServer, error)
 	if o.password == "" {
 		o.password = c.Password
 	}
-	var all []server.Endpoint
-	for _, addr := range c.Addr {
-		e, err := server.ParseAddr(addr, c.TLSCert != "" || o.wantsTLS())
-		if err != nil {
-			return ownServer{}, worded{err, strings.TrimPrefix(err.Error(), "server: ")}
-		}
-		e.Address = thisMachine(e)
-		all = append(all, e)
+	all, err := ownAddresses(c.Addr, c.TLSCert != "" || o.wantsTLS())
+	if err != nil {
+		return ownServer{}, err
 	}
 	if len(all) == 0 {
 		return ownServer{}, errors.New("the settings have no address")
@@ -181,20 +216,35 @@ func (o *pingOptions) own(lookup func(string) (string, bool)) (ownServer, error)
 	}
 	slices.SortStableFunc(all, func(a, b server.Endpoint) int { return effort(a) - effort(b) })
 	own := ownServer{e: all[0]}
-	if !own.e.TLS {
-		return own, nil
-	}
-	if o.wantsTLS() {
-		var err error
-		own.config, err = o.tlsConfig(own.e)
-		return own, err
+	if own.http, err = ownAddresses(c.HTTP, c.TLSCert != ""); err != nil {
+		return ownServer{}, err
 	}
 	// Its certificate is for the name that others know it by.
-	own.config = &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: true} //nolint:gosec // it is this machine
+	own.secure = &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: true} //nolint:gosec // it is this machine
 	if pair, err := tls.LoadX509KeyPair(c.TLSCert, c.TLSKey); err == nil && c.TLSAuthClients != tls.NoClientCert {
-		own.config.Certificates = []tls.Certificate{pair}
+		own.secure.Certificates = []tls.Certificate{pair}
 	}
-	return own, nil
+	switch {
+	case !own.e.TLS:
+	case o.wantsTLS():
+		own.config, err = o.tlsConfig(own.e)
+	default:
+		own.config = own.secure
+	}
+	return own, err
+}
+
+// ownAddresses reads addresses of a server of this machine.
+func ownAddresses(addrs []string, certificate bool) (all []server.Endpoint, err error) {
+	for _, addr := range addrs {
+		e, err := server.ParseAddr(addr, certificate)
+		if err != nil {
+			return nil, worded{err, strings.TrimPrefix(err.Error(), "server: ")}
+		}
+		e.Address = thisMachine(e)
+		all = append(all, e)
+	}
+	return all, nil
 }
 
 // thisMachine returns an address of this machine at which a server answers that

@@ -12,6 +12,7 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
+	"fmt"
 	"io"
 	"math/big"
 	"net"
@@ -120,11 +121,21 @@ func TestPingOwnServer(t *testing.T) {
 	if code, out, errOut := ping(t); code != 0 || !strings.HasPrefix(out, "127.0.0.1:"+port+": PONG in ") {
 		t.Errorf("ping = %d, %q, %q", code, out, errOut)
 	}
+	// One that is starting takes no clients, and says so over HTTP.
+	const starting = `{"error":{"code":"starting","message":"it reads its data"}}`
+	t.Setenv("BLOOMERY_ADDR", "127.0.0.1:1")
+	t.Setenv("BLOOMERY_HTTP", "plain:"+badServer(t, func(nc net.Conn) {
+		_, _ = nc.Read(make([]byte, 1000))
+		_, _ = fmt.Fprintf(nc, "HTTP/1.1 503 Service Unavailable\r\nContent-Length: %d\r\n\r\n%s", len(starting), starting)
+	}))
+	if code, _, errOut := ping(t); code != 2 || !strings.Contains(errOut, "127.0.0.1:1: not yet: it reads its data") {
+		t.Errorf("ping of a server that starts = %d, %q", code, errOut)
+	}
 	// The file of the server does as well, and a unix socket comes first.
 	path := filepath.Join(dir, "socket")
 	file := filepath.Join(dir, "config.toml")
 	write(t, file, []byte("addr = [\"127.0.0.1:1\", \"unix:"+path+"\"]\npassword = \"secret\"\n"))
-	for _, name := range []string{"ADDR", "TLS_CERT", "TLS_KEY", "TLS_CA", "TLS_AUTH_CLIENTS", "PASSWORD"} {
+	for _, name := range []string{"ADDR", "HTTP", "TLS_CERT", "TLS_KEY", "TLS_CA", "TLS_AUTH_CLIENTS", "PASSWORD"} {
 		_ = os.Unsetenv("BLOOMERY_" + name) // Setenv puts them back
 	}
 	s := startChild(t, "--dir", "", "--password", "secret", "--addr", "127.0.0.1:0,unix:"+path)
