@@ -342,7 +342,7 @@ soak: ## rates measured exactly; power cuts, kills, chaos, memory and replays at
 	go test ./server/internal/door/cluster -count=1 -run 'TestSimulation$$|TestSimulationOfMoves' -simulations 1000 -timeout 60m
 	go test ./cmd/bloomery -count=1 -run TestKill -kills 200 -timeout 30m
 	@scripts/need-redis-py
-	cd server/clienttest && go test -count=1 -run TestCluster -kills 12 -timeout 60m -v
+	cd server/clienttest && go test -count=1 -run TestCluster -kills 12 -restarts 10 -timeout 60m -v
 	go test ./cmd/bloomery -count=1 -run TestClusterRestore -cluster-restore -timeout 10m
 	go test ./cmd/bloomery -count=1 -run TestClusterNodesComeAndGo -cluster-members -timeout 10m
 	go test ./server/internal/engine -count=1 -run TestLargestTransactions -largest 256 -timeout 30m

@@ -191,6 +191,7 @@ func (s *Server) complete(ctx context.Context) error {
 	if err := s.config.openAll(s.listeners); err != nil {
 		return err
 	}
+	s.shut(false)
 	s.http.ready(s.newHandler())
 	return nil
 }
@@ -211,7 +212,15 @@ func (s *Server) openShared(ctx context.Context) (err error) {
 		return err
 	}
 	s.door = s.shared
+	s.shared.Shut(true)
 	return nil
+}
+
+// shut has the other nodes of the cluster, if there are any, send no clients here, or send them.
+func (s *Server) shut(shut bool) {
+	if s.shared != nil {
+		s.shared.Shut(shut)
+	}
 }
 
 // failed is closed when the server cannot go on; it is nil if that cannot be.
@@ -270,6 +279,7 @@ func (s *Server) Serve(ctx context.Context) error {
 		s.log.Error("the server leaves the cluster", "error", failure)
 	}
 	s.requestEnd()
+	s.shut(true) // clients that lose their connection here are to go elsewhere
 	s.closeListeners()
 	accepting.Wait()
 	s.http.serving.Wait()

@@ -15,16 +15,18 @@ import (
 	"github.com/redis/go-redis/v9/logging"
 )
 
-var kills = flag.Int("kills", 1, "how many nodes are killed under clients, one after the other")
+var (
+	kills    = flag.Int("kills", 1, "how many nodes are killed under clients, one after the other")
+	restarts = flag.Int("restarts", 1, "how many nodes are restarted under clients, one after the other")
+)
 
-// goRedisModes are clients: one as docs/cluster.md recommends, others with the defaults of
-// go-redis, which read from any node of a range, and one with nothing but its defaults.
+// goRedisModes are clients: one as docs/cluster.md recommends, and others with the defaults of
+// go-redis, which read from any node of a range.
 var goRedisModes = map[string]goredis.ClusterOptions{
 	"recommended":    {ClusterStateReloadInterval: time.Second, MaxRedirects: 30, MaxRetryBackoff: time.Second},
 	"ReadOnly":       {ReadOnly: true},
 	"RouteRandomly":  {RouteRandomly: true},
 	"RouteByLatency": {RouteByLatency: true},
-	"defaults":       {},
 }
 
 // killUnderClients kills a node while clients use it, and asks that no read fails: of a client
@@ -32,42 +34,9 @@ var goRedisModes = map[string]goredis.ClusterOptions{
 // minute.
 func killUnderClients(t *testing.T, n *nodes) {
 	t.Helper()
-	logging.Disable() // go-redis reports every connection that is refused
-	defer logging.Enable()
-	var clients []*user
-	var defaults *goredis.ClusterClient
-	for name, options := range goRedisModes {
-		options.Addrs = slices.Clone(n.addrs) // go-redis changes its own
-		// A machine under load may be slow; what is dead refuses at once.
-		options.DialTimeout, options.ReadTimeout = time.Minute, time.Minute
-		c := goredis.NewClusterClient(&options)
-		defer c.Close()
-		spreads(t, n, c)
-		if name == "defaults" {
-			defaults = c
-			continue
-		}
-		clients = append(clients, &user{name: name + " reads", run: func(ctx context.Context, i int) error {
-			there, err := c.BFExists(ctx, clusterKey(i), "x").Result()
-			if err == nil && !there {
-				err = errors.New("the item is not there")
-			}
-			return err
-		}})
-		if name == "recommended" {
-			clients = append(clients, &user{name: name + " writes", run: func(ctx context.Context, i int) error {
-				return c.BFAdd(ctx, clusterKey(i), fmt.Sprint(i)).Err()
-			}})
-		}
-	}
-	if p := startRedisPy(t, n, "kill"); p != nil {
-		clients = append(clients, &user{name: "redis-py reads", run: func(context.Context, int) error { return p.round() }})
-	}
-	ctx, stop := context.WithCancel(t.Context())
-	var wg sync.WaitGroup
-	for _, c := range clients {
-		wg.Go(func() { c.loop(ctx) })
-	}
+	// A machine under load may be slow; what is dead refuses at once.
+	clients, wait := useUnderLoad(t, n, time.Minute)
+	defaults := newGoRedis(t, n, goredis.ClusterOptions{}, time.Minute)
 	for round := range *kills {
 		victim := n.inSlots(t, round%len(n.cmds))
 		goOn(t, clients)
@@ -88,12 +57,80 @@ func killUnderClients(t *testing.T, n *nodes) {
 			check(t, n.start(t.Context(), victim))
 		}
 	}
-	stop()
-	wg.Wait()
+	wait()
+}
+
+// restartUnderClients restarts one node after the other while clients use them, and asks that no
+// command fails: a node that ends says so, and one that starts takes clients when it can serve them.
+func restartUnderClients(t *testing.T, n *nodes) {
+	t.Helper()
+	patience := time.Minute // as above
+	if *restarts > 1 {
+		patience = 0 // those who wait for the long form want to know of clients as they are
+	}
+	clients, wait := useUnderLoad(t, n, patience)
+	for round := range *restarts {
+		victim := n.inSlots(t, round%len(n.cmds))
+		goOn(t, clients)
+		n.restart(t, victim)
+		goOn(t, clients)
+	}
+	wait()
+}
+
+// newGoRedis returns a client of a cluster which has found all of its nodes. No patience means the
+// timeouts that go-redis has by itself.
+func newGoRedis(t *testing.T, n *nodes, options goredis.ClusterOptions, patience time.Duration) *goredis.ClusterClient {
+	t.Helper()
+	options.Addrs = slices.Clone(n.addrs) // go-redis changes its own
+	options.DialTimeout, options.ReadTimeout = patience, patience
+	c := goredis.NewClusterClient(&options)
+	t.Cleanup(func() { _ = c.Close() })
+	spreads(t, n, c)
+	return c
+}
+
+// useUnderLoad has clients of all kinds use a cluster until the test calls wait, which asks that
+// no command has failed.
+func useUnderLoad(t *testing.T, n *nodes, patience time.Duration) (clients []*user, wait func()) {
+	t.Helper()
+	logging.Disable() // go-redis reports every connection that is refused
+	t.Cleanup(logging.Enable)
+	for name, options := range goRedisModes {
+		c := newGoRedis(t, n, options, patience)
+		clients = append(clients, &user{name: name + " reads", run: func(ctx context.Context, i int) error {
+			there, err := c.BFExists(ctx, clusterKey(i), "x").Result()
+			if err == nil && !there {
+				err = errors.New("the item is not there")
+			}
+			return err
+		}})
+		if name == "recommended" {
+			clients = append(clients, &user{name: name + " writes", run: func(ctx context.Context, i int) error {
+				return c.BFAdd(ctx, clusterKey(i), fmt.Sprint(i)).Err()
+			}})
+		}
+	}
+	for _, mode := range []string{"reads", "writes"} {
+		if p := startRedisPy(t, n, mode); p != nil {
+			clients = append(clients, &user{name: "redis-py " + mode, run: func(context.Context, int) error { return p.round() }})
+		}
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	var wg sync.WaitGroup
 	for _, c := range clients {
-		t.Logf("%s: %d commands, %d errors, the longest wait was %v", c.name, c.done.Load(), len(c.errs), c.longest.Round(100*time.Millisecond))
-		if len(c.errs) > 0 {
-			t.Errorf("%s: %d of %d commands failed: %v …", c.name, len(c.errs), c.done.Load(), c.errs[0])
+		wg.Go(func() { c.loop(ctx) })
+	}
+	t.Cleanup(stop)
+	return clients, func() {
+		t.Helper()
+		stop()
+		wg.Wait()
+		for _, c := range clients {
+			t.Logf("%s: %d commands, %d errors, the longest wait was %v", c.name, c.done.Load(), len(c.errs), c.longest.Round(100*time.Millisecond))
+			if len(c.errs) > 0 {
+				t.Errorf("%s: %d of %d commands failed: %v …", c.name, len(c.errs), c.done.Load(), c.errs[:min(len(c.errs), 5)])
+			}
 		}
 	}
 }

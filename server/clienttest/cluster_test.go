@@ -13,7 +13,7 @@ import (
 )
 
 // TestCluster has clients of Redis Cluster use a cluster of three: they find all nodes
-// from one, spread their commands, see what they wrote, and go on when a node is killed.
+// from one, spread their commands, see what they wrote, and go on when a node is restarted or killed.
 func TestCluster(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a cluster takes 10 seconds to start")
@@ -40,6 +40,7 @@ func TestCluster(t *testing.T) {
 	t.Run("GoRedis", func(t *testing.T) { goRedisOnACluster(t, n, c) })
 	t.Run("Rueidis", func(t *testing.T) { rueidisOnACluster(t, n) })
 	t.Run("RedisPy", func(t *testing.T) { redisPyOnACluster(t, n) })
+	t.Run("Restart", func(t *testing.T) { restartUnderClients(t, n) })
 	t.Run("Kill", func(t *testing.T) { killUnderClients(t, n) })
 }
 

@@ -65,6 +65,7 @@ type nodes struct {
 	join  []string // where they reach each other
 	addrs []string // of clients
 	cmds  []*exec.Cmd
+	ends  []io.Closer // of each node, has it end in order
 }
 
 // clusterPatience bounds what takes seconds on a quiet machine.
@@ -73,7 +74,7 @@ const clusterPatience = 4 * time.Minute
 // startNodes starts a new cluster of three, which ends with the test.
 func startNodes(t *testing.T) *nodes {
 	t.Helper()
-	n := &nodes{dir: t.TempDir(), join: ports.Free(t, 3), addrs: ports.Free(t, 3), cmds: make([]*exec.Cmd, 3)}
+	n := &nodes{dir: t.TempDir(), join: ports.Free(t, 3), addrs: ports.Free(t, 3), cmds: make([]*exec.Cmd, 3), ends: make([]io.Closer, 3)}
 	t.Cleanup(func() {
 		for i := range n.cmds {
 			n.kill(i)
@@ -102,7 +103,7 @@ func (n *nodes) start(ctx context.Context, i int) error {
 	cmd := exec.CommandContext(ctx, os.Args[0])
 	cmd.Env = append(os.Environ(), nodeEnv+"="+string(config))
 	cmd.Stderr = os.Stderr
-	if _, err := cmd.StdinPipe(); err != nil { // it ends with this process
+	if n.ends[i], err = cmd.StdinPipe(); err != nil { // it ends with this process
 		return err
 	}
 	out, err := cmd.StdoutPipe()
@@ -117,6 +118,15 @@ func (n *nodes) start(ctx context.Context, i int) error {
 		return fmt.Errorf("node %d has not started: %q, %w", i+1, line, err)
 	}
 	return nil
+}
+
+// restart ends a node in order, and starts it again.
+func (n *nodes) restart(t *testing.T, i int) {
+	t.Helper()
+	check(t, n.ends[i].Close())
+	check(t, n.cmds[i].Wait())
+	n.cmds[i] = nil
+	check(t, n.start(t.Context(), i))
 }
 
 // kill ends a node at once.

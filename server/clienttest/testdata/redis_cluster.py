@@ -1,6 +1,6 @@
 """Uses a cluster with redis-py, as TestCluster and TestSpreadCluster say.
 
-redis_cluster.py names|kill|lookups KEYS HOST:PORT...
+redis_cluster.py names|reads|writes|lookups KEYS HOST:PORT...
 
 Lines of standard input ask for a round, lines of standard output, in JSON, answer.
 """
@@ -49,15 +49,25 @@ def names():
     return seen
 
 
-def kill():
+def reads():
     """A read of the next key, with what docs/cluster.md says about redis-py."""
-    if not kill.clients:
-        kill.clients.append(RedisCluster(startup_nodes=nodes, cluster_error_retry_attempts=20))
-    kill.done += 1
+    return run("BF.EXISTS", "x")
+
+
+def writes():
+    """A write to the next key."""
+    return run("BF.ADD", "py%d" % run.done)
+
+
+def run(command, item):
+    """A command about the next key."""
+    if not run.clients:
+        run.clients.append(RedisCluster(startup_nodes=nodes, cluster_error_retry_attempts=20))
+    run.done += 1
     for again in (True, False):
         try:
-            there = kill.clients[0].execute_command("BF.EXISTS", "key%d" % (kill.done % keys), "x")
-            return {} if there else {"error": "the item is not there"}
+            there = run.clients[0].execute_command(command, "key%d" % (run.done % keys), item)
+            return {} if there or command == "BF.ADD" else {"error": "the item is not there"}
         except IndexError:
             # redis-py 4.3.4, once: it knew the nodes that are left as replicas only.
             if not again:
@@ -79,7 +89,7 @@ def lookups():
         return {"error": repr(e)}
 
 
-kill.clients, kill.done = [], 0
+run.clients, run.done = [], 0
 lookups.clients = []
 for _ in sys.stdin:
-    print(json.dumps({"names": names, "kill": kill, "lookups": lookups}[mode]()), flush=True)
+    print(json.dumps({"names": names, "reads": reads, "writes": writes, "lookups": lookups}[mode]()), flush=True)

@@ -3,6 +3,7 @@ package engine_test
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -30,6 +31,7 @@ var threeNodes = status.Cluster{
 func TestClusterCommands(t *testing.T) {
 	b, d := newShared(t, 1<<30)
 	d.status = threeNodes
+	d.status.Nodes = slices.Clone(threeNodes.Nodes)
 	id := func(n int) string { return fmt.Sprintf("%016x%024x", 0xabc, n) }
 	node := func(host, port string, n int) string { return fmt.Sprintf(`[%q :%s %q []]`, host, port, id(n)) }
 	first, second, fifth := node("10.0.0.1", "6379", 1), node("10.0.0.2", "6379", 2), node("::1", "6380", 5)
@@ -100,6 +102,10 @@ func TestClusterCommands(t *testing.T) {
 	d.status.Quorum = false
 	if got := b.exec([][]byte{[]byte("CLUSTER"), []byte("INFO")})[0].Text; !strings.HasPrefix(got, "cluster_state:fail\r\n") {
 		t.Errorf("CLUSTER INFO without a quorum = %q", got)
+	}
+	d.status.Nodes[0].Shut = true // it ends: no client is to come
+	if got, want := b.line("CLUSTER SLOTS"), "[[:0 :8191 "+second+" "+fifth+"] [:8192 :16383 "+fifth+" "+second+"]]"; got != want {
+		t.Errorf("CLUSTER SLOTS while a node ends = %s, want %s", got, want)
 	}
 }
 

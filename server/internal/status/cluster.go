@@ -95,6 +95,7 @@ type Node struct {
 	Addr     string // HOST:PORT of clients
 	Self     bool
 	Live     bool   // it was heard of in the last seconds, or is this machine
+	Shut     bool   // it takes no clients: it starts or ends, or did when it was last heard of
 	Awaited  bool   // it was not heard of yet: this machine has just begun to listen
 	Left     bool   // it was removed
 	Log      bool   // it keeps streams, or did when it was last heard of
@@ -108,6 +109,9 @@ type Node struct {
 	Holds    int           // shards, where contents are spread
 	Learns   int
 }
+
+// Open reports whether the machine takes clients.
+func (n *Node) Open() bool { return n.Live && !n.Shut }
 
 // Members returns how many machines were not removed.
 func (c *Cluster) Members() (n int) {

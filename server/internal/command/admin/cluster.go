@@ -19,7 +19,7 @@ import (
 
 // Clients that know Redis Cluster send each command to the node that has the slot of
 // its key. While every node has all keys, the slots are split evenly over the nodes
-// that are live, and each of them is a replica of all other slots: such clients spread
+// that take clients, and each of them is a replica of all other slots: such clients spread
 // their commands, and go to another node with their reads when one is dead. Where contents are
 // spread, the nodes that hold those of a slot are listed for it: that is right for filters of
 // one part that have kept their name. No node ever sends a client to another one.
@@ -125,7 +125,7 @@ func shards(x *engine.Context, s *status.Cluster) (all []shard) {
 func ranges(x *engine.Context, all []shard) (list []slotRange) {
 	var live []shard
 	for _, v := range all {
-		if v.Live {
+		if v.Open() {
 			live = append(live, v)
 		}
 	}
@@ -221,7 +221,7 @@ func runClusterShards(x *engine.Context, c *engine.Call, s *status.Cluster) {
 // describe returns a node as CLUSTER SHARDS does.
 func (v *shard) describe(role string) answer.Reply {
 	health := "fail"
-	if v.Live {
+	if v.Open() {
 		health = "online"
 	}
 	return answer.Pairs(
@@ -247,7 +247,7 @@ func runClusterNodes(x *engine.Context, c *engine.Call, s *status.Cluster) {
 		if v.Self {
 			flags = "myself,master"
 		}
-		if !v.Live {
+		if !v.Open() {
 			flags, link = flags+",fail", "disconnected"
 		}
 		seen := int64(0)

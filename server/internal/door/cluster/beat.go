@@ -100,8 +100,16 @@ func (d *Door) beat() []byte {
 		v.Kept = append(v.Kept, l.kept.Load())
 	}
 	v.Sums = d.compared.Some()
-	v.Stuck = d.stuck()
+	v.Stuck, v.Shut = d.stuck(), d.shut.Load()
 	return v.Bytes(d.id.Load())
+}
+
+// Shut has other nodes send no clients to this one, or send them again: they learn it at once.
+func (d *Door) Shut(shut bool) {
+	d.shut.Store(shut)
+	if d.config.Peers != nil && d.serving.Load() {
+		d.config.Peers.Announce(d.beat())
+	}
 }
 
 // hear takes the beat of another node.

@@ -129,6 +129,7 @@ type Door struct {
 
 	begun      atomic.Bool // the cluster, by this process
 	serving    atomic.Bool
+	shut       atomic.Bool // no clients are to come; see Shut
 	over       atomic.Bool // closed, or failed
 	closed     chan struct{}
 	closing    sync.Once

@@ -132,7 +132,7 @@ func (d *Door) describeNodes(c *status.Cluster) {
 		v := status.Node{Number: m.Number, Name: m.Name, Addr: m.Addr, Level: m.Level, Left: m.Left, Self: m.Number == c.Node}
 		v.Live = v.Self && !v.Left
 		if v.Self {
-			v.Seen = d.config.Clock()
+			v.Seen, v.Shut = d.config.Clock(), d.shut.Load()
 			v.Addr = cmp.Or(d.config.Addr, m.Addr)
 			v.Data = uint64(max(d.state.Bytes(), 0))
 		}
@@ -148,7 +148,7 @@ func (d *Door) describeNodes(c *status.Cluster) {
 				continue
 			}
 			silent = now - h.seen
-			v.Live = silent <= liveFor && !m.Left
+			v.Live, v.Shut = silent <= liveFor && !m.Left, h.Shut
 			v.Seen = d.config.Clock().Add(-silent)
 			v.Skew, v.Headroom, v.Data, v.Level = d.skew(&h), h.Headroom, h.Data, h.Level
 			v.Addr = cmp.Or(h.Addr, m.Addr) // it may have moved since it joined

@@ -30,6 +30,7 @@ type Beat struct {
 	Peer     string // where other nodes ask it, see package peers; "" if they do not
 	Data     uint64 // bytes of its data, 0 from releases that do not send it
 	Stuck    string // why it cannot learn what it is to hold, "" if it can
+	Shut     bool   // it takes no clients: it starts or ends
 }
 
 const beatVersion = 1
@@ -50,7 +51,11 @@ func (v *Beat) Bytes(cluster uint64) []byte {
 	b = wire.AppendBytes(b, v.Addr)
 	b = wire.AppendBytes(b, v.Peer)
 	b = binary.AppendUvarint(b, v.Data)
-	return wire.AppendBytes(b, v.Stuck)
+	b = wire.AppendBytes(b, v.Stuck)
+	if v.Shut {
+		b = append(b, 1)
+	}
+	return b
 }
 
 // Parse reads a beat of a cluster. Beats of other versions are passed over.
@@ -85,7 +90,10 @@ func Parse(b []byte, cluster uint64) (v Beat, err error) {
 		v.Data = c.Uvarint()
 	}
 	if len(c.Rest) > 0 { // nor what keeps them from holding more
-		v.Stuck = string(c.Bytes()) // what later releases put behind it is passed over
+		v.Stuck = string(c.Bytes())
+	}
+	if len(c.Rest) > 0 { // nor that they take no clients
+		v.Shut = c.Uvarint() != 0 // what later releases put behind it is passed over
 	}
 	if c.Bad {
 		return v, bad

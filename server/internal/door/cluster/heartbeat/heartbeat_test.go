@@ -19,6 +19,8 @@ func TestRoundTrip(t *testing.T) {
 	want.Data = 1 << 40
 	quiet := len(want.Bytes(77)) - 1 // and here those that do not say why they hold no more
 	want.Stuck = "shard 7: no memory"
+	open := len(want.Bytes(77)) // and here those that take clients
+	want.Shut = true
 	b := want.Bytes(77)
 	if got, err := Parse(b, 77); err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("Parse = %+v, %v", got, err)
@@ -27,7 +29,7 @@ func TestRoundTrip(t *testing.T) {
 		t.Error("a beat of another cluster is taken")
 	}
 	for n := range b {
-		if _, err := Parse(b[:n], 77); (err == nil) != (n == old || n == later || n == last || n == silent || n == quiet) {
+		if _, err := Parse(b[:n], 77); (err == nil) != (n == old || n == later || n == last || n == silent || n == quiet || n == open) {
 			t.Errorf("a beat cut to %d bytes is taken", n)
 		}
 	}
