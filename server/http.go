@@ -126,8 +126,29 @@ func (c *Config) listenElsewhere(addr string, err error) (listener, error) {
 	if failed != nil {
 		return listener{}, err
 	}
-	c.Log.Warn("the default port of HTTP is taken by another program: HTTP has another port", "wanted", addr, "http", l.Addr().String())
+	c.Log.Warn("the default port of HTTP is taken by another program: HTTP has another port", "wanted", addr, "http", urlOf(l.Addr(), l.secure))
 	return l, nil
+}
+
+// urls returns where the page is: a browser opens it, and it shows whether /metrics has TLS.
+func (h *httpSide) urls() string {
+	all := make([]string, len(h.listeners))
+	for i, l := range h.listeners {
+		_, secure := l.(tlsListener)
+		all[i] = urlOf(l.Addr(), secure)
+	}
+	return strings.Join(all, ",")
+}
+
+// urlOf returns the URL of an address, unix:PATH for a socket.
+func urlOf(a net.Addr, secure bool) string {
+	switch {
+	case a.Network() == "unix":
+		return unixPrefix + a.String()
+	case secure:
+		return "https://" + a.String()
+	}
+	return "http://" + a.String()
 }
 
 // httpNames returns the names among the addresses of HTTP.

@@ -261,7 +261,8 @@ func (s *Server) Serve(ctx context.Context) error {
 	if again {
 		return errors.New("server: serve: the server has been used already")
 	}
-	s.log.Info("ready", "addr", addresses(s.listeners), "http", addresses(s.http.listeners), "max-memory", s.config.MaxMemory, "version", s.config.Version, "pid", os.Getpid())
+	s.log.Info("ready", "addr", addresses(s.listeners), "http", s.http.urls(), "max-memory", s.config.MaxMemory, "version", s.config.Version, "pid", os.Getpid())
+	s.warnOfRefusals()
 	patrol, stop := context.WithCancel(context.WithoutCancel(ctx))
 	var background, accepting sync.WaitGroup
 	background.Go(func() { s.patrol(patrol) })

@@ -7,6 +7,7 @@ import (
 	"crypto/tls"
 	"fmt"
 	"io"
+	"log/slog"
 	"math/rand/v2"
 	"net"
 	"net/http"
@@ -599,7 +600,9 @@ func TestTLSShutdown(t *testing.T) {
 // too, and a shutdown does not wait for handshakes that hang.
 func TestTLSForHTTP(t *testing.T) {
 	config, a, trusted := secured(t, server.Config{ShutdownTimeout: time.Minute})
+	var log bytes.Buffer // it is read when the server has ended
 	config.Addr, config.HTTP = []string{"127.0.0.1:0"}, []string{"127.0.0.1:0", "plain:127.0.0.1:0"}
+	config.Log = slog.New(slog.NewTextHandler(&log, nil))
 	s := open0(t, config)
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
@@ -644,5 +647,8 @@ func TestTLSForHTTP(t *testing.T) {
 	cancel()
 	if err := <-ended; err != nil || time.Since(began) > 20*time.Second {
 		t.Errorf("the server ended after %v: %v", time.Since(began), err)
+	}
+	if text := log.String(); !strings.Contains(text, " http=https://"+addr+",http://127.0.0.1:") {
+		t.Errorf("the line ready does not have the URLs:\n%s", text)
 	}
 }
