@@ -4,6 +4,7 @@ package server
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -111,6 +112,24 @@ func (s *Server) refuse(c *conn, text string) {
 // machine and nobody would ask it who it is.
 func (s *Server) onlyLocal(nc net.Conn) bool {
 	return s.config.ProtectedMode && s.engine.Users.Open() && !onLoopback(nc.RemoteAddr())
+}
+
+// warnOfRefusals says at the start that protected mode will refuse clients: they are on other machines, whose people do not
+// read this log.
+func (s *Server) warnOfRefusals() {
+	if !s.config.ProtectedMode || !s.engine.Users.Open() || s.config.TLSAuthClients == tls.RequireAndVerifyClientCert {
+		return
+	}
+	var open []listener
+	for _, l := range s.listeners {
+		if !onLoopback(l.Addr()) {
+			open = append(open, l)
+		}
+	}
+	if len(open) > 0 {
+		s.log.Warn("clients of other machines are refused, since there is no password: set one (--password, BLOOMERY_PASSWORD or --acl-file), or let everyone in with --protected-mode=false",
+			"addr", addresses(open))
+	}
 }
 
 func onLoopback(a net.Addr) bool {

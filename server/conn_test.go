@@ -108,6 +108,34 @@ func TestAcceptGoesOn(t *testing.T) {
 	}
 }
 
+// TestRefusalsAreForetold asks for a warning at the start if other machines can connect and are refused, since there is no
+// password; and for the URL of the page.
+func TestRefusalsAreForetold(t *testing.T) {
+	for _, tt := range []struct {
+		addr, password string
+		open, want     bool
+	}{{"0.0.0.0:0", "", false, true}, {"127.0.0.1:0", "", false, false}, {"0.0.0.0:0", "secret", false, false}, {"0.0.0.0:0", "", true, false}} {
+		var log bytes.Buffer
+		s, err := New(t.Context(), Config{Addr: []string{tt.addr}, HTTP: []string{"127.0.0.1:0"}, Password: tt.password, ProtectedMode: !tt.open, Log: slog.New(slog.NewTextHandler(&log, nil))})
+		if err != nil {
+			t.Fatal(err)
+		}
+		page := s.HTTPAddr().String()
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if err := s.Serve(ctx); err != nil {
+			t.Error(err)
+		}
+		text := log.String()
+		if got := strings.Contains(text, "level=WARN msg=\"clients of other machines are refused"); got != tt.want {
+			t.Errorf("%+v: a warning is %v\n%s", tt, got, text)
+		}
+		if !strings.Contains(text, " http=http://"+page+" ") {
+			t.Errorf("the line ready does not have the URL of %s:\n%s", page, text)
+		}
+	}
+}
+
 // TestLogOfALife asks for the lines of the log when a server ends, with clients and
 // without.
 func TestLogOfALife(t *testing.T) {
