@@ -55,6 +55,19 @@ func runDump(x *engine.Context, c *engine.Call) {
 	}
 }
 
+// tooLarge is the error for what no reply can hold: it names the command that returns it in pieces.
+func tooLarge(k catalog.Kind) string {
+	switch k {
+	case catalog.Bloom:
+		return "ERR value is too large for DUMP; use BF.SCANDUMP"
+	case catalog.Cuckoo:
+		return "ERR value is too large for DUMP; use CF.SCANDUMP"
+	case catalog.Filter:
+		return "ERR value is too large for DUMP; use FILTER.DUMP"
+	}
+	return "ERR value is too large for DUMP, and no command returns it in pieces"
+}
+
 // settle makes the record that the dump of a digest makes first, as in RedisBloom:
 // it is compressed. If that is not possible now, the dump is the same and the
 // digest stays as it is.
@@ -103,7 +116,7 @@ func freeze(x *engine.Context, c *engine.Call) bool {
 	}
 	cost := store.Cost("", entry)
 	if cost > maxDump {
-		c.Fail("ERR value is too large for DUMP; use BF.SCANDUMP or CF.SCANDUMP")
+		c.Fail(tooLarge(entry.Kind))
 		return true
 	}
 	p := contents.PartOf(entry)

@@ -119,6 +119,18 @@ func TestDumpsHaveTheirTypes(t *testing.T) {
 	}
 }
 
+// TestLargeDumps dumps what is larger than a reply: the error names the command that takes it in pieces.
+func TestLargeDumps(t *testing.T) {
+	b := commandtest.New(t, 4<<30)
+	b.Script(t, `
+		BF.RESERVE bf 0.01 480000000 -> +OK
+		CF.RESERVE cf 1073741824 -> +OK
+		FILTER.CREATE filter bloom CAPACITY 480000000 -> +OK
+		DUMP bf -> -ERR value is too large for DUMP; use BF.SCANDUMP
+		DUMP cf -> -ERR value is too large for DUMP; use CF.SCANDUMP
+		DUMP filter -> -ERR value is too large for DUMP; use FILTER.DUMP`)
+}
+
 // TestDumpsInATransaction asks that what is copied at once, since a DUMP before it has frozen the
 // filter, is what others get.
 func TestDumpsInATransaction(t *testing.T) {
