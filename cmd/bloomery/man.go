@@ -68,7 +68,7 @@ var exitCodes = []struct {
 	text string
 }{
 	{exitOK, "yes, found, done"},
-	{exitNo, "check or diff answered no; not an error"},
+	{exitNo, "check or diff answered no, or ping was asked for a password; not an error"},
 	{exitUsage, "wrong usage, or input or output failed"},
 	{exitLimit, "a limit was reached: the capacity was passed, or the filter is full"},
 	{exitBad, "a file is corrupt or does not fit"},

@@ -28,15 +28,18 @@ type pingOptions struct {
 	connectFlags
 	timeout time.Duration
 	file    string
+	users   bool // the server has users of its own, whose passwords are not in its settings
 }
 
 func newPing() *cobra.Command {
 	o := &pingOptions{}
 	cmd := &cobra.Command{
 		Use:   "ping [--addr HOST:PORT] [--timeout D]",
-		Short: "Ask whether a server answers: exit code 0 if it does, 2 if not",
+		Short: "Ask whether a server answers: exit code 0 if it does, 1 if it wants a password, 2 if not",
 		Long: `ping connects to a server, sends PING and waits for the answer. The exit code is
-0 if it came in time and 2 if it did not, so that it serves as a health check.
+0 if it came in time and 2 if it did not, so that it serves as a health check. It
+is 1 if the server asks for a password that was not given, unless the settings
+name a file of users (acl-file): their passwords are in no setting.
 
 Without --addr it asks the server of this machine, by the settings that bloomery
 serve would have: those of the environment (BLOOMERY_ADDR, BLOOMERY_PASSWORD,
@@ -47,8 +50,7 @@ where it asks clients for one. A server that is starting takes no clients: ping
 asks it over HTTP, prints why it is not ready yet, and has exit code 2.
 
 With --addr the certificate is verified: --cacert, --cert and --key are the
-files. A server that asks for a password which was not given has answered: exit
-code 0.`,
+files.`,
 		Example: `  bloomery ping
   bloomery ping --addr db.example.com:6379 --tls --cacert ca.crt --timeout 2s
   bloomery ping --addr unix:/run/bloomery.sock`,
@@ -94,11 +96,19 @@ func (o *pingOptions) run(ctx context.Context, s *shell) error {
 		return err
 	}
 	took := time.Since(began)
-	if s.asJSON {
-		return s.print(pingJSON{o.addr, answer, took.Seconds()})
+	denied := strings.HasPrefix(answer, "NOAUTH ") && !o.users
+	switch {
+	case s.asJSON:
+		err = s.print(pingJSON{o.addr, answer, took.Seconds()})
+	case !s.quiet:
+		hint := ""
+		if denied {
+			hint = ": it wants a password, by --password or BLOOMERY_PASSWORD"
+		}
+		_, err = fmt.Fprintf(s.out, "%s: %s in %.1f ms%s\n", o.addr, answer, float64(took)/float64(time.Millisecond), hint)
 	}
-	if !s.quiet {
-		_, err = fmt.Fprintf(s.out, "%s: %s in %.1f ms\n", o.addr, answer, float64(took)/float64(time.Millisecond))
+	if err == nil && denied {
+		err = errNo
 	}
 	return err
 }
@@ -197,6 +207,7 @@ func (o *pingOptions) own(lookup func(string) (string, bool)) (ownServer, error)
 	if o.password == "" {
 		o.password = c.Password
 	}
+	o.users = c.ACLFile != ""
 	all, err := ownAddresses(c.Addr, c.TLSCert != "" || o.wantsTLS())
 	if err != nil {
 		return ownServer{}, err

@@ -110,9 +110,14 @@ func TestPingOwnServer(t *testing.T) {
 	t.Setenv("BLOOMERY_TLS_KEY", key)
 	t.Setenv("BLOOMERY_TLS_CA", cert)
 	t.Setenv("BLOOMERY_TLS_AUTH_CLIENTS", "yes")
-	if code, out, errOut := ping(t); code != 0 || !strings.Contains(out, "NOAUTH") {
-		t.Errorf("ping without a password = %d, %q, %q, want that the server answers", code, out, errOut)
+	if code, out, errOut := ping(t); code != 1 || !strings.Contains(out, "NOAUTH") || !strings.HasSuffix(out, "by --password or BLOOMERY_PASSWORD\n") || errOut != "" {
+		t.Errorf("ping without a password = %d, %q, %q, want that it is told how to give one", code, out, errOut)
 	}
+	t.Setenv("BLOOMERY_ACL_FILE", filepath.Join(dir, "users"))
+	if code, out, errOut := ping(t); code != 0 || !strings.Contains(out, "NOAUTH") {
+		t.Errorf("ping of a server with a file of users = %d, %q, %q, want that the server answers", code, out, errOut)
+	}
+	_ = os.Unsetenv("BLOOMERY_ACL_FILE") // Setenv puts it back
 	t.Setenv("BLOOMERY_PASSWORD", "wrong")
 	if code, _, errOut := ping(t); code != 2 || !strings.Contains(errOut, "WRONGPASS") {
 		t.Errorf("ping with a wrong password = %d, %q", code, errOut)

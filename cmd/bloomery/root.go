@@ -52,6 +52,11 @@ func newRoot(out io.Writer) *cobra.Command {
 				return hinted{said, hint}
 			}
 		}
+		if none, ok := errors.AsType[*pflag.NotExistError](err); ok && none.GetSpecifiedShortnames() == "" {
+			if like := nearest(cmd.Flags(), none.GetSpecifiedName()); like != "" {
+				return hinted{said, "did you mean --" + like + "?"}
+			}
+		}
 		return usage(cmd, said)
 	})
 	root.SetVersionTemplate("{{.Version}}\n")

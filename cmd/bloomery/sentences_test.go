@@ -159,7 +159,24 @@ func TestHTTPGivesWay(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Error(err)
 	}
-	if said := log.String(); !strings.Contains(said, "wanted="+taken.Addr().String()+" http=127.0.0.1:") {
+	if said := log.String(); !strings.Contains(said, "wanted="+taken.Addr().String()+" http=http://127.0.0.1:") {
 		t.Errorf("the log does not say where HTTP is:\n%s", said)
+	}
+}
+
+// TestFlagsLikeOthers misspells flags of several commands.
+func TestFlagsLikeOthers(t *testing.T) {
+	for args, want := range map[string]string{
+		"serve --adr 127.0.0.1:0":  "bloomery: serve: unknown flag: --adr\nhint: did you mean --addr?\n",
+		"check --max-lin=1 f":      "bloomery: check: unknown flag: --max-lin\nhint: did you mean --max-line?\n",
+		"cluster status --adr x:1": "bloomery: cluster status: unknown flag: --adr\nhint: did you mean --addr?\n",
+		"serve --nothing-like-it":  "hint: ",
+		"serve -y":                 "hint: ",
+		"--versoin":                "hint: did you mean --version?\n",
+	} {
+		code, out, errOut := call(t, strings.Fields(args)...)
+		if code != exitUsage || out != "" || !strings.Contains(errOut, want) || want == "hint: " && strings.Contains(errOut, "did you mean") {
+			t.Errorf("%s = %d, %q, %q, want %q", args, code, out, errOut, want)
+		}
 	}
 }

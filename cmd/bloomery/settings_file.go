@@ -175,16 +175,21 @@ func unknownSetting(flags *pflag.FlagSet, a assignment, skip []string) error {
 	if _, table := a.value.(map[string]any); table {
 		return errors.New("unknown setting: settings are not in tables")
 	}
-	like, least := "", 3
-	flags.VisitAll(func(f *pflag.Flag) {
-		if d := distance(a.key, f.Name); d < least && !slices.Contains(skip, f.Name) {
-			like, least = f.Name, d
-		}
-	})
-	if like != "" {
+	if like := nearest(flags, a.key, skip...); like != "" {
 		return fmt.Errorf("unknown setting, did you mean %s?", like)
 	}
 	return errors.New("unknown setting")
+}
+
+// nearest returns the flag that may have been meant by a name that is none, "" if there is none like it.
+func nearest(flags *pflag.FlagSet, name string, skip ...string) (like string) {
+	least := 3
+	flags.VisitAll(func(f *pflag.Flag) {
+		if d := distance(name, f.Name); d < least && d < len(name) && !f.Hidden && !slices.Contains(skip, f.Name) {
+			like, least = f.Name, d
+		}
+	})
+	return like
 }
 
 // distance returns how many characters must be inserted, removed or replaced to
