@@ -92,7 +92,7 @@ func TestSpreadCluster(t *testing.T) {
 	info["errorstat_OOM"], info["errorcmd_OOM"] = "count=2", "set=2"
 	info["errorstat_ERR"], info["errorcmd_ERR"] = "count=87", "cluster|forget=81,unknown=6"
 	server := object{"throughput": object{}, "memory": object{}, "clients": object{}, "cluster": clusterOf(info), "errors": errorsOf(info)}
-	v := &overviewView{Server: server}
+	v := &overviewView{Server: server, Commands: []commandRow{{"name": "bf.add", "calls": int64(9), "p50_us": 3000.0, "p99_us": 4000.0, "p999_us": 5000.0, "node_p99_us": 16.0}, {"name": "get", "calls": int64(9)}}}
 	var got []any
 	for _, n := range v.Nodes() {
 		got = append(got, n.Node["number"], n.Node["address"], n.Node["live"], n.Held, n.Learned)
@@ -111,6 +111,7 @@ func TestSpreadCluster(t *testing.T) {
 	for _, want := range []string{
 		"2 of each shard, <span class=\"over\">600 below that", "100 shards learned, 3 let go of, <span class=\"over\">paused",
 		"400 shards, 3 MiB <span", "300 shards, 1 KiB, learns 100 <span", `<rect class="learns" x="75" width="25"`, `c:1</span> <span class="over">down`,
+		`>p99 in this node</th>`, `>5 ms</td><td class="r nowrap roomy">16 µs</td></tr>`, `<td class="r nowrap roomy">–</td></tr>`,
 		`<span class="mono">CLUSTER FORGET</span> 81, <span class="mono">UNKNOWN</span> 6</td></tr>
 <tr data-key="OOM">`,
 	} {
