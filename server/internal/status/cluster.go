@@ -83,6 +83,7 @@ type Lane struct {
 	Applied uint64 // the last sequence that was applied here
 	Head    uint64 // the last sequence of all, as far as is known
 	Leader  string // the name of the machine that leads it, "" if that is not known
+	Lost    bool   // no machine leads it that is up
 	Flight  int    // messages of this machine that are on their way
 	Waiting int64  // bytes that wait to be sent
 	Down    error  // why it takes no writes, nil if it does

@@ -43,8 +43,9 @@ var ErrFull = errors.New("cluster: the stream is full")
 
 // Leaders is a Log that knows which server leads a lane.
 type Leaders interface {
-	// Leader returns the name of the server, "" if it is not known.
-	Leader(lane int) string
+	// Leader returns the name of the server, "" if it is not known. lost means that the lane did not
+	// answer when it was asked for one, and that no election was heard of since.
+	Leader(lane int) (server string, lost bool)
 }
 
 // Watched is a Log that knows what is wrong with its copies.

@@ -44,8 +44,8 @@ func (all notices) look(now time.Duration, problems []status.Problem, log *slog.
 			all[p.About] = n
 		}
 		n.missed = 0
-		if n.logged() {
-			continue
+		if n.logged() && (n.Refuses || !p.Refuses) {
+			continue // it is no worse
 		}
 		n.Problem = p
 		switch n.found++; {

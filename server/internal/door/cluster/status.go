@@ -42,14 +42,15 @@ func (d *Door) Cluster() status.Cluster {
 			}
 		}
 		if leaders != nil {
-			v.Leader = leaders.Leader(i)
+			v.Leader, v.Lost = leaders.Leader(i)
 		}
 		c.Lag += v.Head - v.Applied
 		c.Quorum = c.Quorum && v.Down == nil
 		c.Lanes = append(c.Lanes, v)
 	}
 	d.describeNodes(&c)
-	dethrone(&c)
+	dethrone(&c, d.config.Clock())
+	describeLanes(&c)
 	d.describeShards(&c)
 	for i := range c.Nodes {
 		// Another node decides: the one whose server leads the catalogue.
@@ -60,25 +61,57 @@ func (d *Door) Cluster() status.Cluster {
 	return c
 }
 
-// dethrone makes the leader of a lane unknown if its node is down: what was heard of the
+// leadsFor is for how long the node of a leader may be silent: it sends a beat each second, and the
+// others elect another leader some seconds after its end.
+const leadsFor = 5 * beatEvery / 2
+
+// dethrone makes the leader of a lane unknown if its node is silent: what was heard of the
 // lane last is then older than the news of its next leader.
-func dethrone(c *status.Cluster) {
-	down := map[string]bool{}
+func dethrone(c *status.Cluster, now time.Time) {
+	silent, keep, up := map[string]bool{}, 0, 0
 	for i := range c.Nodes {
-		if n := &c.Nodes[i]; n.Server != "" && !n.Live && !n.Awaited {
-			down[n.Server] = true
+		n := &c.Nodes[i]
+		if n.Server != "" && !n.Awaited {
+			silent[n.Server] = true
+		}
+		if n.Log && !n.Left {
+			keep++
+			if n.Live || n.Awaited {
+				up++
+			}
 		}
 	}
-	for i := range c.Nodes { // a server can be of a node that left, too
-		if n := &c.Nodes[i]; n.Live || n.Awaited {
-			delete(down, n.Server)
+	minority := keep == 3 && up < 2 // of more log nodes, each keeps some lanes only
+	for i := range c.Nodes {        // a server can be of a node that left, too
+		if n := &c.Nodes[i]; n.Awaited || n.Live && now.Sub(n.Seen) <= leadsFor {
+			delete(silent, n.Server)
 		}
 	}
 	for i := range c.Lanes {
-		if l := &c.Lanes[i]; down[l.Leader] {
-			l.Leader = ""
+		if l := &c.Lanes[i]; minority || silent[l.Leader] {
+			l.Leader, l.Lost = "", true
 		}
 	}
+}
+
+// describeLanes adds which lanes take no writes, or have them wait.
+func describeLanes(c *status.Cluster) {
+	var lost []string
+	for i := range c.Lanes {
+		switch l := &c.Lanes[i]; {
+		case l.Down != nil && c.Err == nil: // else all of them do so
+			c.Problems = append(c.Problems, status.Problem{About: "lane " + l.Name, Text: fmt.Sprintf("writes are refused: %v", l.Down), Refuses: true})
+		case l.Lost:
+			lost = append(lost, l.Name)
+		}
+	}
+	if len(lost) == 0 {
+		return
+	}
+	all := len(lost) == len(c.Lanes)
+	c.Quorum = c.Quorum && !all
+	text := fmt.Sprintf("no leader of these lanes answers: %s. Writes to them wait until one does, or another one is elected", strings.Join(lost, ", "))
+	c.Problems = append(c.Problems, status.Problem{About: "leaders", Text: text, Refuses: all})
 }
 
 // aboutWrites is the problem that no write is taken.

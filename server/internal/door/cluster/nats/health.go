@@ -34,14 +34,14 @@ func (l *Log) watch() {
 		missing := map[string]bool{}
 		for lane := range l.laneCount() {
 			info, err := l.js.StreamInfo(l.stream(lane), nats.MaxWait(watchEvery))
-			leader := ""
+			now := leader{lost: err != nil}
 			if err == nil && info.Cluster != nil {
-				leader = info.Cluster.Leader
+				now = leader{info.Cluster.Leader, info.Cluster.Leader == ""}
 				for _, name := range silent(info.Cluster.Replicas) {
 					missing[name] = true
 				}
 			}
-			if !l.setLeader(lane, leader) {
+			if !l.setLeader(lane, now) {
 				return
 			}
 		}
@@ -67,19 +67,25 @@ func (l *Log) hearElections() error {
 		}
 		for lane := range l.laneCount() {
 			if l.stream(lane) == elected.Stream {
-				l.setLeader(lane, elected.Leader)
+				l.setLeader(lane, leader{server: elected.Leader})
 				l.acks.elected(lane)
 			}
 		}
 	})
 }
 
+// leader is the server that leads a lane, "" if it is not known. lost means that none does.
+type leader struct {
+	server string
+	lost   bool
+}
+
 // setLeader notes which server leads a lane. It reports false if the log is closed.
-func (l *Log) setLeader(lane int, server string) bool {
+func (l *Log) setLeader(lane int, now leader) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if lane < len(l.leaders) {
-		l.leaders[lane] = server
+		l.leaders[lane] = now
 	}
 	return !l.closing
 }
@@ -130,14 +136,14 @@ func (l *Log) addrOf(name string) string {
 	return name
 }
 
-// Leader returns the name of the server that leads a lane, "" if none is known.
-func (l *Log) Leader(lane int) string {
+// Leader implements cluster.Leaders.
+func (l *Log) Leader(lane int) (server string, lost bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if lane >= len(l.leaders) {
-		return ""
+		return "", false
 	}
-	return l.leaders[lane]
+	return l.leaders[lane].server, l.leaders[lane].lost
 }
 
 // Leads reports whether the server of this node leads the catalogue.

@@ -54,7 +54,7 @@ type Log struct {
 	// mu guards what follows.
 	mu       sync.Mutex
 	lanes    int      // data lanes, 0 until Lanes was called
-	leaders  []string // by lane, "" if none is known
+	leaders  []leader // by lane
 	problems []string // see Problems
 	formed   bool
 	closing  bool
@@ -202,7 +202,7 @@ func (l *Log) begin(ctx context.Context) error {
 		l.formed = true
 		l.mu.Unlock()
 	}
-	l.leaders = []string{""}
+	l.leaders = []leader{{}}
 	l.spawn(l.watch)
 	return nil
 }

@@ -25,7 +25,7 @@ func (l *Log) Lanes(n int, create bool) error {
 	}
 	l.mu.Lock()
 	l.lanes = n
-	l.leaders = append(l.leaders[:1:1], make([]string, n+1)...)
+	l.leaders = append(l.leaders[:1:1], make([]leader, n+1)...)
 	l.mu.Unlock()
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()

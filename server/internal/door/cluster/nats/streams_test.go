@@ -58,7 +58,7 @@ func (j *jetStream) DeleteConsumer(stream, consumer string, _ ...nats.JSOpt) err
 func external(js *jetStream) *Log {
 	return &Log{
 		config: Config{Cluster: "c", URL: "nats://u:p@h:1", LaneBytes: 1 << 20, Log: slog.New(slog.DiscardHandler)},
-		js:     js, ended: make(chan struct{}), leaders: []string{""},
+		js:     js, ended: make(chan struct{}), leaders: []leader{{}},
 	}
 }
 
@@ -110,12 +110,14 @@ func testLanesAreMade(t *testing.T) {
 	if err := l.Lanes(2, true); err != nil || !slices.Equal(made, want) {
 		t.Errorf("two lanes: %v, made %v", err, made)
 	}
-	if l.laneCount() != 4 || l.Leader(3) != "" || l.Leader(4) != "" {
+	if l.laneCount() != 4 {
 		t.Errorf("%d lanes have leaders", l.laneCount())
 	}
-	l.leaders[3] = "s"
-	if l.Leader(3) != "s" {
-		t.Errorf("leader %q", l.Leader(3))
+	l.leaders[3] = leader{server: "s"}
+	for lane, want := range map[int]string{2: "", 3: "s", 4: ""} {
+		if got, lost := l.Leader(lane); got != want || lost {
+			t.Errorf("lane %d: leader %q, lost: %v", lane, got, lost)
+		}
 	}
 	if err := l.Lanes(MaxLanes, true); err != nil || l.laneCount() != MaxLanes+2 {
 		t.Errorf("the most lanes: %v, %d", err, l.laneCount())

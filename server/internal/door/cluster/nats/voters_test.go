@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -42,7 +43,7 @@ func TestLogsRepeatSometimes(t *testing.T) {
 func TestWatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
-		asked, leader := 0, "a"
+		asked, leads := 0, "a"
 		l := external(nil)
 		l.js = &jetStream{info: func(name string, _ time.Duration) (*nats.StreamInfo, error) {
 			mu.Lock()
@@ -54,20 +55,20 @@ func TestWatch(t *testing.T) {
 			case name == l.stream(2):
 				return &nats.StreamInfo{}, nil // of a single server
 			}
-			return &nats.StreamInfo{Cluster: &nats.ClusterInfo{Leader: leader, Replicas: []*nats.PeerInfo{{Name: "gone", Offline: true}}}}, nil
+			return &nats.StreamInfo{Cluster: &nats.ClusterInfo{Leader: leads, Replicas: []*nats.PeerInfo{{Name: "gone", Offline: true}}}}, nil
 		}}
-		l.leaders, l.lanes = []string{"", "old", "old"}, 1
+		l.leaders, l.lanes = []leader{{}, {server: "old"}, {server: "old"}}, 1
 		l.spawn(l.watch)
 		synctest.Wait()
-		if l.Leader(0) != "a" || l.Leader(1) != "" || l.Leader(2) != "" || len(l.Problems()) != 1 {
-			t.Errorf("leaders %q, problems %q", l.leaders, l.Problems())
+		if want := []leader{{server: "a"}, {lost: true}, {}}; !slices.Equal(l.leaders, want) || len(l.Problems()) != 1 {
+			t.Errorf("leaders %v, want %v; problems %q", l.leaders, want, l.Problems())
 		}
 		mu.Lock()
-		leader = "b"
+		leads = "b"
 		mu.Unlock()
 		time.Sleep(watchEvery)
-		if synctest.Wait(); l.Leader(0) != "b" || asked != 6 {
-			t.Errorf("leader %q after %d questions", l.Leader(0), asked)
+		if synctest.Wait(); l.leaders[0].server != "b" || asked != 6 {
+			t.Errorf("leaders %v after %d questions", l.leaders, asked)
 		}
 		l.mu.Lock()
 		l.closing = true
