@@ -56,7 +56,7 @@ func TestCheckAddress(t *testing.T) {
 	}))
 	defer server.Close()
 	address := server.URL + "/words.bf"
-	out, said, err := checked(t, "", address, "word 7", "another", "word 199999")
+	out, said, err := checked(t, "", address, "word 7", "nobody", "word 199999")
 	if err != nil || out != "word 7\nword 199999\n" || !strings.Contains(said, "not verified by checksums") {
 		t.Errorf("%q, %q, %v", out, said, err)
 	}

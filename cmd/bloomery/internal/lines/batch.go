@@ -3,6 +3,7 @@
 package lines
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"math/bits"
@@ -90,10 +91,15 @@ func (b *Batch) Keep(wanted []bool) (n int, data []byte) {
 	if n = slices.Index(wanted, false); n < 0 {
 		return len(wanted), b.Data
 	}
-	at, rest := b.at(n), wanted[n:]
-	for i, r := range b.Records[n:] {
-		from, size, is := cap(b.Data)-cap(r), b.size(r), 0
-		if rest[i] {
+	at := b.at(n)
+	from := at
+	for i := n; i < len(b.Records); i++ {
+		next := len(b.Data)
+		if i+1 < len(b.Records) {
+			next = b.at(i + 1)
+		}
+		size, is := next-from, 0
+		if wanted[i] {
 			is = 1
 		}
 		switch {
@@ -104,6 +110,7 @@ func (b *Batch) Keep(wanted []bool) (n int, data []byte) {
 		}
 		at += size & -is
 		n += is
+		from = next
 	}
 	return n, b.Data[:at]
 }
@@ -149,6 +156,7 @@ func (b *Batch) splitPlain(separator byte, raw bool) {
 	words := (len(b.Data) + kernel.Marked - 1) / kernel.Marked
 	b.ends = slices.Grow(b.ends[:0], words)[:words]
 	kernel.Marks(b.ends, b.Data, separator)
+	raw = raw || bytes.IndexByte(b.Data, '\r') < 0
 	from := 0
 	for i, ends := range b.ends {
 		for ; ends != 0; ends &= ends - 1 {
