@@ -135,7 +135,7 @@ var rooms = map[string][]string{
 	"server/internal/command/keys":        commands,
 	"server/internal/command/text":        commands,
 	"server/internal/command/connection":  commands,
-	"server/internal/command/admin":       append([]string{"server/internal/placement"}, commands...),
+	"server/internal/command/admin":       append([]string{"internal/figures", "server/internal/placement"}, commands...),
 	"server/internal/command/acl":         commands,
 
 	"server/internal/certificate":            {},
@@ -161,9 +161,9 @@ var rooms = map[string][]string{
 	},
 	"server/internal/web/metrics":     {"server/internal/engine", "server/internal/health", "server/internal/session", "server/internal/status"},
 	"server/internal/command/gendocs": {"server/internal/command"},
-	"server/internal/web":             {"codec", "internal/envelope", "internal/news", "page", "server/internal/answer", "server/internal/engine"},
+	"server/internal/web":             {"codec", "internal/envelope", "internal/figures", "internal/news", "page", "server/internal/answer", "server/internal/engine"},
 	"server": {
-		"", "codec/file", "hashing", "internal/memory", "internal/resp",
+		"", "codec/file", "hashing", "internal/figures", "internal/memory", "internal/resp",
 		"server/internal/answer", "server/internal/certificate", "server/internal/command", "server/internal/engine", "server/internal/door", "server/internal/door/local", "server/internal/refusal", "server/internal/session", "server/internal/status", "server/internal/store", "server/internal/traits",
 		"server/internal/door/cluster", "server/internal/door/cluster/claims", "server/internal/door/cluster/nats", "server/internal/folder", "server/internal/peers",
 		"server/internal/web", "server/internal/web/metrics",

@@ -14,9 +14,9 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/internal/figures"
 	"github.com/bloomery/bloomery/internal/ports"
 	"github.com/bloomery/bloomery/server"
-	"github.com/bloomery/bloomery/server/internal/answer"
 )
 
 // A server lives inside a program: on a free port, and reachable without one.
@@ -335,7 +335,7 @@ func TestSettings(t *testing.T) {
 		want := s.Get(&config)
 		switch s.Kind {
 		case server.KindBytes:
-			n, _ := answer.ParseBytes(want)
+			n, _ := figures.Size(want)
 			want = fmt.Sprint(n)
 		case server.KindDuration:
 			d, _ := time.ParseDuration(want)

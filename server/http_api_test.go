@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"encoding/base64"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -10,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/bloomery/bloomery/internal/figures"
 	"github.com/bloomery/bloomery/server"
 )
 
@@ -115,6 +117,54 @@ func TestHTTPCreateRefused(t *testing.T) {
 	}
 	b.expect(507, "out_of_memory", "POST", "/api/v1/filters", `{"name": "x", "kind": "bloom", "capacity": 1000000000}`)
 	inside(t, s).expect(":0\r\n", "DBSIZE")
+}
+
+// A number that a person types is the same to the FILTER commands, the HTTP API (to which the page
+// sends what was typed), the calculator and the command line.
+func TestSpellings(t *testing.T) {
+	b, s := surf(t, server.Config{HTTPAdmin: true, MaxMemory: 1 << 30})
+	c := inside(t, s)
+	for _, text := range []string{
+		"1000", "1,000", "1_000", "1e3", "1E3", "1k", "1K", "0.5k", "1.001k", "2Ki", "0.01M", " 7k ", "1.0", "+5", "007",
+		"", "0", "-1", "-1k", "1.5", "1 k", "1kk", "1MB", "k", "nan", "inf", "1e400", "1e-400", "0x10", "1e", "1,5", "1;5", "99999999999999999999", "2e12", "½", "1000 items",
+	} {
+		n, err := figures.Count(text)
+		fits := err == nil && n > 0 && n <= 1<<40
+		if n > 1<<24 {
+			continue // it would take memory
+		}
+		c.do("DEL", "a", "b")
+		status, problem := http.StatusCreated, ""
+		if !fits {
+			status, problem = http.StatusBadRequest, "invalid"
+		}
+		quoted, _ := json.Marshal(text)
+		b.expect(status, problem, "POST", "/api/v1/filters", `{"name": "a", "kind": "bloom", "capacity": `+string(quoted)+`}`)
+		if reply := c.do("FILTER.CREATE", "b", "bloom", "CAPACITY", text); fits != (reply == "+OK\r\n") {
+			t.Errorf("CAPACITY %q = %q, want success: %t", text, reply, fits)
+		}
+		if !fits {
+			continue
+		}
+		for _, name := range []string{"a", "b"} {
+			if got := b.get("/api/v1/filters/" + name)["capacity"]; got != float64(n) {
+				t.Errorf("capacity %q = %v, want %d", text, got, n)
+			}
+		}
+		book, _ := b.get("/api/v1/calc?p=1%25&n=" + url.QueryEscape(text))["textbook"].(map[string]any)
+		if book["n"] != float64(n) {
+			t.Errorf("the calculator reads %q as %v, want %d", text, book["n"], n)
+		}
+	}
+	for text, want := range map[string]any{`1e3`: 1000.0, `1000`: 1000.0, `"1%"`: nil, `true`: nil, `[1]`: nil, `{}`: nil, `null`: 100000.0} {
+		c.do("DEL", "a")
+		res := b.do("POST", "/api/v1/filters", `{"name": "a", "kind": "bloom", "capacity": `+text+`, "error_rate": "1in1000"}`)
+		if (res.StatusCode == http.StatusCreated) != (want != nil) {
+			t.Errorf("capacity %s = %s", text, res.Status)
+		} else if want != nil && b.get("/api/v1/filters/a")["capacity"] != want {
+			t.Errorf("capacity %s: %v, want %v", text, b.get("/api/v1/filters/a")["capacity"], want)
+		}
+	}
 }
 
 // TestHTTPNames asks that a filter of any name can be created, found and used.

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/bloomery/bloomery/server/internal/answer"
+	"github.com/bloomery/bloomery/internal/figures"
 	"github.com/bloomery/bloomery/server/internal/session"
 	"github.com/bloomery/bloomery/server/internal/traits"
 	"github.com/bloomery/bloomery/server/internal/web/metrics"
@@ -231,10 +231,10 @@ func redisValue(s Setting, c *Config) string {
 	}
 	switch s.Kind {
 	case KindBytes:
-		n, _ := answer.ParseBytes(v)
+		n, _ := figures.Size(v)
 		return strconv.FormatInt(n, 10)
 	case KindDuration:
-		d, _ := time.ParseDuration(v)
+		d, _ := figures.Duration(v)
 		return strconv.FormatInt(int64(d/time.Second), 10)
 	case KindBool:
 		if v == "true" {

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/bloomery/bloomery/server/internal/answer"
+	"github.com/bloomery/bloomery/internal/figures"
 )
 
 // Kind is what the values of a Setting look like.
@@ -111,11 +111,11 @@ func boolSetting(name string, value bool, help string, field func(*Config) *bool
 
 func intSetting[T int | int64](name string, value T, help string, field func(*Config) *T) Setting {
 	return setting(name, KindInt, value, help, field, func(v T) string { return strconv.FormatInt(int64(v), 10) }, func(s string) (T, error) {
-		v, err := strconv.ParseInt(s, 10, 64)
-		if err != nil || int64(T(v)) != v {
-			return 0, fmt.Errorf("%q is not a number", s)
+		v, err := figures.Count(s)
+		if n := T(v); err == nil && (n < 0 || uint64(n) != v) {
+			err = fmt.Errorf("%q is too large", s)
 		}
-		return T(v), notNegative(v, s)
+		return T(v), err
 	})
 }
 
@@ -150,40 +150,21 @@ func expansionOf(name string, value int64, help string, field func(*Defaults) (e
 }
 
 func floatSetting(name string, value float64, help string, field func(*Config) *float64) Setting {
-	return setting(name, KindFloat, value, help, field, func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }, func(s string) (float64, error) {
-		v, err := strconv.ParseFloat(s, 64)
-		if err != nil {
-			return 0, fmt.Errorf("%q is not a number", s)
-		}
-		return v, notNegative(v, s)
-	})
+	return setting(name, KindFloat, value, help, field, func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }, figures.Share)
 }
 
 func durationSetting(name string, value time.Duration, help string, field func(*Config) *time.Duration) Setting {
-	return setting(name, KindDuration, value, help, field, time.Duration.String, func(s string) (time.Duration, error) {
-		v, err := time.ParseDuration(s)
-		if err != nil {
-			return 0, fmt.Errorf("%q is not a duration (10s, 5m, 1h30m)", s)
-		}
-		return v, notNegative(v, s)
-	})
+	return setting(name, KindDuration, value, help, field, time.Duration.String, figures.Duration)
 }
 
 func bytesSetting[T int | int64](name string, value T, help string, field func(*Config) *T) Setting {
 	return setting(name, KindBytes, value, help, field, func(v T) string { return formatBytes(int64(v)) }, func(s string) (T, error) {
-		v, ok := answer.ParseBytes(s)
-		if !ok || int64(T(v)) != v {
-			return 0, fmt.Errorf("%q is not an amount of memory (512MiB, 2GB, 1000000)", s)
+		v, err := figures.Size(s)
+		if err == nil && int64(T(v)) != v {
+			err = fmt.Errorf("%q is too large", s)
 		}
-		return T(v), nil
+		return T(v), err
 	})
-}
-
-func notNegative[T int64 | float64 | time.Duration](v T, text string) error {
-	if v < 0 {
-		return fmt.Errorf("%s is negative", text)
-	}
-	return nil
 }
 
 // formatBytes writes an amount of memory in the largest unit that it is a whole

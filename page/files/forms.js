@@ -5,29 +5,13 @@ import { refresh } from "./morph.js";
 // checks return what is wrong with a value, "" if nothing is.
 const checks = {
   name: (v) => (v === "" ? "A name, please." : v.length > 1024 ? "A name has at most 1,024 characters here." : ""),
-  whole: (v) => {
-    if (!/^[0-9][0-9_,]*$/.test(v.trim())) return "A whole number, as in 100000.";
-    const n = Number(v.replace(/[_,]/g, ""));
-    return n < 1 ? "At least 1." : n > 2 ** 40 ? "At most 1,099,511,627,776." : "";
-  },
-  rate: (v) => {
-    const p = rate(v);
-    return Number.isNaN(p) ? "A rate, as in 0.01, 1% or 1 in 100." : p > 0 && p < 1 ? "" : "More than 0 and less than 1.";
-  },
+  number: (v) => (v.trim() === "" ? "A number, please." : ""), // the server reads it, with its unit
   items: (v) => (lines(v).length === 0 ? "At least one item." : lines(v).length > 10_000 ? "At most 10,000 items at a time." : ""),
   same: (v, field) => (v === field.dataset.same ? "" : "This is not its name."),
 };
 
 // values return what is sent for a value.
-const values = { whole: (v) => Number(v.replace(/[_,]/g, "")), rate, items: lines };
-
-function rate(text) {
-  const v = text.trim();
-  const of = /^1\s*(?:in|\/)\s*([0-9][0-9_,]*)$/i.exec(v);
-  if (of) return 1 / Number(of[1].replace(/[_,]/g, ""));
-  const share = /^([0-9.]+(?:e-?[0-9]+)?)\s*(%?)$/i.exec(v);
-  return share ? Number(share[1]) / (share[2] ? 100 : 1) : NaN;
-}
+const values = { items: lines };
 
 function lines(text) {
   return text.split("\n").map((l) => l.replace(/\r$/, "")).filter((l) => l !== "");

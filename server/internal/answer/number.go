@@ -154,35 +154,3 @@ func DeadlineOf(n, scale, base int64) (int64, bool) {
 	}
 	return n, true
 }
-
-// ParseBytes reads an amount of memory: digits and maybe a unit, k, kb, kib and
-// so on up to t. As in Redis k is 1000 and kb is 1024; so is kib.
-func ParseBytes(s string) (int64, bool) {
-	s = strings.ToLower(strings.TrimSpace(s))
-	digits := strings.TrimRight(s, "abcdefghijklmnopqrstuvwxyz")
-	n, err := strconv.ParseInt(digits, 10, 64)
-	if err != nil || n < 0 {
-		return 0, false
-	}
-	unit := s[len(digits):]
-	if unit == "" || unit == "b" {
-		return n, true
-	}
-	power := strings.IndexByte("kmgt", unit[0]) + 1
-	base := int64(1024)
-	switch {
-	case power == 0:
-		return 0, false
-	case len(unit) == 1:
-		base = 1000
-	case unit[1:] != "b" && unit[1:] != "ib":
-		return 0, false
-	}
-	for range power {
-		if n > (1<<62)/base {
-			return 0, false
-		}
-		n *= base
-	}
-	return n, true
-}

@@ -149,10 +149,6 @@ func jsonProblem(err error) error {
 
 func wanted(t *json.UnmarshalTypeError) string {
 	switch t.Type.String() {
-	case "uint64", "int64", "int":
-		return "a whole number"
-	case "float64":
-		return "a number"
 	case "string":
 		return "a string"
 	case "bool":
@@ -189,4 +185,36 @@ func (b *bytesOf) UnmarshalJSON(data []byte) error {
 	}
 	*b = raw
 	return nil
+}
+
+// typed is a number as it was written, which the command reads: a JSON number, or a string
+// as a person types it, such as "1M" or "1%". It is "" if it is not given.
+type typed string
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (t *typed) UnmarshalJSON(data []byte) error {
+	switch {
+	case string(data) == "null":
+		return nil
+	case data[0] == '"':
+		if err := json.Unmarshal(data, (*string)(t)); err != nil {
+			return err
+		}
+		if *t == "" {
+			return invalid(`a number is 1000, "1M" or "1%%", not ""`)
+		}
+		return nil
+	case data[0] == '-' || data[0] >= '0' && data[0] <= '9':
+		*t = typed(data)
+		return nil
+	}
+	return invalid(`a number is 1000, "1M" or "1%%", not %.40s`, data)
+}
+
+// after appends a word and the number to the arguments of a command, if it is given.
+func (t typed) after(word string, args []string) []string {
+	if t == "" {
+		return args
+	}
+	return append(args, word, string(t))
 }

@@ -4,7 +4,6 @@ package web
 
 import (
 	"net/http"
-	"strconv"
 )
 
 var cureRoutes = []route{
@@ -43,16 +42,12 @@ func (c *call) grow() error {
 		return err
 	}
 	var v struct {
-		ErrorRate *float64 `json:"error_rate"`
+		ErrorRate typed `json:"error_rate"`
 	}
 	if err := c.read(&v); err != nil {
 		return err
 	}
-	args := []string{"FILTER.GROW", name}
-	if v.ErrorRate != nil {
-		args = append(args, "ERROR", strconv.FormatFloat(*v.ErrorRate, 'g', -1, 64))
-	}
-	return c.cure(args...)
+	return c.cure(v.ErrorRate.after("ERROR", []string{"FILTER.GROW", name})...)
 }
 
 func (c *call) fold() error {
@@ -78,9 +73,9 @@ func (c *call) fold() error {
 type rebuilding struct {
 	Step      string    `json:"step"`
 	Kind      string    `json:"kind"`       // begin
-	Capacity  *uint64   `json:"capacity"`   // begin
-	ErrorRate *float64  `json:"error_rate"` // begin
-	Parts     *uint64   `json:"parts"`      // begin
+	Capacity  typed     `json:"capacity"`   // begin
+	ErrorRate typed     `json:"error_rate"` // begin
+	Parts     typed     `json:"parts"`      // begin
 	NewKey    string    `json:"new_key"`    // begin
 	Items     []bytesOf `json:"items"`      // feed
 	Force     bool      `json:"force"`      // commit
@@ -122,15 +117,7 @@ func (v *rebuilding) begin() (args []string) {
 	if v.Kind != "" {
 		args = append(args, v.Kind)
 	}
-	if v.Capacity != nil {
-		args = append(args, "CAPACITY", strconv.FormatUint(*v.Capacity, 10))
-	}
-	if v.ErrorRate != nil {
-		args = append(args, "ERROR", strconv.FormatFloat(*v.ErrorRate, 'g', -1, 64))
-	}
-	if v.Parts != nil {
-		args = append(args, "PARTS", strconv.FormatUint(*v.Parts, 10))
-	}
+	args = v.Parts.after("PARTS", v.ErrorRate.after("ERROR", v.Capacity.after("CAPACITY", args)))
 	if v.NewKey != "" {
 		args = append(args, "NEWKEY", v.NewKey)
 	}

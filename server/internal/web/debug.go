@@ -32,13 +32,10 @@ const (
 
 // recording makes a profile or a trace that takes time: start begins to write it.
 func (c *call) recording(name string, start func(io.Writer) error, stop func()) error {
-	seconds := defaultRecording
-	if text := c.r.URL.Query().Get("seconds"); text != "" {
-		n, err := strconv.Atoi(text)
-		if err != nil || n < 1 || n > mostRecording {
-			return invalid("seconds must be a whole number from 1 to %d", mostRecording)
-		}
-		seconds = n
+	f := fieldsOf(c.r.URL.Query())
+	seconds := f.whole("seconds", defaultRecording, 1, mostRecording)
+	if err := f.err(); err != nil {
+		return err
 	}
 	var data bytes.Buffer
 	if err := start(&data); err != nil {

@@ -138,22 +138,22 @@ func (c *call) health() error {
 type creation struct {
 	Name        *bytesOf  `json:"name"`
 	Kind        string    `json:"kind"`
-	Capacity    *uint64   `json:"capacity"`
-	ErrorRate   *float64  `json:"error_rate"`
-	BitsPerKey  *float64  `json:"bits_per_key"`
-	Headroom    *uint64   `json:"headroom"`
-	Seed        *uint64   `json:"seed"`
+	Capacity    typed     `json:"capacity"`
+	ErrorRate   typed     `json:"error_rate"`
+	BitsPerKey  typed     `json:"bits_per_key"`
+	Headroom    typed     `json:"headroom"`
+	Seed        typed     `json:"seed"`
 	Random      bool      `json:"random"`
 	Keyed       string    `json:"keyed"`
 	Like        *bytesOf  `json:"like"`
-	Parts       *uint64   `json:"parts"`
+	Parts       typed     `json:"parts"`
 	Span        string    `json:"span"`
-	Generations *uint64   `json:"generations"`
-	Burst       *float64  `json:"burst"`
-	Members     *uint64   `json:"members"`
-	Need        *uint64   `json:"need"`
-	SLA         *uint64   `json:"sla"`
-	Budget      *uint64   `json:"budget"`
+	Generations typed     `json:"generations"`
+	Burst       typed     `json:"burst"`
+	Members     typed     `json:"members"`
+	Need        typed     `json:"need"`
+	SLA         typed     `json:"sla"`
+	Budget      typed     `json:"budget"`
 	Over        []bytesOf `json:"over"`
 }
 
@@ -161,27 +161,13 @@ type creation struct {
 func (v *creation) args() (args []string) {
 	for _, o := range []struct {
 		word  string
-		value *uint64
+		value typed
 	}{
 		{"CAPACITY", v.Capacity}, {"HEADROOM", v.Headroom}, {"SEED", v.Seed}, {"PARTS", v.Parts}, {"GENERATIONS", v.Generations},
-		{"MEMBERS", v.Members}, {"NEED", v.Need}, {"SLA", v.SLA}, {"BUDGET", v.Budget},
+		{"MEMBERS", v.Members}, {"NEED", v.Need}, {"SLA", v.SLA}, {"BUDGET", v.Budget}, {"ERROR", v.ErrorRate}, {"BITS", v.BitsPerKey},
+		{"BURST", v.Burst}, {"KEYED", typed(v.Keyed)}, {"SPAN", typed(v.Span)},
 	} {
-		if o.value != nil {
-			args = append(args, o.word, strconv.FormatUint(*o.value, 10))
-		}
-	}
-	for _, o := range []struct {
-		word  string
-		value *float64
-	}{{"ERROR", v.ErrorRate}, {"BITS", v.BitsPerKey}, {"BURST", v.Burst}} {
-		if o.value != nil {
-			args = append(args, o.word, strconv.FormatFloat(*o.value, 'g', -1, 64))
-		}
-	}
-	for _, o := range []struct{ word, value string }{{"KEYED", v.Keyed}, {"SPAN", v.Span}} {
-		if o.value != "" {
-			args = append(args, o.word, o.value)
-		}
+		args = o.value.after(o.word, args)
 	}
 	if v.Like != nil {
 		args = append(args, "LIKE", string(*v.Like))

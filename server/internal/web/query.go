@@ -5,7 +5,8 @@ import (
 	"maps"
 	"net/url"
 	"slices"
-	"strconv"
+
+	"github.com/bloomery/bloomery/internal/figures"
 )
 
 // fields reads the query of an address, for the API and for the page. What is wrong
@@ -31,12 +32,12 @@ func (f fields) whole(name string, usual, least, most int) int {
 	if text == "" {
 		return usual
 	}
-	n, err := strconv.Atoi(text)
-	if err != nil || n < least || n > most {
+	n, err := figures.Count(text)
+	if err != nil || n < uint64(least) || n > uint64(most) {
 		f.wrong[name] = fmt.Sprintf("A whole number from %d to %s, please.", least, grouped(int64(most)))
 		return usual
 	}
-	return n
+	return int(n)
 }
 
 // text reads a text of a bounded length.

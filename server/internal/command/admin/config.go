@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/bloomery/bloomery/internal/figures"
 	"github.com/bloomery/bloomery/internal/redisbloom"
 	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/engine"
@@ -108,8 +109,8 @@ var parameters = []parameter{
 		name: "maxmemory",
 		get:  func(x *engine.Context) string { return strconv.FormatInt(x.Budget().Max(), 10) },
 		set: func(x *engine.Context, _ *session.Defaults, v string) (func(), string) {
-			n, ok := answer.ParseBytes(v)
-			if !ok || n <= 0 {
+			n, err := figures.Size(v)
+			if err != nil || n <= 0 {
 				return nil, "argument must be a memory value above 0"
 			}
 			return func() { x.Budget().SetMax(n) }, ""
