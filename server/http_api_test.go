@@ -320,7 +320,7 @@ func TestHTTPList(t *testing.T) {
 		c.expect("+OK\r\n", "FILTER.CREATE", name, "bloom", "CAPACITY", fmt.Sprint(100*(i+1)))
 	}
 	c.expect("+OK\r\n", "FILTER.CREATE", "zz", "cuckoo", "CAPACITY", "50")
-	for i := range 48 {
+	for i := range 51 {
 		c.expect("*1\r\n:1\r\n", "FILTER.ADD", "zz", fmt.Sprint(i))
 	}
 	list := func(query string) map[string]any { t.Helper(); return b.get("/api/v1/filters?" + query) }

@@ -37,7 +37,7 @@ func TestTableOfFilters(t *testing.T) {
 		t.Fatalf("names = %q", got)
 	}
 	row := strings.Join(strings.Fields(p.text(`tr[data-key="apples"]`)), " ")
-	for _, part := range []string{"bloom", "of 1 k", "Resize", "1%"} {
+	for _, part := range []string{"bloom", "of 1 k", "OK", "1%"} {
 		if !strings.Contains(row, part) {
 			t.Errorf("row of apples = %q, want %q in it", row, part)
 		}

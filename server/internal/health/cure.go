@@ -22,9 +22,18 @@ type Diagnosis struct {
 	can     status.Abilities
 }
 
-// well is the diagnosis of a filter that needs nothing.
-func well() Diagnosis {
-	return Diagnosis{Verdict: OK, Reason: "All measurements are within their limits."}
+// well is the diagnosis of a filter that needs nothing. One that is nearly full keeps its
+// promise, and is told what comes next.
+func (e *evidence) well() Diagnosis {
+	reason := "All measurements are within their limits"
+	if t := traitsOf(e.Kind); t.symptoms.has(outgrown) && !e.Grows && share(float64(e.Items), fullShare*float64(e.Capacity)) > 1 {
+		next := "raise its rate over " + percent(e.Asked)
+		if t.refuses {
+			next = "may be refused"
+		}
+		reason += fmt.Sprintf("; it holds %s of the %s items it was made for, and more than those %s", e.items(), grouped(e.Capacity), next)
+	}
+	return Diagnosis{Verdict: OK, Reason: reason + "."}
 }
 
 // In a command key stands for the name of the filter, and newKey for the id of a secret
@@ -89,12 +98,15 @@ func (e *evidence) reason(s symptom) string {
 	case deleted:
 		return fmt.Sprintf("%s of its items were reported as deleted, and it cannot remove them: %s of %s.",
 			percent(float64(e.Gone)/float64(e.Items)), grouped(e.Gone), e.items())
-	case nearlyFull:
-		return fmt.Sprintf("It holds %s items, over 90%% of the %s it was made for.", e.items(), grouped(e.Capacity))
+	case outgrown:
+		if e.Items <= e.Capacity {
+			return fmt.Sprintf("It holds %s items, over 90%% of the %s it was made for, and more have come since.", e.items(), grouped(e.Capacity))
+		}
+		return fmt.Sprintf("It holds %s items, more than the %s it was made for.", e.items(), grouped(e.Capacity))
 	case fillingUp:
-		left := fullShare*float64(e.Capacity) - float64(e.Items)
+		left := float64(e.Capacity) - float64(e.Items)
 		in := time.Duration(left / e.pace * float64(time.Second))
-		return fmt.Sprintf("At %s items a second it reaches 90%% of its %s items in %s.", paced(e.pace), grouped(e.Capacity), ahead(in))
+		return fmt.Sprintf("At %s items a second it is full, with %s items, in %s.", paced(e.pace), grouped(e.Capacity), ahead(in))
 	case slow:
 		what, worst := e.slowest()
 		text := fmt.Sprintf("The 99th percentile of %s is %v, over its SLA of %v", what, worst.P99, e.SLA)
@@ -149,7 +161,7 @@ func (e *evidence) cure(s symptom) string {
 			return "FILTER.LOAD " + key + " 1 <file of a new filter>"
 		}
 		return e.remade(remake{})
-	case nearlyFull, fillingUp:
+	case outgrown, fillingUp:
 		if traitsOf(e.Kind).layers {
 			return "FILTER.GROW " + key
 		}

@@ -85,6 +85,7 @@ func Pace(points []Point, now time.Time, items uint64) float64 {
 // Evidence is what a filter is judged by besides a look.
 type Evidence struct {
 	Pace     float64 // items a second, negative if it is not known
+	Filling  bool
 	Has      Latency
 	Sparse   time.Duration
 	Gain     float64
@@ -94,7 +95,7 @@ type Evidence struct {
 // Measures returns the symptoms of a filter as multiples of their thresholds, in
 // the order of the verdicts.
 func Measures(l Look, v Evidence) []float64 {
-	e := evidence{Look: l, pace: v.Pace, sparse: v.Sparse, better: advice{gain: v.Gain}}
+	e := evidence{Look: l, pace: v.Pace, filling: v.Filling, sparse: v.Sparse, better: advice{gain: v.Gain}}
 	e.latency[timing(Has)] = v.Has
 	if v.Advising != [works]uint64{} {
 		e.better = advise(&l, &v.Advising)

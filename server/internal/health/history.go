@@ -70,6 +70,7 @@ const (
 	paceSpan  = historyEvery     // the least of a span
 	paceMost  = 30 * time.Minute // the most of the later one
 	paceItems = 100              // in the later one: chance makes no pace of so many
+	loadMost  = time.Hour        // for which one load fills the last of a filter
 )
 
 // pace returns how many items a second come, if they come at a steady pace: in the last minutes as in the
@@ -103,6 +104,23 @@ func (h *history) pace(now time.Time, items uint64) float64 {
 		}
 	}
 	return noPace
+}
+
+// filling reports whether a filter that has so many items for an hour has more now: it fills, and not
+// only by one load.
+func (h *history) filling(items uint64, nearly float64) bool {
+	var since *Point
+	for i := len(h.points) - 1; i >= 0; i-- {
+		switch p := h.latest(i); {
+		case float64(p.Items) < nearly:
+			since = nil
+		case since == nil:
+			since = p
+		case p.At-since.At >= int64(loadMost/time.Second):
+			return items > p.Items
+		}
+	}
+	return false
 }
 
 // before reports whether items came at a pace in the span before the i-th latest point, which is half as

@@ -411,7 +411,7 @@ func TestIllFiltersStay(t *testing.T) {
 	for i := range health.Suspects {
 		items := 1
 		if i < 5 {
-			items = 990
+			items = 1500
 		}
 		f := s.small(items)
 		report(t, k, f)

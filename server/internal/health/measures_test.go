@@ -14,7 +14,7 @@ const (
 	overRate = iota
 	skewed
 	deleted
-	nearlyFull
+	outgrown
 	fillingUp
 	slow
 	wrongKind
@@ -36,7 +36,7 @@ func TestMeasures(t *testing.T) {
 		return l
 	}
 	const day = 24 * time.Hour
-	unknown := health.Evidence{Pace: -1}
+	unknown, filling := health.Evidence{Pace: -1}, health.Evidence{Pace: -1, Filling: true}
 	has := func(calls uint64, p99 time.Duration) health.Evidence {
 		return health.Evidence{Pace: -1, Has: health.Latency{Calls: calls, P99: p99}}
 	}
@@ -50,21 +50,24 @@ func TestMeasures(t *testing.T) {
 		ill  bool // shown by one look
 	}{
 		{"twice the rate", stats(func(s *bloomery.Stats) { s.Predicted, s.Items = 2.04*0.01, 1001 }), unknown, overRate, 2, true},
-		{"the luck of a small filter", stats(func(s *bloomery.Stats) { s.Predicted, s.Items = 1.6*0.01, 1000 }), unknown, overRate, 1.6 / 1.02 / math.Exp(3*0.8*math.Log2(100)/math.Sqrt(1000)), true},
-		{"twice the rate, of which a half is chance", stats(func(s *bloomery.Stats) { s.Predicted, s.PredictedSigma, s.Items = 2.04*0.01, 0.0035, 1001 }), unknown, overRate, 0.0099 / 0.0102, true},
+		{"the luck of a small filter", stats(func(s *bloomery.Stats) { s.Predicted, s.Items = 1.6*0.01, 1000 }), unknown, overRate, 1.6 / 1.02 / math.Exp(3*0.8*math.Log2(100)/math.Sqrt(1000)), false},
+		{"twice the rate, of which a half is chance", stats(func(s *bloomery.Stats) { s.Predicted, s.PredictedSigma, s.Items = 2.04*0.01, 0.0035, 1001 }), unknown, overRate, 0.0099 / 0.0102, false},
 		{"no rate asked for", stats(func(s *bloomery.Stats) { s.Predicted, s.Asked = 1, 0 }), unknown, overRate, 0, false},
 		{"a skew of 12", stats(func(s *bloomery.Stats) { s.Skew = 12 }), unknown, skewed, 2, true},
 		{"150 of 500 items are deleted", with(func(l *health.Look) { l.Gone = 150 }), unknown, deleted, 1 + 1e-9, true},
 		{"149 of 500 items are deleted", with(func(l *health.Look) { l.Gone = 149 }), unknown, deleted, 149. / 150 * (1 + 1e-9), false},
-		{"900 of 1,000 items", stats(func(s *bloomery.Stats) { s.Items = 900 }), unknown, nearlyFull, 1, false},
-		{"990 of 1,000 items", stats(func(s *bloomery.Stats) { s.Items = 990 }), unknown, nearlyFull, 1.1, true},
-		{"no capacity", stats(func(s *bloomery.Stats) { s.Items, s.Capacity = 990, 0 }), unknown, nearlyFull, 0, false},
-		{"990 of 1,000 items of one that grows", with(func(l *health.Look) { l.Items, l.Grows = 990, true }), unknown, nearlyFull, 0, false},
-		{"400 more in a day", plain, health.Evidence{Pace: 400 / day.Seconds()}, fillingUp, 1, false},
-		{"800 more in a day", plain, health.Evidence{Pace: 800 / day.Seconds()}, fillingUp, 2, false},
+		{"900 of 1,000 items", stats(func(s *bloomery.Stats) { s.Items = 900 }), filling, outgrown, 1, false},
+		{"990 of 1,000 items, and it fills", stats(func(s *bloomery.Stats) { s.Items = 990 }), filling, outgrown, 1.1, false},
+		{"all of 1,000 items", stats(func(s *bloomery.Stats) { s.Items, s.Exact = 1000, true }), unknown, outgrown, 1, false},
+		{"1,100 of 1,000 items", stats(func(s *bloomery.Stats) { s.Items, s.Exact = 1100, true }), unknown, outgrown, 1.1, true},
+		{"1,100 of 1,000 items by their bits", stats(func(s *bloomery.Stats) { s.Items = 1100 }), unknown, outgrown, 1100 / (1020 + 3*math.Sqrt(1000)), false},
+		{"no capacity", stats(func(s *bloomery.Stats) { s.Items, s.Capacity = 990, 0 }), filling, outgrown, 0, false},
+		{"1,990 of 1,000 items of one that grows", with(func(l *health.Look) { l.Items, l.Grows = 1990, true }), filling, outgrown, 0, false},
+		{"500 more in a day", plain, health.Evidence{Pace: 500 / day.Seconds()}, fillingUp, 1, false},
+		{"1,000 more in a day", plain, health.Evidence{Pace: 1000 / day.Seconds()}, fillingUp, 2, false},
 		{"a pace that is not known", plain, health.Evidence{Pace: -1}, fillingUp, 0, false},
 		{"no pace", plain, health.Evidence{Pace: 0}, fillingUp, 0, false},
-		{"full already", stats(func(s *bloomery.Stats) { s.Items = 900 }), health.Evidence{Pace: 1}, fillingUp, 0, false},
+		{"full already", stats(func(s *bloomery.Stats) { s.Items = 1000 }), health.Evidence{Pace: 1}, fillingUp, 0, false},
 		{"twice the SLA", sla, has(1000, 2*time.Millisecond), slow, 2, false},
 		{"twice the SLA in few calls", sla, has(999, 2*time.Millisecond), slow, 0, false},
 		{"no SLA", plain, has(1000, time.Second), slow, 0, false},
@@ -78,7 +81,7 @@ func TestMeasures(t *testing.T) {
 		{"empty for a day", stats(func(s *bloomery.Stats) { s.Saturation = 0 }), health.Evidence{Pace: -1, Sparse: day}, sparse, math.Inf(1), false},
 		{"empty and of 4 KiB", stats(func(s *bloomery.Stats) { s.Saturation, s.Bytes = 0.05, 4096 }), health.Evidence{Pace: -1, Sparse: day}, sparse, 2, false},
 		{"empty and small", stats(func(s *bloomery.Stats) { s.Saturation, s.Bytes = 0, 4095 }), health.Evidence{Pace: -1, Sparse: day}, sparse, 0, false},
-		{"a window that is full", stats(func(s *bloomery.Stats) { s.Kind, s.Items = "window", 2000 }), unknown, nearlyFull, 0, false},
+		{"a window that is full", stats(func(s *bloomery.Stats) { s.Kind, s.Items = "window", 2000 }), filling, outgrown, 0, false},
 		{"a kind that nobody knows", stats(func(s *bloomery.Stats) { s.Kind, s.Predicted = "none", 1 }), unknown, overRate, 0, false},
 	} {
 		got := health.Measures(c.look, c.more)[c.at]
@@ -243,7 +246,7 @@ func TestCures(t *testing.T) {
 		{look("fuse8"), deleted, "FILTER.REBUILD key BEGIN"},
 		{fixed("bloom"), deleted, "FILTER.CREATE <new key> bloom CAPACITY 1000 ERROR 0.01, then FILTER.ADD every item and RENAME <new key> key"},
 		{fixed("fuse8"), deleted, "FILTER.LOAD key 1 <file of a new filter>"},
-		{look("bloom"), nearlyFull, "FILTER.GROW key"},
+		{look("bloom"), outgrown, "FILTER.GROW key"},
 		{look("cuckoo"), fillingUp, "FILTER.REBUILD key BEGIN CAPACITY 1000 ERROR 0.01"},
 		{look("bloom"), slow, "SLOWLOG GET 10"},
 		{look("standard"), slow, "FILTER.REBUILD key BEGIN bloom"},
@@ -257,17 +260,17 @@ func TestCures(t *testing.T) {
 		{changed("bloom", func(l *health.Look) { l.Folds, l.Items = true, 401 }), sparse, "FILTER.REBUILD key BEGIN CAPACITY 610"},
 		{fixed("bloom"), overRate, "FILTER.CREATE <new key> bloom CAPACITY 1000 ERROR 0.01, then FILTER.ADD every item and RENAME <new key> key"},
 		{fixed("bloom"), skewed, "FILTER.CREATE <new key> bloom CAPACITY 1000 ERROR 0.01 KEYED <id>, then FILTER.ADD every item and RENAME <new key> key, with a line <id> = <32 hexadecimal digits> in the file of serve --keys"},
-		{fixed("bloom"), nearlyFull, "FILTER.GROW key"},
+		{fixed("bloom"), outgrown, "FILTER.GROW key"},
 		{fixed("standard"), slow, "FILTER.CREATE <new key> bloom CAPACITY 1000 ERROR 0.01, then FILTER.ADD every item and RENAME <new key> key"},
 		{fixed("bloom"), overBudget, "FILTER.CREATE <new key> bloom CAPACITY 1000 ERROR 0.12, then FILTER.ADD every item and RENAME <new key> key"},
 		{look("bf"), slow, "SLOWLOG GET 10"},
-		{look("bf"), nearlyFull, "BF.RESERVE <new key> 0.01 450, then BF.MADD every item and RENAME <new key> key"},
+		{look("bf"), outgrown, "BF.RESERVE <new key> 0.01 450, then BF.MADD every item and RENAME <new key> key"},
 		{changed("bf", func(l *health.Look) { l.Grows = true }), overRate, "BF.RESERVE <new key> 0.005 450, then BF.MADD every item and RENAME <new key> key"},
 		{look("bf"), overBudget, "BF.RESERVE <new key> 0.12 450, then BF.MADD every item and RENAME <new key> key"},
 		{look("cf"), sparse, "CF.RESERVE <new key> 450" + again + "key"},
 		{changed("cf", func(l *health.Look) { l.Layers = 2 }), sparse, "CF.COMPACT key"},
 		{changed("cf", func(l *health.Look) { l.Layers = 2 }), overBudget, "CF.COMPACT key"},
-		{changed("cf", func(l *health.Look) { l.Layers = 2 }), nearlyFull, "CF.RESERVE <new key> 450" + again + "key"},
+		{changed("cf", func(l *health.Look) { l.Layers = 2 }), outgrown, "CF.RESERVE <new key> 450" + again + "key"},
 	} {
 		if got := health.Cure(c.look, c.at, ""); got != c.want {
 			t.Errorf("%s with symptom %d:\n got %s\nwant %s", c.look.Kind, c.at, got, c.want)
@@ -285,7 +288,7 @@ func TestReportedFiltersStay(t *testing.T) {
 	for i := range health.Suspects {
 		items := 10
 		if i%2 == 1 {
-			items = 990 // nearly full
+			items = 1500
 		}
 		f := s.small(items)
 		if got := report(t, k, f).Verdict; (got != health.OK) != (i%2 == 1) {

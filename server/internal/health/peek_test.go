@@ -18,6 +18,7 @@ func TestPeek(t *testing.T) {
 		f.AddHash(hashing.Hasher{}.HashUint64(i))
 	}
 	v := s.add(f)
+	v.change = func(l *health.Look) { l.Items, l.Exact = 101, true }
 	r, ok := k.Peek(v)
 	if !ok || r.Verdict != health.Resize || r.Command("k", noKey) != "FILTER.GROW k" || !r.TooFew || r.Probes != 0 || v.probed != 0 {
 		t.Errorf("Peek = %v %q, %v probes, %t", r.Verdict, r.Command("k", noKey), r.Probes, ok)

@@ -186,7 +186,7 @@ func (s *state) evidence(now time.Time) evidence {
 	if !s.low.IsZero() {
 		e.sparse = now.Sub(s.low)
 	}
-	e.pace = s.history.pace(now, s.look.Items)
+	e.pace, e.filling = s.history.pace(now, s.look.Items), s.history.filling(s.look.Items, fullShare*float64(s.look.Capacity))
 	return e
 }
 
@@ -226,7 +226,7 @@ func (s *state) conclude(e *evidence) {
 			return
 		}
 	}
-	s.diagnosis = well()
+	s.diagnosis = e.well()
 	if odd := s.odd.found(); odd != 0 {
 		s.diagnosis.Reason = odd.reason()
 	}

@@ -19,6 +19,7 @@ type traits struct {
 	symptoms set
 	layers   bool // FILTER.GROW lets it grow
 	flat     bool // it has no blocks that some keys fill more than others
+	refuses  bool // it refuses items when it is full, and keeps its rate
 }
 
 // What every kind can have, what those have that take a fixed number of items, and
@@ -26,7 +27,7 @@ type traits struct {
 var (
 	always   = setOf(slow, overBudget, deleted)
 	modelled = always | setOf(wrongKind)
-	bounded  = modelled | setOf(overRate, skewed, nearlyFull, fillingUp, sparse)
+	bounded  = modelled | setOf(overRate, skewed, outgrown, fillingUp, sparse)
 	endless  = modelled | setOf(overRate, skewed)
 )
 
@@ -42,8 +43,8 @@ var kinds = map[string]traits{
 	"split":       {symptoms: bounded},
 	"counting":    {symptoms: bounded},
 	"spectral":    {symptoms: bounded},
-	"cuckoo":      {symptoms: bounded, flat: true},
-	"quotient":    {symptoms: bounded, flat: true},
+	"cuckoo":      {symptoms: bounded, flat: true, refuses: true},
+	"quotient":    {symptoms: bounded, flat: true, refuses: true},
 	"quorum":      {symptoms: bounded &^ setOf(wrongKind)},
 	"scalable":    {symptoms: endless},
 	"growing":     {symptoms: endless, flat: true},
@@ -55,8 +56,8 @@ var kinds = map[string]traits{
 	"ribbon":      {symptoms: modelled, flat: true},
 	"map":         {symptoms: always, flat: true},
 	"exact":       {symptoms: always, flat: true},
-	"bf":          {symptoms: bounded &^ setOf(wrongKind, skewed), flat: true},
-	"cf":          {symptoms: bounded &^ setOf(wrongKind, skewed), flat: true},
+	"bf":          {symptoms: bounded &^ setOf(wrongKind, skewed), flat: true, refuses: true},
+	"cf":          {symptoms: bounded &^ setOf(wrongKind, skewed), flat: true, refuses: true},
 }
 
 // traitsOf returns the traits of a kind. One that is not in the table can only be

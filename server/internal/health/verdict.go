@@ -36,8 +36,8 @@ const (
 	overRate   symptom = iota // Rebuild: predicted − 3σ > 1.02 × asked × what luck explains
 	skewed                    // Rebuild with another key: keys are aimed at one place
 	deleted                   // Rebuild: 30% of its items are reported as deleted
-	nearlyFull                // Resize: items over 90% of capacity
-	fillingUp                 // Resize: will be within 24 hours
+	outgrown                  // Resize: more items than its capacity, or over 90% of it and still filling
+	fillingUp                 // Resize: will be full within 24 hours
 	slow                      // Optimize: p99 over the SLA
 	wrongKind                 // Optimize: another kind halves time or space
 	overBudget                // Compress: bytes over the budget
@@ -54,6 +54,7 @@ const (
 	mostSkew    = 6 // see bloomery.Stats.Skew
 	goneShare   = 0.3
 	fullShare   = 0.9
+	fullSigmas  = 3 // of items that are counted by their bits
 	fullWithin  = 24 * time.Hour
 	leastTimed  = 1000    // calls in a histogram before its p99 is judged
 	leastCalls  = 100_000 // before another kind is advised
@@ -68,6 +69,7 @@ type evidence struct {
 	Look
 	pace    float64 // see Report
 	latency [timed]Latency
+	filling bool          // see history.filling
 	sparse  time.Duration // for how long the fill has been under 10%
 	better  advice
 }
@@ -96,10 +98,13 @@ func (e *evidence) measure(s symptom) float64 {
 		return e.Skew / mostSkew
 	case deleted:
 		return share(float64(e.Gone), goneShare*float64(e.Items)) * (1 + 1e-9) // 30% are enough
-	case nearlyFull:
-		return share(float64(e.Items), fullShare*float64(e.Capacity))
+	case outgrown:
+		if e.filling {
+			return share(float64(e.Items), fullShare*float64(e.Capacity))
+		}
+		return share(float64(e.Items), e.full())
 	case fillingUp:
-		left := fullShare*float64(e.Capacity) - float64(e.Items)
+		left := float64(e.Capacity) - float64(e.Items)
 		if e.pace <= 0 || left <= 0 {
 			return 0
 		}
@@ -122,6 +127,15 @@ func (e *evidence) allowed() float64 {
 		return rateMargin * e.Asked
 	}
 	return rateMargin * e.Asked * math.Exp(rateSigmas*e.luck())
+}
+
+// full returns how many items a filter may seem to hold that has its capacity in it.
+func (e *evidence) full() float64 {
+	n := float64(e.Capacity)
+	if !e.Exact {
+		n = rateMargin*n + fullSigmas*math.Sqrt(n)
+	}
+	return n
 }
 
 // share returns a/b, 0 if b is not known.
@@ -163,7 +177,7 @@ func (e *evidence) sparseness() float64 {
 // atOnce are the symptoms that a single look shows, lasting those that have to be there
 // for several.
 var (
-	atOnce  = setOf(overRate, skewed, deleted, nearlyFull, overBudget)
+	atOnce  = setOf(overRate, skewed, deleted, outgrown, overBudget)
 	lasting = [...]symptom{fillingUp, slow, wrongKind, sparse}
 )
 
@@ -179,5 +193,5 @@ func (l Look) judge() Diagnosis {
 			return e.diagnose(s)
 		}
 	}
-	return well()
+	return e.well()
 }

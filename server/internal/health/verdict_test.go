@@ -9,6 +9,7 @@ import (
 	"github.com/bloomery/bloomery/bloom"
 	"github.com/bloomery/bloomery/codec"
 	"github.com/bloomery/bloomery/counting"
+	"github.com/bloomery/bloomery/cuckoo"
 	"github.com/bloomery/bloomery/internal/redisbloom"
 	"github.com/bloomery/bloomery/server/internal/health"
 )
@@ -51,13 +52,47 @@ var illnesses = []illness{
 		health.Rebuild, "aimed at one place", "FILTER.REBUILD k BEGIN NEWKEY <id>, with a line <id> = <32 hexadecimal digits> in the file of serve --keys",
 	},
 	{
-		"items over 90% of capacity",
+		"all items that it was made for",
 		func(s *source, _ *health.Keeper) *filter {
 			f := s.add(bloom.New(10_000, 0.01))
-			f.fill(9_600, 1)
+			f.fill(10_000, 1)
 			return f
 		},
-		health.Resize, "over 90% of the 10,000", "FILTER.GROW k",
+		health.OK, "of the 10,000 items it was made for, and more than those raise its rate over 1%", "",
+	},
+	{
+		"items over 90% of capacity in one load",
+		func(s *source, k *health.Keeper) *filter {
+			f := s.add(bloom.New(10_000, 0.01))
+			for i := range 8 {
+				f.fill(1200, uint64(i))
+				s.run(k, 5*time.Minute)
+			}
+			s.run(k, 2*time.Hour)
+			return f
+		},
+		health.OK, "of the 10,000 items it was made for", "",
+	},
+	{
+		"items over 90% of capacity, and more after an hour",
+		func(s *source, k *health.Keeper) *filter {
+			f := s.add(bloom.New(10_000, 0.01))
+			f.fill(9_500, 1)
+			s.run(k, 70*time.Minute)
+			f.fill(100, 2)
+			s.run(k, time.Minute)
+			return f
+		},
+		health.Resize, "over 90% of the 10,000 it was made for, and more have come since", "FILTER.GROW k",
+	},
+	{
+		"more slots in use than it was made for",
+		func(s *source, _ *health.Keeper) *filter {
+			f := s.add(cuckoo.New(10_000, 0.01))
+			f.fill(10_001, 1)
+			return f
+		},
+		health.Resize, "It holds 10,001 items, more than the 10,000", "FILTER.REBUILD k BEGIN CAPACITY 16000 ERROR 0.01",
 	},
 	{
 		"full within a day at the present pace",
@@ -70,7 +105,7 @@ var illnesses = []illness{
 			}
 			return f
 		},
-		health.Resize, "items a second it reaches 90%", "FILTER.GROW k",
+		health.Resize, "items a second it is full, with 100,000 items, in 2", "FILTER.GROW k",
 	},
 	{
 		"a p99 over its SLA",
@@ -169,7 +204,7 @@ var illnesses = []illness{
 		health.Compress, "less than 10% full for a day", "FILTER.REBUILD k BEGIN CAPACITY 1600",
 	},
 	{
-		"a BF without scaling that is nearly full",
+		"a BF without scaling that is full",
 		func(s *source, _ *health.Keeper) *filter {
 			b, err := redisbloom.NewBloom(redisbloom.BloomParams{Capacity: 1000, ErrorRate: 0.01, NonScaling: true})
 			if err != nil {
@@ -177,12 +212,12 @@ var illnesses = []illness{
 			}
 			f := s.add(b)
 			f.asks = noProbes
-			for i := range 950 {
+			for i := range 1000 {
 				_, _ = b.Add([]byte{byte(i), byte(i >> 8)})
 			}
 			return f
 		},
-		health.Resize, "over 90%", "BF.RESERVE <new key> 0.01 1500, then BF.MADD every item and RENAME <new key> k",
+		health.OK, "of the 1,000 items it was made for, and more than those may be refused", "",
 	},
 	{
 		"a CF that has grown over its rate",
@@ -308,6 +343,7 @@ func TestCommandsQuoteNames(t *testing.T) {
 	k := s.keeper()
 	f := s.add(bloom.New(10_000, 0.01))
 	f.fill(9_600, 1)
+	f.change = func(l *health.Look) { l.Items, l.Exact = 10_100, true }
 	got := report(t, k, f)
 	for name, want := range map[string]string{
 		"users":     `FILTER.GROW users`,

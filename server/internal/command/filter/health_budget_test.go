@@ -66,8 +66,8 @@ func TestIllFiltersThroughCommands(t *testing.T) {
 	}
 	for _, c := range []struct{ create, key, verdict, command string }{
 		{"FILTER.CREATE over bloom CAPACITY 1000 ERROR 0.01 PARTS 2", "over", "Rebuild", "FILTER.REBUILD over BEGIN CAPACITY"},
-		{"FILTER.CREATE full bloom CAPACITY 2100 ERROR 0.01", "full", "Resize", "FILTER.GROW full"},
-		{"FILTER.CREATE slots cuckoo CAPACITY 2100 ERROR 0.01", "slots", "Resize", "FILTER.REBUILD slots BEGIN CAPACITY 3000 ERROR 0.01"},
+		{"FILTER.CREATE full bloom CAPACITY 2000 ERROR 0.01", "full", "OK", ""},
+		{"FILTER.CREATE slots cuckoo CAPACITY 1990 ERROR 0.01", "slots", "Resize", "FILTER.REBUILD slots BEGIN CAPACITY 3000 ERROR 0.01"},
 		{"FILTER.CREATE fat bloom CAPACITY 20000 ERROR 0.01 BUDGET 20000", "fat", "Compress", "FILTER.FOLD fat"},
 		{"FILTER.CREATE thin bloom CAPACITY 10000 ERROR 0.01 BUDGET 5000", "thin", "Compress", "FILTER.REBUILD thin BEGIN ERROR 0.16"},
 		{"FILTER.CREATE grows scalable CAPACITY 100 ERROR 0.01", "grows", "OK", ""},
@@ -174,6 +174,10 @@ func TestCuresThatNeedNoItems(t *testing.T) {
 			items += fmt.Sprint(" item-", i)
 		}
 		b.Line("FILTER.ADD f" + items)
+		if c.verdict == "Resize" { // it fills on
+			b.Watch(70 * time.Minute)
+			b.Line("FILTER.ADD f late")
+		}
 		b.Watch(70 * time.Second)
 		got := b.fieldsOf(t, "f")
 		if got["verdict"].Text != c.verdict || got["command"].Text != c.cure {
@@ -199,7 +203,7 @@ func TestCureByRebuild(t *testing.T) {
 	for _, c := range []struct{ create, verdict string }{
 		{"FILTER.CREATE f bloom CAPACITY 1000 ERROR 0.01", "Rebuild"},
 		{"FILTER.CREATE f counting CAPACITY 1000 ERROR 0.01", "Rebuild"},
-		{"FILTER.CREATE f cuckoo CAPACITY 2100 ERROR 0.01", "Resize"},
+		{"FILTER.CREATE f cuckoo CAPACITY 1990 ERROR 0.01", "Resize"},
 		{"FILTER.CREATE f bloom CAPACITY 3000 ERROR 0.01 BUDGET 3000", "Compress"},
 	} {
 		b := newBench(t, 1<<30)

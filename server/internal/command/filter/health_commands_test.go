@@ -82,8 +82,10 @@ func TestFilterHealth(t *testing.T) {
 	for i := range 20 {
 		b.Line(fmt.Sprintf("BF.RESERVE well:%02d 0.01 1000", i))
 	}
-	b.Line("BF.RESERVE full 0.01 100 NONSCALING")
-	b.fillBF("full", 95)
+	b.Line("FILTER.CREATE full cuckoo CAPACITY 94")
+	for i := range 95 {
+		b.Line(fmt.Sprint("FILTER.ADD full ", i))
+	}
 	for _, watched := range []bool{false, true} {
 		if watched {
 			b.Watch(40 * time.Second)
@@ -92,8 +94,8 @@ func TestFilterHealth(t *testing.T) {
 		if len(r.Elems) != 21 {
 			t.Fatalf("%d filters, want 21", len(r.Elems))
 		}
-		want := `["key" "full" "kind" "bf" "verdict" "Resize" "reason" "It holds 95 items, over 90% of the 100 it was made for." ` +
-			`"command" "BF.RESERVE <new key> 0.01 150, then BF.MADD every item and RENAME <new key> full"]`
+		want := `["key" "full" "kind" "cuckoo" "verdict" "Resize" "reason" "It holds 95 items, more than the 94 it was made for." ` +
+			`"command" "FILTER.REBUILD full BEGIN CAPACITY 150 ERROR 0.01"]`
 		if got := commandtest.Show(r.Elems[0]); got != want {
 			t.Errorf("watched %v: the first is\n%s\nwant\n%s", watched, got, want)
 		}

@@ -13,6 +13,10 @@ import (
 // command that its verdict names: no item is lost, and it is well.
 func TestIllnessesAndCures(t *testing.T) {
 	const n = 4000
+	fillOn := func(_ *testing.T, b *bench) {
+		b.Watch(70 * time.Minute)
+		b.add("f", "a", n, n+50)
+	}
 	illnesses := []struct {
 		name, create string
 		verdict      string
@@ -20,9 +24,9 @@ func TestIllnessesAndCures(t *testing.T) {
 		sicken       func(t *testing.T, b *bench)
 	}{
 		{"over rate", "bloom CAPACITY 2000 ERROR 0.01", "Rebuild", "FILTER.REBUILD f BEGIN CAPACITY ", nil},
-		{"full", "bloom CAPACITY 4200 ERROR 0.01", "Resize", "FILTER.GROW f", nil},
-		{"full, a kind that cannot grow", "standard CAPACITY 4200 ERROR 0.01", "Resize", "FILTER.REBUILD f BEGIN CAPACITY ", nil},
-		{"full slots", "cuckoo CAPACITY 4300 ERROR 0.01", "Resize", "FILTER.REBUILD f BEGIN CAPACITY ", nil},
+		{"full", "bloom CAPACITY 4200 ERROR 0.01", "Resize", "FILTER.GROW f", fillOn},
+		{"full, a kind that cannot grow", "standard CAPACITY 4200 ERROR 0.01", "Resize", "FILTER.REBUILD f BEGIN CAPACITY ", fillOn},
+		{"full slots", "cuckoo CAPACITY 3990 ERROR 0.01", "Resize", "FILTER.REBUILD f BEGIN CAPACITY ", nil},
 		{"attacked", "bloom CAPACITY 8000 ERROR 0.01", "Rebuild", "FILTER.REBUILD f BEGIN NEWKEY new", func(t *testing.T, b *bench) {
 			words := []string{"FILTER.ADDHASH", "f"}
 			for i := range 60 { // all of them in the first block

@@ -51,7 +51,7 @@ func TestFilterList(t *testing.T) {
 	b.Line("BF.RESERVE bf 0.01 100")
 	b.Line("CF.RESERVE cf 100")
 	b.Line("FILTER.CREATE big bloom CAPACITY 100000")
-	b.Line("FILTER.CREATE full cuckoo CAPACITY 100")
+	b.Line("FILTER.CREATE full cuckoo CAPACITY 94")
 	for i := range 95 {
 		b.Line(fmt.Sprint("FILTER.ADD full ", i))
 	}

@@ -108,6 +108,8 @@ func TestVerdictsFollowCures(t *testing.T) {
 			fmt.Fprintf(&items, " key-%d", i)
 		}
 		b.Line("FILTER.ADD f" + items.String())
+		b.Watch(70 * time.Minute)
+		b.Line("FILTER.ADD f late")
 		b.Watch(time.Minute)
 		if got := commandtest.Show(b.fieldsOf(t, "f")["verdict"]); got != c.verdict {
 			t.Fatalf("%s: verdict %s, want %s", c.create, got, c.verdict)
