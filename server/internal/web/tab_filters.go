@@ -101,8 +101,12 @@ func (r filterRow) Figures() string {
 	case r["error"] != nil:
 		return r.text("error")
 	case r["error_bound"] != nil && r["error_probability"] != nil:
-		return fmt.Sprintf("counts up to %s of %s too high, with probability %s",
-			percent(r.number("error_bound")), grouped(r.whole("count")), percent(1-r.number("error_probability")))
+		sure := percent(1 - r.number("error_probability"))
+		if r.whole("count") == 0 {
+			return fmt.Sprintf("nothing counted yet; a count will be too high by at most %s of all counts together, with probability %s", percent(r.number("error_bound")), sure)
+		}
+		most := int64(r.number("error_bound") * r.number("count")) // which is whole, as counts are
+		return fmt.Sprintf("a count is at most %s too high, with probability %s", grouped(most), sure)
 	case r["k"] != nil && r["decay"] != nil:
 		return fmt.Sprintf("the top %s, decay %s", grouped(r.whole("k")), digits3(r.number("decay")))
 	case r["compression"] != nil:

@@ -161,11 +161,13 @@ func TestRowFigures(t *testing.T) {
 		}
 	}
 	for want, r := range map[string]filterRow{
-		"counts up to 2% of 2,000 too high, with probability 99%": {"error_bound": 0.02, "error_probability": 0.01, "count": int64(2000)},
-		"the top 1,000, decay 0.9":                                {"k": int64(1000), "decay": 0.9},
-		"compression 1,000, 7 of 2,000 nodes":                     {"compression": int64(1000), "merged_nodes": int64(3), "unmerged_nodes": int64(4), "capacity_nodes": int64(2000)},
-		"compression 1,000, 3 of 0 nodes":                         {"compression": int64(1000), "merged_nodes": int64(3)},
-		"":                                                        {"error_bound": 0.02, "k": int64(1000)},
+		"a count is at most 40 too high, with probability 99%":                                                     {"error_bound": 0.02, "error_probability": 0.01, "count": int64(2000)},
+		"a count is at most 0 too high, with probability 99%":                                                      {"error_bound": 0.02, "error_probability": 0.01, "count": int64(49)},
+		"nothing counted yet; a count will be too high by at most 2% of all counts together, with probability 99%": {"error_bound": 0.02, "error_probability": 0.01, "count": int64(0)},
+		"the top 1,000, decay 0.9":            {"k": int64(1000), "decay": 0.9},
+		"compression 1,000, 7 of 2,000 nodes": {"compression": int64(1000), "merged_nodes": int64(3), "unmerged_nodes": int64(4), "capacity_nodes": int64(2000)},
+		"compression 1,000, 3 of 0 nodes":     {"compression": int64(1000), "merged_nodes": int64(3)},
+		"":                                    {"error_bound": 0.02, "k": int64(1000)},
 	} {
 		if got := r.Figures(); got != want {
 			t.Errorf("figures %q, want %q", got, want)
