@@ -48,7 +48,7 @@ func TestCopiedCommands(t *testing.T) {
 		{"p": {"1%"}, "m": {"2KiB"}, "kind": {"partitioned"}},
 		{"bits": {"12"}, "kind": {"split"}},
 		{"bits": {"12"}, "m": {"12000"}, "kind": {"scalable"}},
-		{"n": {"1000"}, "bits": {"12"}, "k": {"3"}, "kind": {"counting"}},
+		{"n": {"1000"}, "bits": {"60"}, "kind": {"counting"}},
 		{"k": {"7"}, "kind": {"spectral"}},
 		{"n": {"1000"}, "p": {"1%"}, "k": {"3"}, "kind": {"cuckoo"}},
 		{"n": {"1000"}, "p": {"1%"}, "needs": {"deletes,growth"}, "kind": {"growing"}},
