@@ -99,7 +99,7 @@ type Config struct {
 	Fsync Fsync
 	// KeysFile is the file of the secret keys of FILTER.CREATE KEYED: lines of an
 	// id, patterns such as ~users:* of the names of filters that may have the key, = and
-	// 32 hexadecimal digits. A key without patterns is for users with the right to all
+	// 32 hexadecimal digits, or @ and the name of a file that has the key. A key without patterns is for users with the right to all
 	// keys. Nobody but its owner may read the file. "" means that there are none.
 	KeysFile string
 	// Cluster makes the server one of a cluster; nil means that it is alone.

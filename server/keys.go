@@ -4,7 +4,6 @@ package server
 
 import (
 	"bufio"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -13,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/bloomery/bloomery/hashing"
+	"github.com/bloomery/bloomery/internal/figures"
 )
 
 // keyBytes is the length of a secret key.
@@ -30,7 +30,7 @@ type secretKeys struct {
 //	users ~users:* ~staff = 000102030405060708090a0b0c0d0e0f
 //
 // with an id, patterns of the names of filters that may have the key, and 16 bytes in
-// hexadecimal digits; empty lines and lines that begin with # are passed over. A file
+// hexadecimal digits, or @ and the name of a file that has them; empty lines and lines that begin with # are passed over. A file
 // that others than its owner can read is refused. The errors name the line and never
 // show a key.
 func readKeys(name string) (keys secretKeys, err error) {
@@ -80,7 +80,32 @@ func openToOthers(mode fs.FileMode, ofRoot, weAreRoot bool) bool {
 	return mode&0o077 != 0
 }
 
-var errKeyLine = errors.New("want an id of 1 to 64 bytes, patterns of names that begin with ~ or none, = and 32 hexadecimal digits")
+var errKeyLine = errors.New("want an id of 1 to 64 bytes, patterns of names that begin with ~ or none, = and 32 hexadecimal digits, or @FILE")
+
+// secretKey is the key behind the sign of a line: digits, or @ and the name of a file that has
+// it, such as bloomery build --key-file reads.
+func secretKey(text string) ([]byte, error) {
+	name, isFile := strings.CutPrefix(text, "@")
+	if !isFile {
+		if key, ok := figures.Key([]byte(text), keyBytes); ok && len(text) != keyBytes {
+			return key, nil
+		}
+		return nil, errors.New("want 32 hexadecimal digits, or @ and the name of a file with them or with the 16 bytes")
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }() // it is only read
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if err := onlyOwner(name, info); err != nil {
+		return nil, err
+	}
+	return figures.ReadKey(name, f, keyBytes)
+}
 
 // add adds the key of a line.
 func (k *secretKeys) add(line string) error {
@@ -93,9 +118,9 @@ func (k *secretKeys) add(line string) error {
 		return errKeyLine
 	}
 	id := words[0]
-	key, err := hex.DecodeString(strings.TrimSpace(line[at+1:]))
-	if err != nil || len(key) != keyBytes {
-		return fmt.Errorf("the key of %q is not 32 hexadecimal digits", id)
+	key, err := secretKey(strings.TrimSpace(line[at+1:]))
+	if err != nil {
+		return fmt.Errorf("the key of %q: %w", id, err)
 	}
 	if _, twice := k.hashers[id]; twice {
 		return fmt.Errorf("%q is there twice", id)

@@ -26,8 +26,12 @@ func TestKeysFile(t *testing.T) {
 		"open":      {"users = " + key, 0o640, "mode 0640"},
 		"no id":     {" = " + key, 0o600, "line 1"},
 		"no sign":   {"\nusers " + key, 0o600, "line 2"},
-		"short":     {"users = " + key[2:], 0o600, `"users" is not 32 hexadecimal digits`},
+		"short":     {"users = " + key[2:], 0o600, `the key of "users": want 32 hexadecimal digits, or @`},
 		"no digits": {"users = " + strings.Replace(key, "0", "g", 1), 0o600, "hexadecimal"},
+		"file":      {"users ~u* = @KEY", 0o600, ""},
+		"no file":   {"users = @KEYS", 0o600, "no such file"},
+		"no key":    {"users = @LINES", 0o600, "neither 16 bytes nor 32 hexadecimal digits"},
+		"16 digits": {"users = " + key[:16], 0o600, "want 32 hexadecimal digits"},
 		"twice":     {"a = " + key + "\na = " + key, 0o600, "line 2"},
 		"patterns":  {"users ~users:*   ~a=b* = " + key + "\nother~=" + key, 0o600, ""},
 		"no tilde":  {"users users:* = " + key, 0o600, "patterns of names that begin with ~"},
@@ -37,7 +41,12 @@ func TestKeysFile(t *testing.T) {
 		if runtime.GOOS == "windows" && tt.mode == 0o640 {
 			continue
 		}
-		file := filepath.Join(t.TempDir(), "keys")
+		file := filepath.Join(t.TempDir(), "lines")
+		raw := filepath.Join(t.TempDir(), "key")
+		if err := os.WriteFile(raw, []byte("0123456789abcdef"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		tt.text = strings.NewReplacer("@KEYS", "@"+raw+"s", "@KEY", "@"+raw, "@LINES", "@"+file).Replace(tt.text)
 		if err := os.WriteFile(file, []byte(tt.text), 0o600); err != nil {
 			t.Fatal(err)
 		}

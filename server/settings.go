@@ -80,7 +80,7 @@ func Settings() []Setting {
 		text("dir", "bloomery-data", "folder for data, made if it is not there; \"\" keeps data in memory only", func(c *Config) *string { return &c.Dir }).redis("dir"),
 		oneOf("fsync", "when writes are on disk: always, everysec or no", func(c *Config) *Fsync { return &c.Fsync },
 			word[Fsync]{"always", Always}, word[Fsync]{"everysec", EverySecond}, word[Fsync]{"no", Never}).redis("appendfsync").live(),
-		text("keys", "", "file of secret keys for FILTER.CREATE KEYED, lines of ID ~PATTERN = 32 hexadecimal digits, mode 0600; filters whose names match may have the key", func(c *Config) *string { return &c.KeysFile }).file(),
+		text("keys", "", "file of secret keys for FILTER.CREATE KEYED, lines of ID ~PATTERN = 32 hexadecimal digits or @FILE, mode 0600; filters whose names match may have the key", func(c *Config) *string { return &c.KeysFile }).file(),
 		bytesSetting("max-memory", defaultMaxMemory(), "memory for data and for what clients have under way; commands that need more are refused",
 			func(c *Config) *int64 { return &c.MaxMemory }).redis("maxmemory").live(),
 		intSetting("max-clients", 10_000, "connections at once", func(c *Config) *int { return &c.MaxClients }).redis("maxclients").live(),

@@ -5,6 +5,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"math"
 	"os"
 	"strconv"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/bloomery/bloomery/cmd/bloomery/internal/lines"
 	"github.com/bloomery/bloomery/hashing"
+	"github.com/bloomery/bloomery/internal/figures"
 )
 
 // inputFlags say how input is cut into records, and what of a record is
@@ -140,7 +142,7 @@ type keyFlags struct {
 }
 
 func (o *keyFlags) bind(f *pflag.FlagSet) {
-	f.StringVar(&o.file, "key-file", "", "`FILE` with the 16 secret bytes of a keyed hash")
+	f.StringVar(&o.file, "key-file", "", "`FILE` with the 16 secret bytes of a keyed hash, or with 32 hexadecimal digits")
 }
 
 // keySize is the length of a key of SipHash.
@@ -161,15 +163,27 @@ func (o *keyFlags) key() (*[keySize]byte, error) {
 	if o.file == "" {
 		return nil, nil
 	}
-	data, err := os.ReadFile(o.file)
+	data, err := keyIn(o.file, keySize)
 	if err != nil {
-		return nil, fmt.Errorf("--key-file: %w", err)
-	}
-	if len(data) != keySize {
-		return nil, hinted{
-			fmt.Errorf("--key-file: %s has %d bytes, want %d", o.file, len(data), keySize),
-			"make a new one with: head -c 16 /dev/urandom > new.key",
-		}
+		return nil, keyError("key-file", keySize, err)
 	}
 	return (*[keySize]byte)(data), nil
+}
+
+// keyIn reads a key from a file.
+func keyIn(name string, size int) ([]byte, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close() //nolint:errcheck // it was only read
+	return figures.ReadKey(name, f, size)
+}
+
+// keyError is for a file without a key. A new key opens nothing that has one.
+func keyError(flag string, size int, err error) error {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
+		return fmt.Errorf("--%s: %w", flag, err)
+	}
+	return hinted{fmt.Errorf("--%s: %w", flag, err), fmt.Sprintf("give the key that the file was made with; for a new file: openssl rand -hex %d > new.key", size)}
 }

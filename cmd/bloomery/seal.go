@@ -21,15 +21,9 @@ const sealKeySize = 32
 
 // sealKey reads the key of a flag.
 func sealKey(flag, name string) (key [sealKeySize]byte, err error) {
-	data, err := os.ReadFile(name)
+	data, err := keyIn(name, sealKeySize)
 	if err != nil {
-		return key, fmt.Errorf("--%s: %w", flag, err)
-	}
-	if len(data) != sealKeySize {
-		return key, hinted{
-			fmt.Errorf("--%s: %s has %d bytes, want %d", flag, name, len(data), sealKeySize),
-			"make a new one with: head -c 32 /dev/urandom > new.key",
-		}
+		return key, keyError(flag, sealKeySize, err)
 	}
 	return [sealKeySize]byte(data), nil
 }

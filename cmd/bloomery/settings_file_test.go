@@ -65,7 +65,7 @@ func TestConfigCheck(t *testing.T) {
 		"bf-error-rate = nan\n":                           ":1: bf-error-rate: \"NaN\" is not a number from 0 on (0.5, 50%, 2)\n",
 		"log-level = \"loud\"\n":                          ":1: log-level: log level \"loud\": want debug, info, warn or error\n",
 		"keys = \"/no/such\"\n":                           ":1: keys: /no/such: no such file or directory\n",
-		"dir = \"\"\nkeys = \"" + keys + "\"\n":           ":2: keys: " + keys + ", line 1: the key of \"users\" is not 32 hexadecimal digits\n",
+		"dir = \"\"\nkeys = \"" + keys + "\"\n":           ":2: keys: " + keys + ", line 1: the key of \"users\": want 32 hexadecimal digits, or @ and the name of a file with them or with the 16 bytes\n",
 		"keys = \"" + folder + "\"\n":                     ":1: keys: " + folder + " is not a regular file\n",
 		"dir = \"/dev/null/x\"\n":                         ":1: dir: /dev/null/x: not a directory\n",
 		"dir = 7:30:00\n":                                 ":1: dir: ",

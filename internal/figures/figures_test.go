@@ -115,3 +115,18 @@ func TestErrorsRepeatTheInput(t *testing.T) {
 		t.Errorf("Count: %v", err)
 	}
 }
+
+// TestReadKey reads a key as it is and as digits, and shows none of it in errors.
+func TestReadKey(t *testing.T) {
+	const digits = "00112233445566778899aabbccddeeff"
+	raw := "\x00\x11\x22\x33\x44\x55\x66\x77\x88\x99\xaa\xbb\xcc\xdd\xee\xff"
+	for text, want := range map[string]string{
+		raw: raw, digits: raw, digits + "\n": raw, strings.ToUpper(digits) + "\r\n": raw, "0123456789abcde\n": "0123456789abcde\n",
+		"": "", raw + "\n": "", digits[1:]: "", digits + "\n\n": "", " " + digits: "", digits[1:] + "g": "", digits + digits: "", "0123456789abcdef": "0123456789abcdef",
+	} {
+		key, err := figures.ReadKey("k", strings.NewReader(text), 16)
+		if string(key) != want || (err == nil) != (want != "") || err != nil && err.Error() != "k has neither 16 bytes nor 32 hexadecimal digits" {
+			t.Errorf("%q: %q, %v", text, key, err)
+		}
+	}
+}
