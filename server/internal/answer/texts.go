@@ -47,8 +47,12 @@ func UnknownSubcommand(container string, arg []byte) Reply {
 }
 
 // UnknownCommand is the error for a name that is no command. As Redis does, it
-// quotes the first arguments until they are 128 bytes.
+// quotes the first arguments until they are 128 bytes. Of a command that Redis has, it
+// says what to do instead; it begins as it does in Redis, for clients that try.
 func UnknownCommand(args [][]byte) Reply {
+	if instead := insteadOf(args[0]); instead != "" {
+		return Fail("ERR unknown command '" + Clip(args[0]) + "': " + instead)
+	}
 	var text strings.Builder
 	text.WriteString("ERR unknown command '" + Clip(args[0]) + "', with args beginning with: ")
 	quoted := 0

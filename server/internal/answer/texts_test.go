@@ -40,6 +40,7 @@ func TestUnknownCommandsAreQuoted(t *testing.T) {
 		args [][]byte
 		want string
 	}{
+		{split("HGETALL", "secret"), "ERR unknown command 'HGETALL': there are no hashes here. Keep them in a Redis server beside this one, or each field as a string of its own (SET)"},
 		{split("nosuch"), "ERR unknown command 'nosuch', with args beginning with: "},
 		{split(long, "x"), "ERR unknown command '" + long[:128] + "', with args beginning with: 'x' "},
 		{split("c", long[:100], long, "y"), "ERR unknown command 'c', with args beginning with: '" + long[:100] + "' '" + long[:25] + "' "},
