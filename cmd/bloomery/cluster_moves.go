@@ -16,8 +16,12 @@ import (
 )
 
 func newClusterCopies() *cobra.Command {
-	force := false
-	cmd := newClusterChange("copies", "number of copies", func(n *nodeConn, s *shell, args []string) error {
+	yes, force := false, false
+	cmd := newClusterChange("copies", "number of copies", func(n *nodeConn, c *clusterJSON, s *shell, args []string) error {
+		first := c.Copies == 0
+		if first && !yes {
+			return unconfirmed("contents would be spread over the nodes, which cannot be undone: no cluster goes back to every node holding everything")
+		}
 		command := []string{"CLUSTER", "COPIES", args[0]}
 		if force {
 			command = append(command, "FORCE")
@@ -28,9 +32,13 @@ func newClusterCopies() *cobra.Command {
 			}
 			return err
 		}
-		return s.said(fmt.Sprintf("%s nodes are to hold the contents of each filter. Contents begin to move in half a minute, or later if a node comes or goes; cluster status shows how far they are", args[0]))
+		final := ""
+		if first {
+			final = " for good: every node holding everything does not come back, only the number can be changed"
+		}
+		return s.said(fmt.Sprintf("%s nodes are to hold the contents of each filter%s. Contents begin to move in half a minute, or later if a node comes or goes; cluster status shows how far they are", args[0], final))
 	})
-	cmd.Use, cmd.Short = "copies NUMBER [--force] [--addr HOST:PORT]", "Set how many nodes hold the contents of each filter"
+	cmd.Use, cmd.Short = "copies NUMBER --yes [--force] [--addr HOST:PORT]", "Set how many nodes hold the contents of each filter"
 	cmd.Long = `copies sets how many nodes hold the contents of each filter: 2 to 5, and no more
 than there are nodes. With fewer copies than nodes the cluster holds more than
 one machine does: each node gets its share by its --max-memory. The names of
@@ -45,14 +53,15 @@ The first time, open rebuilds (FILTER.REBUILD) would end. If there are any, the
 error names them and nothing is done, unless --force is given.
 
 Until copies is set every node holds everything. The number can be changed
-later, but no cluster goes back to that.`
-	cmd.Example = `  bloomery cluster copies 2`
+later, without --yes, but no cluster goes back to that.`
+	cmd.Example = `  bloomery cluster copies 2 --yes`
+	cmd.Flags().BoolVar(&yes, "yes", false, "spread contents for good; without this nothing is done the first time")
 	cmd.Flags().BoolVar(&force, "force", false, "end open rebuilds")
 	return cmd
 }
 
 func newClusterPause() *cobra.Command {
-	cmd := newClusterChange("pause-moves", "", func(n *nodeConn, s *shell, _ []string) error {
+	cmd := newClusterChange("pause-moves", "", func(n *nodeConn, _ *clusterJSON, s *shell, _ []string) error {
 		if _, err := n.ask("CLUSTER", "PAUSE-MOVES"); err != nil {
 			return err
 		}
@@ -67,7 +76,7 @@ soon: bloomery cluster resume-moves.`
 }
 
 func newClusterResume() *cobra.Command {
-	cmd := newClusterChange("resume-moves", "", func(n *nodeConn, s *shell, _ []string) error {
+	cmd := newClusterChange("resume-moves", "", func(n *nodeConn, _ *clusterJSON, s *shell, _ []string) error {
 		if _, err := n.ask("CLUSTER", "RESUME-MOVES"); err != nil {
 			return err
 		}
@@ -81,19 +90,19 @@ func newClusterResume() *cobra.Command {
 
 // newClusterChange returns a command that a node of a cluster carries out, with one argument or
 // none.
-func newClusterChange(name, argument string, run func(n *nodeConn, s *shell, args []string) error) *cobra.Command {
+func newClusterChange(name, argument string, run func(n *nodeConn, c *clusterJSON, s *shell, args []string) error) *cobra.Command {
 	var o connectFlags
 	cmd := &cobra.Command{Use: name, Args: noArguments}
 	if argument != "" {
 		cmd.Args = between(1, 1, "a "+argument)
 	}
 	newShell(cmd, func(ctx context.Context, s *shell, args []string) error {
-		n, _, err := dialCluster(ctx, s, &o)
+		n, c, err := dialCluster(ctx, s, &o)
 		if err != nil {
 			return err
 		}
 		defer n.close()
-		return run(n, s, args)
+		return run(n, c, s, args)
 	})
 	o.bind(cmd.Flags(), "127.0.0.1:6379", "`ADDRESS` of a node: HOST:PORT, tls:HOST:PORT or unix:PATH")
 	return cmd
@@ -110,7 +119,7 @@ type moveJSON struct {
 
 func newClusterRebalance() *cobra.Command {
 	dry := false
-	cmd := newClusterChange("rebalance", "", func(n *nodeConn, s *shell, _ []string) error {
+	cmd := newClusterChange("rebalance", "", func(n *nodeConn, _ *clusterJSON, s *shell, _ []string) error {
 		command := []string{"CLUSTER", "REBALANCE"}
 		if dry {
 			command = append(command, "DRYRUN")

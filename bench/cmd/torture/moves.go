@@ -46,7 +46,7 @@ func (n *node) insist(ctx context.Context, reason string, args ...string) error 
 
 func (c *cluster) setCopies(ctx context.Context, n int) error {
 	c.copies = n
-	return c.nodes[0].command(ctx, "cluster", "copies", strconv.Itoa(n))
+	return c.nodes[0].command(ctx, "cluster", "copies", strconv.Itoa(n), "--yes")
 }
 
 // moving returns how many copies of shards are on their way, or have to be, as a node says.

@@ -80,7 +80,7 @@ func TestClusterChanges(t *testing.T) {
 		{"CLUSTER REPLACE-LOG 2", nil, "-ERR wrong number of arguments", ""},
 		{"CLUSTER UPGRADE", nil, ":7", "upgrade"},
 		{"CLUSTER UPGRADE", errors.New("cluster: upgrade: node 3 can do 1"), "-ERR upgrade: node 3 can do 1", "upgrade"},
-		{"CLUSTER COPIES 2", nil, "+OK", "copies 2"},
+		{"CLUSTER COPIES 2", nil, "+OK. It cannot be undone", "copies 2"},
 		{"CLUSTER COPIES two", nil, "-ERR value is not an integer", ""},
 		{"CLUSTER COPIES 9", errors.New("cluster: copies: 9"), "-ERR copies: 9", "copies 9"},
 		{"CLUSTER PAUSE-MOVES", nil, "+OK", "pause true"},

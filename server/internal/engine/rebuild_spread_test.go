@@ -61,7 +61,7 @@ func TestCopiesEndRebuilds(t *testing.T) {
 			{"CLUSTER COPIES 2", "-ERR rebuilds are open that this would end: a, new: COMMIT or ABORT them first, or add FORCE"},
 			{"CLUSTER COPIES 2 please", "-ERR syntax error"},
 			{"FILTER.REBUILD a ABORT", "+OK"},
-			{"CLUSTER COPIES 2 FORCE", "+OK"},
+			{"CLUSTER COPIES 2 FORCE", "+OK. It cannot be undone"},
 			{"FILTER.REBUILD new STATUS", "-ERR no rebuild is open for this key: FILTER.REBUILD key BEGIN opens one"},
 			{"FILTER.REBUILD a BEGIN", "+OK"},
 			{"CLUSTER COPIES 3", "+OK"},

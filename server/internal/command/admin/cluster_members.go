@@ -15,7 +15,7 @@ import (
 var clusterMembers = []engine.Command{
 	changesCluster("forget", "3.0.0", "node", "Removes a node for good, by its number or id. It stops, and nothing waits for it any more.", 3, runForget),
 	changesCluster("replace-log", "0.1.0", "old new", "Makes a node keep the log in the place of another, which is removed. Each call does the next step and returns whether that was the last one, and what it did; the error TRYAGAIN names what it has to wait for. Not in Redis.", 4, runReplaceLog),
-	changesCluster("copies", "0.1.0", "number [FORCE]", "Sets how many nodes hold the contents of each filter, 2 to 5. The first time that ends rebuilds: while some are open it needs FORCE. Not in Redis.", -3, runCopies),
+	changesCluster("copies", "0.1.0", "number [FORCE]", "Sets how many nodes hold the contents of each filter, 2 to 5. The first time cannot be undone, as the reply says, and ends rebuilds: while some are open it needs FORCE. Not in Redis.", -3, runCopies),
 	changesCluster("pause-moves", "0.1.0", "", "Lets no contents begin to move between nodes; what has begun ends. Not in Redis.", 2, runMoves(true)),
 	changesCluster("resume-moves", "0.1.0", "", "Lets contents move between nodes again. Not in Redis.", 2, runMoves(false)),
 	changesCluster("rebalance", "0.1.0", "[DRYRUN]", "Begins to move contents so that each node holds its share, now and not after half a minute in which no node comes or goes; with DRYRUN nothing begins. It returns a row for each node that has not its share: its number, the shards that it learns, their bytes, the seconds that takes, and the shards that it lets go of. Not in Redis.", -2, runRebalance),
@@ -95,8 +95,16 @@ func runCopies(x *engine.Context, c *engine.Call) {
 			return
 		}
 	}
-	c.Answer(x.Server().Cluster().SetCopies(int(min(max(n, -1), math.MaxInt32))))
+	first := !x.Contents().Roster().Spread()
+	reply := x.Server().Cluster().SetCopies(int(min(max(n, -1), math.MaxInt32)))
+	if first && reply.Kind == answer.Status {
+		reply = answer.Word(textSpread)
+	}
+	c.Answer(reply)
 }
+
+// textSpread answers the first CLUSTER COPIES of a cluster.
+const textSpread = "OK. It cannot be undone: the number can be changed, but every node holding everything does not come back"
 
 func runMoves(paused bool) func(*engine.Context, *engine.Call) {
 	return func(x *engine.Context, c *engine.Call) { c.Answer(x.Server().Cluster().PauseMoves(paused)) }
