@@ -166,11 +166,11 @@ ui: ## the page, and the reader for JavaScript, in a browser, which is installed
 	cd server/uitest && go test -vet=off ./...
 
 page-export: ## write the page without a server as static files into DIR=site, for any web server
-	go run ./page/export -dir $(DIR)
+	go run ./cmd/bloomery page export $(DIR)
 
 page-test: ## use the exported page in a browser, from a plain file server; prints sizes and times
 	@scripts/need-chromium
-	dir=$$(mktemp -d) && trap 'rm -rf "$$dir"' EXIT && go run ./page/export -dir "$$dir" && \
+	dir=$$(mktemp -d) && trap 'rm -rf "$$dir"' EXIT && go run ./cmd/bloomery page export "$$dir" && \
 		cd server/uitest && go test -vet=off -count=1 -v -run TestExported ./... -exported "$$dir"
 
 screenshots: ## remake the pictures of the page in docs/img

@@ -174,7 +174,7 @@ var rooms = map[string][]string{
 	"cmd/bloomery": {
 		"foreign", "foreign/bip158", "foreign/bip37", "foreign/bitsandblooms", "foreign/cassandra", "foreign/dcso", "foreign/guava", "foreign/leveldb", "foreign/parquet", "foreign/rocksdb",
 		"", "hashing", "hashing/named", "sizing", "bloom", "quotient", "fuse", "ribbon", "exact", "compose", "codec", "codec/file", "follow",
-		"internal/figures", "internal/question", "internal/memory", "internal/shards", "internal/resp", "server", "server/datadir", "cmd/bloomery/internal/lines", "cmd/bloomery/internal/dedupe",
+		"internal/figures", "internal/question", "internal/memory", "internal/shards", "internal/resp", "page/export", "server", "server/datadir", "cmd/bloomery/internal/lines", "cmd/bloomery/internal/dedupe",
 	},
 	"examples/internal/demo":   {},
 	"examples/internal/served": {"internal/resp", "server"},

@@ -32,8 +32,8 @@ func Files() fs.FS {
 
 // Frame returns the template of a whole page. It is executed with a value that has Tab
 // (overview, filters, calculator or how), Title, Server and Admin, and Problem, why there is
-// no data. Without Server, the tabs that show one say that there is none. With it, the
+// no data. Only with Server there are the tabs that show one, and the
 // templates overview, filters and filter show Overview, List and Filter: here they are empty.
-// With Static the page is files alone, without the tabs of a server, and with Policy as its
+// With Static the page is files alone, and with Policy as its
 // content security policy.
 func Frame() *template.Template { return template.Must(template.New("frame.html").Parse(frame)) }

@@ -5,6 +5,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -22,10 +23,21 @@ docs/formats.md.`,
 		Example: `  bloomery create -n 1e6 -p 0.1% seen.bf
   echo alice | bloomery add seen.bf
   bloomery create --format guava -n 1e6 seen.guava`,
-		Args: between(1, 1, "the file to write"),
+		Args: between(0, 1, "the file to write"),
 	}
-	newShell(cmd, func(ctx context.Context, s *shell, args []string) error { return o.create(ctx, s, args[0]) }).bindSummary(cmd)
+	newShell(cmd, func(ctx context.Context, s *shell, args []string) error {
+		switch {
+		case len(args) == 0 && o.output == "":
+			return usage(cmd, errors.New("create: give the file to write"))
+		case len(args) == 1 && o.output != "":
+			return usage(cmd, fmt.Errorf("create: give the file to write once: %q or -o %s", args[0], o.output))
+		case len(args) == 1:
+			o.output = args[0]
+		}
+		return o.create(ctx, s, o.output)
+	}).bindSummary(cmd)
 	o.flags(cmd, isCreated)
+	cmd.Flags().StringVarP(&o.output, "output", "o", "", "`FILE` to write, as F")
 	bindOverwrite(cmd.Flags(), &o.overwrite)
 	for _, name := range []string{"force", "max-memory"} {
 		_ = cmd.Flags().MarkHidden(name) // there are no keys

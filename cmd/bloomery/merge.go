@@ -123,7 +123,7 @@ func (o *mergeOptions) run(ctx context.Context, s *shell, verb string, names []s
 			return o.mixed(ctx, s, names[0], name, err)
 		}
 		if err := combine(other); err != nil {
-			return mergeHint(verb, about(name, err))
+			return mergeHint(verb, apart(names[0], f, name, other, err))
 		}
 	}
 	items, exact := itemsOf(f)
@@ -155,6 +155,18 @@ func keysInCommon(ctx context.Context, names []string, h hashing.Hasher) uint64 
 		return unknownItems
 	}
 	return *d.Both
+}
+
+// apart names the files of two filters that do not go together, with their sizes if those are why.
+func apart(name string, f bloomery.Hashed, otherName string, other bloomery.Hashed, err error) error {
+	a, b := f.Stats(), other.Stats()
+	switch {
+	case !errors.Is(err, bloomery.ErrIncompatible) || a.Kind != b.Kind:
+		return about(otherName, err)
+	case a.Bytes != b.Bytes:
+		return fmt.Errorf("%w: %s takes %s, %s %s", bloomery.ErrIncompatible, name, bytesText(a.Bytes), otherName, bytesText(b.Bytes))
+	}
+	return about(name+" and "+otherName, err)
 }
 
 // mergeHint says what filters must have in common.

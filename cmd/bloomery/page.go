@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/bloomery/bloomery/page/export"
 	"github.com/bloomery/bloomery/server"
 )
 
@@ -24,13 +25,13 @@ func newPage() *cobra.Command {
 		Use:   "page",
 		Short: "Serve the calculator and the lessons of the page, without a server",
 		Long: `page serves the page of bloomery on this machine and prints its address: the
-calculator, which sizes filters, and the lessons on how they work. There is no
-data: the tabs that show a server need one, started with bloomery serve, whose
---http address has the same page.
+calculator, which sizes filters, and the lessons on how they work. The tabs that
+show data need a server: bloomery serve, whose --http address has the same page.
 
-Ctrl-C ends it.`,
+Ctrl-C ends it. page export writes the same as files for any web server.`,
 		Example: `  bloomery page
-  bloomery page --http 127.0.0.1:9000`,
+  bloomery page --http 127.0.0.1:9000
+  bloomery page export site`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return runPage(cmd.Context(), addr, cmd.OutOrStdout())
@@ -43,7 +44,32 @@ Ctrl-C ends it.`,
 		}
 		return pflag.NormalizedName(name)
 	})
+	cmd.AddCommand(newPageExport())
 	return cmd
+}
+
+func newPageExport() *cobra.Command {
+	return &cobra.Command{
+		Use:   "export DIR",
+		Short: "Write the calculator and the lessons as files, for any web server",
+		Long: `page export fills the folder DIR, which must be empty or not there, with the page
+without a server as static files. They ask no other host: the answers come from
+code for the browser, which is compiled by Go. Where Go is not installed, take
+bloomery_VERSION_page.tar.gz of a release, which has the same files.`,
+		Example: `  bloomery page export site`,
+		Args:    between(1, 1, "the folder to fill"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			err := export.Write(cmd.Context(), args[0], thisBuild().Version)
+			switch {
+			case errors.Is(err, export.ErrNoGo):
+				return hinted{fmt.Errorf("page export: %w", err), "take bloomery_VERSION_page.tar.gz of a release, or install Go"}
+			case err != nil:
+				return fmt.Errorf("page export: %w", err)
+			}
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: open index.html by a web server\n", args[0])
+			return err
+		},
+	}
 }
 
 // pageGrace is how long requests may take when the page ends.

@@ -6,6 +6,8 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -22,7 +24,7 @@ func TestPage(t *testing.T) {
 	if err != nil || !found || !strings.HasPrefix(line, "http://127.0.0.1:") {
 		t.Fatalf("page prints %q, %v", line, err)
 	}
-	for path, want := range map[string]string{"": "No server", "filters": "No server", "calculator": "Calculator", "how": "How it works"} {
+	for path, want := range map[string]string{"": "How it works", "filters": "How it works", "calculator": "Calculator", "how": "How it works"} {
 		request, err := http.NewRequestWithContext(ctx, http.MethodGet, root+path, http.NoBody)
 		if err != nil {
 			t.Fatal(err)
@@ -33,7 +35,7 @@ func TestPage(t *testing.T) {
 		}
 		body, err := io.ReadAll(response.Body)
 		_ = response.Body.Close()
-		if err != nil || response.StatusCode != http.StatusOK || !strings.Contains(string(body), want) {
+		if err != nil || response.StatusCode != http.StatusOK || !strings.Contains(string(body), want+" ·") || strings.Contains(string(body), "Overview") {
 			t.Errorf("/%s = %s, %v, without %q", path, response.Status, err, want)
 		}
 	}
@@ -55,6 +57,19 @@ func TestPage(t *testing.T) {
 			if got, _, errOut := call(t, "page", flag, addr); got != exitUsage || !strings.Contains(errOut, want) {
 				t.Errorf("page %s %s = %d, %q, want %d and %q", flag, addr, got, errOut, exitUsage, want)
 			}
+		}
+	}
+	full := t.TempDir()
+	if err := os.WriteFile(filepath.Join(full, "x"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", full) // without Go
+	for dir, want := range map[string]string{
+		full:                       "is not empty",
+		filepath.Join(full, "new"): "compiled by Go, which is not installed\nhint: take bloomery_VERSION_page.tar.gz",
+	} {
+		if got, _, errOut := call(t, "page", "export", dir); got == exitOK || !strings.Contains(errOut, want) {
+			t.Errorf("page export %s = %d, %q, want %q", dir, got, errOut, want)
 		}
 	}
 	if got, _, errOut := call(t, "page", "more"); got != exitUsage || errOut == "" {

@@ -158,7 +158,7 @@ func (r *release) make(ctx context.Context) (err error) {
 // page packs the calculator and the lessons as files for any web server.
 func (r *release) page(ctx context.Context) error {
 	dir := filepath.Join(r.stage, "page")
-	if _, err := r.run(ctx, r.root, nil, "go", "run", "./page/export", "-dir", dir); err != nil {
+	if _, err := r.run(ctx, r.root, nil, "go", "run", "./cmd/bloomery", "page", "export", dir); err != nil {
 		return err
 	}
 	files, err := filesOf(dir)

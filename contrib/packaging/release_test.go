@@ -254,7 +254,7 @@ func TestRelease(t *testing.T) {
 		"env GOROOT",
 		"1794775859 arm64 1.2.3 1794775859 [] tool -modfile=contrib/packaging/tools.mod nfpm package --config contrib/packaging/nfpm.yaml --packager deb --target ",
 		"1794775859 arm64 1.2.3 1794775859 [] tool -modfile=contrib/packaging/tools.mod nfpm package --config contrib/packaging/nfpm.yaml --packager rpm --target ",
-		"run ./page/export -dir ",
+		"run ./cmd/bloomery page export ",
 	}
 	lines := strings.Split(strings.TrimSpace(string(ran)), "\n")
 	if len(lines) != len(wantRun) {

@@ -10,6 +10,6 @@ import (
 )
 
 func main() {
-	fmt.Fprintln(os.Stderr, "browser: this program is for browsers: make page-export compiles it")
+	fmt.Fprintln(os.Stderr, "browser: this program is for browsers: bloomery page export compiles it")
 	os.Exit(2)
 }

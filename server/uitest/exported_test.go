@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-var exported = flag.String("exported", "", "folder of the page as static files, as make page-export writes it")
+var exported = flag.String("exported", "", "folder of the page as static files, as bloomery page export writes it")
 
 // mostExported is how many bytes the exported page may have over the wire, compressed.
 const mostExported = 1_900_000

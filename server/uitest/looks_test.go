@@ -146,8 +146,8 @@ func TestEmpty(t *testing.T) {
 	p = open(t, alone.URL, "/")
 	for _, path := range []string{"/", "/filters"} {
 		p.visit(path)
-		if text := p.text("main"); !strings.Contains(text, "No server") {
-			t.Errorf("%s without a server: %q", path, text)
+		if text := p.text(".tabs"); strings.Contains(text, "Overview") || !strings.Contains(text, "How it works") {
+			t.Errorf("%s without a server: the tabs %q", path, text)
 		}
 		for _, v := range p.violations() {
 			t.Errorf("%s without a server: %s", path, v)

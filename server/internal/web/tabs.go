@@ -61,11 +61,13 @@ func (c *call) howTab() error {
 	return c.render(http.StatusOK, frame{Tab: "how", Title: "How it works"})
 }
 
-// showTab renders a tab that load fills with data. Without a server there is none; a
-// request that may not see the data gets the frame with the reason.
+// showTab renders a tab that load fills with data. Without a server there is none: the
+// lessons take its place. A request that may not see the data gets the frame with the reason.
 func (c *call) showTab(f frame, load func(f *frame) error) error {
 	if c.h.Engine == nil {
-		return c.render(http.StatusOK, f)
+		c.w.Header().Set("Location", "how")
+		writeBytes(c.w, http.StatusFound, "text/plain; charset=utf-8", []byte("how\n"))
+		return nil
 	}
 	c.watching = true
 	err := c.identify()

@@ -1,16 +1,14 @@
-// Command export writes the page without a server as static files: the calculator and all lessons,
+// Package export writes the page without a server as static files: the calculator and all lessons,
 // answered by the same Go code, compiled for browsers. Any web server can serve the folder.
-//
-//	go run ./page/export -dir site
-package main
+package export
 
 import (
 	"bytes"
 	"compress/gzip"
+	"context"
 	"embed"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"io/fs"
 	"net/url"
@@ -26,24 +24,20 @@ import (
 //go:embed files
 var files embed.FS
 
-func main() {
-	dir := flag.String("dir", "site", "`FOLDER` for the files; it must be empty or not there")
-	flag.Parse()
-	if err := export(*dir); err != nil {
-		fmt.Fprintln(os.Stderr, "export:", err)
-		os.Exit(1)
-	}
-}
-
-// export fills a folder.
-func export(dir string) error {
+// Write fills a folder, which must be empty or not there. It runs the go command, in the source of
+// bloomery or elsewhere, where it takes the released version from the network.
+func Write(ctx context.Context, dir, version string) error {
 	if entries, err := os.ReadDir(dir); err == nil && len(entries) > 0 {
 		return fmt.Errorf("%s is not empty", dir)
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	return errors.Join(writeScripts(dir), writePages(dir), writeAnswers(dir), writeCode(dir))
+	// What may fail comes first, so that a folder without code is left empty.
+	if err := writeCode(ctx, dir, version); err != nil {
+		return err
+	}
+	return errors.Join(writeScripts(dir), writePages(dir), writeAnswers(dir))
 }
 
 // ofServer are scripts that show a server.
@@ -128,12 +122,18 @@ func writeAnswers(dir string) error {
 
 // writeCode compiles the code for browsers. It is compressed here, so that it is short with every
 // web server; its name has no ending that one would know.
-func writeCode(dir string) error {
-	plain := filepath.Join(dir, "bloomery.wasm")
-	cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-ldflags", "-s -w -buildid=", "-o", plain, "github.com/bloomery/bloomery/page/browser")
-	cmd.Env = append(os.Environ(), "GOOS=js", "GOARCH=wasm", "CGO_ENABLED=0")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("go build: %w: %s", err, out)
+func writeCode(ctx context.Context, dir, version string) error {
+	plain, err := filepath.Abs(filepath.Join(dir, "bloomery.wasm"))
+	if err != nil {
+		return err
+	}
+	temporary, err := moduleOf(ctx, version)
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(temporary) //nolint:errcheck // it is a temporary one, or none
+	if err := run(ctx, temporary, "build", "-trimpath", "-buildvcs=false", "-ldflags", "-s -w -buildid=", "-o", plain, code); err != nil {
+		return err
 	}
 	data, err := os.ReadFile(plain)
 	if err != nil {
@@ -147,7 +147,7 @@ func writeCode(dir string) error {
 	if err := errors.Join(z.Close(), os.Remove(plain), os.WriteFile(filepath.Join(dir, "bloomery.bin"), zipped.Bytes(), 0o644)); err != nil {
 		return err
 	}
-	root, err := exec.Command("go", "env", "GOROOT").Output()
+	root, err := exec.CommandContext(ctx, "go", "env", "GOROOT").Output()
 	if err != nil {
 		return fmt.Errorf("go env: %w", err)
 	}
@@ -156,4 +156,41 @@ func writeCode(dir string) error {
 		return err
 	}
 	return os.WriteFile(filepath.Join(dir, "wasm_exec.js"), glue, 0o644)
+}
+
+// module and code are the import paths of bloomery and of what is compiled.
+const (
+	module = "github.com/bloomery/bloomery"
+	code   = module + "/page/browser"
+)
+
+// ErrNoGo is returned where there is no go command.
+var ErrNoGo = errors.New("the code of the page is compiled by Go, which is not installed")
+
+// moduleOf returns a temporary module with the version of bloomery, or none in its source.
+func moduleOf(ctx context.Context, version string) (string, error) {
+	if _, err := exec.LookPath("go"); err != nil {
+		return "", ErrNoGo
+	}
+	if exec.CommandContext(ctx, "go", "list", code).Run() == nil {
+		return "", nil
+	}
+	dir, err := os.MkdirTemp("", "bloomery-page-")
+	if err != nil {
+		return "", err
+	}
+	if err := errors.Join(run(ctx, dir, "mod", "init", "page"), run(ctx, dir, "get", code+"@"+version)); err != nil {
+		return "", errors.Join(err, os.RemoveAll(dir))
+	}
+	return dir, nil
+}
+
+// run runs the go command for browsers in a folder.
+func run(ctx context.Context, dir string, args ...string) error {
+	cmd := exec.CommandContext(ctx, "go", args...)
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), "GOOS=js", "GOARCH=wasm", "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("go %s: %w: %s", args[0], err, bytes.TrimSpace(out))
+	}
+	return nil
 }
