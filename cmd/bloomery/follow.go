@@ -47,15 +47,14 @@ user in BLOOMERY_USER. A BF or CF is copied as DUMP answers it, for RESTORE and
 package foreign/redisbloom; other commands do not read that.
 
 It downloads what has changed, verifies its SHA-256, and puts the new version in
-the old one's place at once; whatever goes wrong, FILE stays a whole filter. Any
-command can read it meanwhile: bloomery check FILE.
+the old one's place at once: FILE is always a whole filter.
 
 It goes on until Ctrl-C or SIGTERM, and asks once per --every. With --once it
-asks once and ends, for cron: the exit code is 0 if FILE is up to date, whether
-it has changed or not, 4 if what is published is damaged, not signed by
---verify-key, or older than FILE, or if FILE is not a copy of this filter, and 2
-if the source cannot be reached or has no such filter. FILE stays as it was
-then. Once FILE is there, follow without --once starts without its source, too.
+asks once and ends, for cron: the exit code is 0 if FILE is up to date, 4 if what
+is published is damaged, not signed by --verify-key, or older than FILE, or if
+FILE is not a copy of this filter, and 2 if the source cannot be reached, has no
+such filter, or one that changes faster than it can be copied. FILE stays as it
+was then. Once FILE is there, follow without --once starts without its source.
 
 FILE.follow, beside FILE, records its version.`,
 		Example: `  bloomery follow --once -o blocked.bf https://example.org/filters
@@ -73,7 +72,7 @@ FILE.follow, beside FILE, records its version.`,
 	f.StringVar(&o.verifyKey, "verify-key", "", "`FILE` of the public key that versions must be signed with: Ed25519, PEM")
 	f.StringVar(&o.caCert, "cacert", "", "`FILE` of the authorities that sign the certificate of a server, PEM; default those of the system")
 	f.StringVar(&o.name, "name", "", "`NAME` by which the server shows this follower, with the age of its copy")
-	f.Var(&o.maxMemory, "max-memory", "memory that the filter may take (default a quarter of the memory); while it changes it is there up to three times")
+	f.Var(&o.maxMemory, "max-memory", "memory that the filter may take (default a quarter of the memory), up to three times while it changes")
 	f.BoolVar(&o.older, "older", false, "take a version that is older than the copy, too")
 	o.bind(f)
 	return cmd
