@@ -25,7 +25,7 @@ type WindowConfig struct {
 	Generations int
 	// Burst is how many times its even share, Capacity / Generations, one
 	// generation may take, at least 1; 0 stands for 1.5, so that the fullest
-	// generation may have half as many again. The rate is kept for every split of the keys
+	// generation may have 50% more. The rate is kept for every split of the keys
 	// within it; more memory is the cost, see docs/choosing.md.
 	Burst float64
 	// Rotate gives every generation a secret of its own, derived from Hasher,

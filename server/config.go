@@ -105,7 +105,7 @@ type Config struct {
 	// Cluster makes the server one of a cluster; nil means that it is alone.
 	Cluster *Cluster
 	// MetricsFilters is how many filters /metrics shows by name: those with an
-	// anomaly first, then the ill, the largest and the busiest. All others are
+	// anomaly first, then the unhealthy, the largest and the busiest. All others are
 	// summed up. The default is 500, the most 10,000.
 	MetricsFilters int
 	// Defaults are the parameters of filters that are created without any.

@@ -89,7 +89,7 @@ func ExampleAdvise_warnings() {
 	}
 	// Output:
 	// small: So few keys fit into a map of 34.48 KiB, which is exact and can delete and list them. Use that.
-	// headroom: The capacity is the number of keys expected. With half as many again the rate of a bloom filter is 12% instead of 5%. Set the capacity to the largest number that may come, or use a filter that grows.
+	// headroom: The capacity is the number of keys expected. With 50% more keys the rate of a bloom filter is 12% instead of 5%. Set the capacity to the largest number that may come, or use a filter that grows.
 	// costly: False positives cost 5 times what the lookups do. A rate of 0.1% is worth its memory: a factor of ten costs about 5 bits per key.
 }
 

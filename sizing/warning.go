@@ -13,7 +13,7 @@ const (
 	Unknown    Code = "unknown"   // the number of keys is not known
 	FewKeys    Code = "small"     // a Go map of Bytes serves better
 	ShortKeys  Code = "short"     // a key of KeyBytes is no larger than its BitsPerKey
-	NoHeadroom Code = "headroom"  // Kind is full at the keys expected, or has Rate instead of Asked with half as many again
+	NoHeadroom Code = "headroom"  // Kind is full at the keys expected, or has Rate instead of Asked with 50% more
 	Oversized  Code = "oversized" // the capacity is Times the keys expected; most of Bytes stay empty
 	Plenty     Code = "plenty"    // Bytes are more than a filter with Rate takes, which has Least: oversized
 	ManyReads  Code = "hashes"    // a lookup takes Accesses at the rate Asked
@@ -74,7 +74,7 @@ func (w Warning) Problem() string {
 		if w.Rate == 0 {
 			return fmt.Sprintf("The capacity is the number of keys expected, and a %s filter refuses more.", w.Kind)
 		}
-		return fmt.Sprintf("The capacity is the number of keys expected. With half as many again the rate of a %s filter is %s instead of %s.",
+		return fmt.Sprintf("The capacity is the number of keys expected. With 50%% more keys the rate of a %s filter is %s instead of %s.",
 			w.Kind, percent(w.Rate), percent(w.Asked))
 	case Oversized:
 		return fmt.Sprintf("The capacity is %.3g times the keys expected: most of %s stay empty.", w.Times, size(w.Bytes))

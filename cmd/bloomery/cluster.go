@@ -99,7 +99,7 @@ lag is how many messages other nodes have applied and this one has not. HEAD is
 the last message of a lane, as far as the node knows. LEADER is the node that
 orders the messages of a lane; - means that none is known. After a kill writes to
 its lanes wait until the others have elected one: a problem names these lanes.
-The node that decides removes expired keys for all nodes.
+The node that leads CAT removes expired keys for all nodes.
 
 Nodes are listed in the order of --join, then the others; they are numbered in
 the order in which they joined. ROUND TRIP is how long a question takes from the
@@ -112,9 +112,9 @@ heard from yet"; it hears from those that are up within a second, and shows the
 others as down after five.
 
 Where contents are spread over nodes (cluster copies), SHARDS is how many of
-1,024 shards of them a node holds, LEARNS how many it is getting from others,
-TO COME the size of all that it still has to get, and BYTES what its data takes,
-as it said last. "moves wait" says why contents do not move yet.
+1,024 shards of them a node holds, RECEIVING how many it is getting from others,
+LEFT TO RECEIVE the size of what is still missing of these, and BYTES what its
+data takes, as it said last. "moves wait" says why contents do not move yet.
 
 With --why KEY it prints instead where a key lies, as this node sees it: the
 nodes that hold its parts, get them or give them up; the lane of its writes, and
@@ -404,7 +404,7 @@ func (c *clusterJSON) writeMoves(w io.Writer) error {
 	case c.Paused:
 		why = "; moves are paused"
 	}
-	_, err := fmt.Fprintf(w, "%d copies of contents; shards: %d below that, %d being learned, %d let go of%s\n", c.Copies, c.Below, c.Learning, c.Retiring, why)
+	_, err := fmt.Fprintf(w, "%d copies of contents; shards: %d below that, %d being received, %d being released%s\n", c.Copies, c.Below, c.Learning, c.Retiring, why)
 	return err
 }
 
@@ -431,14 +431,14 @@ func (c *clusterJSON) write(s *shell) error {
 	}
 	decides := ""
 	if c.Decider != 0 { // it may not be known
-		decides = fmt.Sprintf(", node %d decides", c.Decider)
+		decides = fmt.Sprintf(", node %d leads lane CAT", c.Decider)
 	}
 	w := tabwriter.NewWriter(s.out, 0, 0, 2, ' ', 0)
 	_, err := fmt.Fprintf(w, "cluster %s (%s): %d of %d nodes are up%s\nnode %d %s, lag %d%s\n", c.Name, c.ID, c.Live, c.Size, unheard, c.Node, state, c.Lag, decides)
 	errs := []error{err}
 	shards := ""
 	if c.Copies > 0 {
-		shards = "SHARDS\tLEARNS\tTO COME\tBYTES\t"
+		shards = "SHARDS\tRECEIVING\tLEFT TO RECEIVE\tBYTES\t"
 		errs = append(errs, c.writeMoves(w))
 	}
 	if len(c.Nodes) > 0 {

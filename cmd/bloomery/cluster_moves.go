@@ -142,9 +142,9 @@ func newClusterRebalance() *cobra.Command {
 what has to move. That happens by itself too, when no node has joined, left or
 restarted for half a minute; rebalance does not wait for that.
 
-LEARNS is how many of the 1,024 shards of all contents a node has to get from
+RECEIVES is how many of the 1,024 shards of all contents a node has to get from
 others, BYTES how large they are, TIME how long that takes at least at the
---cluster-move-rate of the node that was asked, and LETS GO how many shards
+--cluster-move-rate of the node that was asked, and RELEASES how many shards
 others hold in its place. cluster status shows how far the moves are.`
 	cmd.Example = `  bloomery cluster rebalance --dry-run
   bloomery cluster rebalance`
@@ -170,7 +170,7 @@ func writeMoves(s *shell, moves []moveJSON, dry bool) error {
 		return s.said("nothing has to move: every node, up or down, has its share")
 	}
 	w := tabwriter.NewWriter(s.out, 0, 0, 2, ' ', 0)
-	_, err := fmt.Fprint(w, "NODE\tLEARNS\tBYTES\tTIME\tLETS GO\n")
+	_, err := fmt.Fprint(w, "NODE\tRECEIVES\tBYTES\tTIME\tRELEASES\n")
 	for _, m := range moves {
 		_, next := fmt.Fprintf(w, "%d\t%d\t%s\t%v\t%d\n", m.Node, m.Learns, bytesText(uint64(m.Bytes)), time.Duration(m.Seconds)*time.Second, m.Retires)
 		err = errors.Join(err, next)

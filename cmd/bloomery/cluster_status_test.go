@@ -41,15 +41,16 @@ func TestClusterStatusSaysWhatItKnows(t *testing.T) {
 
 // TestClusterStatusWhereContentsAreSpread asks for what each node holds, and what moves.
 func TestClusterStatusWhereContentsAreSpread(t *testing.T) {
-	c := parseClusterInfo("cluster_name:c1\r\ncluster_node:1\r\ncluster_copies:2\r\ncluster_moves_paused:1\r\ncluster_shards_below:3\r\ncluster_shards_learning:7\r\n" +
+	c := parseClusterInfo("cluster_name:c1\r\ncluster_node:1\r\ncluster_decider:1\r\ncluster_copies:2\r\ncluster_moves_paused:1\r\ncluster_shards_below:3\r\ncluster_shards_learning:7\r\n" +
 		"cluster_shards_retiring:5\r\ncluster_node_1:addr=a:1,live=1,log=1,server=s,shards=683,learns=7,bytes=3145728\r\n")
 	var out bytes.Buffer
 	if err := c.write(&shell{out: &out}); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"2 copies of contents; shards: 3 below that, 7 being learned, 5 let go of; moves are paused\n",
-		"SHARDS  LEARNS  TO COME  BYTES  SERVER\n", "683     7       0 bytes  3 MiB  s\n",
+		", node 1 leads lane CAT\n",
+		"2 copies of contents; shards: 3 below that, 7 being received, 5 being released; moves are paused\n",
+		"SHARDS  RECEIVING  LEFT TO RECEIVE  BYTES  SERVER\n", "683     7          0 bytes          3 MiB  s\n",
 	} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("%q is not in\n%s", want, &out)
@@ -63,9 +64,9 @@ func TestClusterStatusOfMoves(t *testing.T) {
 	info := "cluster_name:c1\r\ncluster_node:1\r\ncluster_nodes:1\r\ncluster_nodes_live:1\r\ncluster_serving:1\r\ncluster_quorum:1\r\ncluster_copies:2\r\ncluster_moves_wait:for calm\r\n" +
 		"cluster_node_1:addr=a:1,live=1,log=1,server=s,shards=683,learns=0,bytes=3145728\r\n"
 	for reply, want := range map[string]string{
-		"*1\r\n*5\r\n:1\r\n:9\r\n:2097152\r\n:3\r\n:0\r\n": "683     0       2 MiB    3 MiB  s\n",
-		"-NOPERM no\r\n":     "683     0       0 bytes  3 MiB  s\n",
-		"*1\r\n*1\r\n:1\r\n": "683     0       0 bytes  3 MiB  s\n",
+		"*1\r\n*5\r\n:1\r\n:9\r\n:2097152\r\n:3\r\n:0\r\n": "683     0          2 MiB            3 MiB  s\n",
+		"-NOPERM no\r\n":     "683     0          0 bytes          3 MiB  s\n",
+		"*1\r\n*1\r\n:1\r\n": "683     0          0 bytes          3 MiB  s\n",
 	} {
 		addr := answering(t, func(words []string) []byte {
 			if words[0] == "INFO" {
@@ -74,7 +75,7 @@ func TestClusterStatusOfMoves(t *testing.T) {
 			return []byte(reply)
 		})
 		code, out, errOut := call(t, "cluster", "status", "--addr", addr)
-		if code != 0 || !strings.Contains(out, "0 let go of\nmoves wait: for calm\n") || !strings.Contains(out, want) {
+		if code != 0 || !strings.Contains(out, "0 being released\nmoves wait: for calm\n") || !strings.Contains(out, want) {
 			t.Errorf("%q: exit code %d, no %q in\n%s%s", reply, code, want, out, errOut)
 		}
 	}

@@ -47,7 +47,7 @@ type figures struct {
 
 func run(ctx context.Context, o demo.Options) (figures, error) {
 	c := demo.Pick(o, sample, full)
-	// All offers of a day may be shown. By day come half as many again as on average, which is
+	// All offers of a day may be shown. By day come 50% more than on average, which is
 	// what a window has room for by default.
 	w, err := compose.WindowConfig{Capacity: c.hourly * span, ErrorRate: rate, Generations: span}.New()
 	if err != nil {

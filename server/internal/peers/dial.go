@@ -61,7 +61,7 @@ func (n *Node) connect(ctx context.Context, l *link) {
 		l.learned(errors.Is(err, errStarting))
 		if err.Error() != said {
 			said = err.Error()
-			log.Info("no connection to another node: questions take the way through the log", "error", err)
+			log.Info("no connection to another node: asking through the log, which is slower", "error", err)
 		}
 		if time.Since(began) > retryMost {
 			pause = retryFirst

@@ -208,7 +208,7 @@ func TestErrorStats(t *testing.T) {
 func TestSlowCommands(t *testing.T) {
 	b := commandtest.New(t, 1<<30)
 	b.Script(t, `
-		LATENCY DOCTOR -> "What takes long is not noted. Say from how many milliseconds on it is: CONFIG SET latency-monitor-threshold 100\n"
+		LATENCY DOCTOR -> "Slow events are not recorded. Set a threshold in milliseconds: CONFIG SET latency-monitor-threshold 100\n"
 		CONFIG SET slowlog-log-slower-than 0 latency-monitor-threshold 1 -> +OK
 		LATENCY DOCTOR -> "Nothing took 1 ms or more.\n"
 		CLIENT SETNAME me -> +OK

@@ -80,7 +80,7 @@ var latency = engine.Command{
 // latencyReport is what LATENCY DOCTOR answers.
 func latencyReport(l *session.Latency) string {
 	if l.Threshold() == 0 {
-		return "What takes long is not noted. Say from how many milliseconds on it is: CONFIG SET latency-monitor-threshold 100\n"
+		return "Slow events are not recorded. Set a threshold in milliseconds: CONFIG SET latency-monitor-threshold 100\n"
 	}
 	events := l.Events()
 	if len(events) == 0 {
