@@ -205,7 +205,7 @@ func (f filter) Look() (l health.Look, ok bool) {
 		return l, false
 	}
 	l = (&Filters{Can: f.can}).Known(f.entry)
-	l.Stats, l.Version, l.Layers, l.Grows, l.Folds, l.Parts = combine(looks, parts), looks[0].Version, looks[0].Layers, looks[0].Grows, looks[0].Folds, parts
+	l.Stats, l.Version, l.Layers, l.Grows, l.Folds, l.Sourced, l.Parts = combine(looks, parts), looks[0].Version, looks[0].Layers, looks[0].Grows, looks[0].Folds, looks[0].Sourced, parts
 	if parts > 1 {
 		if l.Items, ok = f.items(&l, list); !ok {
 			return l, false

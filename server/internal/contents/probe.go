@@ -85,6 +85,8 @@ type Look struct {
 	// Grows reports that the part takes any number of items, Folds that it can
 	// be halved.
 	Grows, Folds bool
+	// Sourced reports that its bits are those of sources.
+	Sourced bool
 }
 
 // Look describes the part. It reports false as Probe does.
@@ -98,7 +100,8 @@ func (p *Part) Look(wait bool) (l Look, ok bool) {
 			l.Layers, l.Grows = c.Filters(), c.Expansion() > 0
 		case *Filter:
 			l.Bytes = c.taken(l.Stats)
-			l.Layers, l.Folds = layersOf(c.f), folds(c.f)
+			l.Sourced = c.sourced()
+			l.Layers, l.Folds = layersOf(c.f), folds(c.f) && !l.Sourced
 			if row := p.Row(); row != nil {
 				l.Kind = row.Name
 				l.Grows = row.Features.Grow || row.Features.Forget || row.Features.Expire

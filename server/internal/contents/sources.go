@@ -31,7 +31,7 @@ const (
 
 var (
 	// ErrSourced means that a filter has sources, and its bits are theirs.
-	ErrSourced = errors.New("store: the filter is the union of its sources: load those instead")
+	ErrSourced = errors.New("store: the filter is the union of its sources: load those instead, of another size under a new key")
 	// ErrOtherLoad means that what came of a load before was dropped for another one.
 	ErrOtherLoad = errors.New("store: another load of this source, or of another one, has begun: send it again")
 )

@@ -25,7 +25,7 @@ const mostWorse = 1.5
 // by the time that calls took. It is empty after less than 100,000 calls.
 func advise(l *Look, calls *[works]uint64) advice {
 	total := calls[Add] + calls[Has] + calls[Delete] + calls[Count]
-	if total < leastCalls || l.Items == 0 || l.Asked <= 0 || !traitsOf(l.Kind).symptoms.has(wrongKind) {
+	if total < leastCalls || l.Items == 0 || l.Asked <= 0 || l.Sourced || !traitsOf(l.Kind).symptoms.has(wrongKind) {
 		return advice{}
 	}
 	plan, err := sizing.Advise(sizing.Needs{

@@ -151,28 +151,32 @@ func (e *evidence) cure(s symptom) string {
 	if e.Kind == "bf" || e.Kind == "cf" {
 		return e.foreignCure(s)
 	}
+	t := traitsOf(e.Kind)
+	if _, worst := e.slowest(); s == slow && worst.waits() {
+		return "INFO cluster" // its trips say which node is slow
+	}
+	if s == slow && (e.Kind == "bloom" || t.given) {
+		return "SLOWLOG GET 10" // no kind is faster: look which calls take long
+	}
+	if t.given || !e.Can.Rebuilds() && !t.symptoms.has(overRate) && s != slow && s != wrongKind { // it is not made here
+		return "FILTER.LOAD " + key + " 1 <file of bloomery build --kind " + e.Kind + ">"
+	}
 	switch s {
 	case overRate:
 		return e.remade(remake{capacity: e.roomy(), rate: e.Asked})
 	case skewed:
+		if e.Kind == "quorum" { // its hashes are its own: it takes no key
+			return e.remade(remake{kind: "bloom", key: newKey})
+		}
 		return e.remade(remake{key: newKey})
 	case deleted:
-		if !e.Can.Rebuilds() && !traitsOf(e.Kind).symptoms.has(overRate) { // it is made by a rebuild only
-			return "FILTER.LOAD " + key + " 1 <file of a new filter>"
-		}
 		return e.remade(remake{})
 	case outgrown, fillingUp:
-		if traitsOf(e.Kind).layers {
+		if t.layers && !e.Sourced {
 			return "FILTER.GROW " + key
 		}
 		return e.remade(remake{capacity: e.roomy(), rate: e.Asked})
 	case slow:
-		if _, worst := e.slowest(); worst.waits() {
-			return "INFO cluster" // its trips say which node is slow
-		}
-		if e.Kind == "bloom" {
-			return "SLOWLOG GET 10" // no kind is faster: look which calls take long
-		}
 		return e.remade(remake{kind: "bloom"})
 	case wrongKind:
 		return e.remade(remake{kind: e.better.kind})
@@ -186,6 +190,17 @@ func (e *evidence) cure(s symptom) string {
 	return e.remade(remake{capacity: roomFor(e.Items)})
 }
 
+// Advice returns what a filter like this can be advised: a diagnosis for each symptom that its kind can have.
+func (l Look) Advice() (list []Diagnosis) {
+	e := evidence{Look: l, better: advice{kind: "bloom"}}
+	for s := range symptoms {
+		if traitsOf(l.Kind).symptoms.has(s) && !(l.Grows && verdictOf[s] == Resize) && !(l.Sourced && s == wrongKind) {
+			list = append(list, e.diagnose(s))
+		}
+	}
+	return list
+}
+
 // remake is how a filter is to be made anew. What is not set stays as it is.
 type remake struct {
 	kind, key string
@@ -196,6 +211,9 @@ type remake struct {
 // remade returns the command that makes a filter anew: a rebuild, or where that is
 // refused a new filter that takes the name of the old one.
 func (e *evidence) remade(m remake) string {
+	if e.Sourced {
+		return e.resourced(m)
+	}
 	begin, end, keyed := "FILTER.REBUILD "+key+" BEGIN", "", " NEWKEY "
 	if !e.Can.Rebuilds() {
 		m.kind, m.capacity, m.rate = cmp.Or(m.kind, e.Kind), cmp.Or(m.capacity, e.roomy()), cmp.Or(m.rate, e.Asked)
@@ -214,6 +232,20 @@ func (e *evidence) remade(m remake) string {
 		begin += keyed + m.key
 	}
 	return begin + end
+}
+
+// resourced returns the command that makes a filter anew that is the union of its sources: they
+// are made anew. A rebuild would drop them.
+func (e *evidence) resourced(m remake) string {
+	if m == (remake{}) {
+		return "FILTER.LOAD " + key + " 1 <file of the source> FROM <source> VERSION <a later one>, for every source"
+	}
+	file := "<file of the source, of kind " + cmp.Or(m.kind, e.Kind) + " for " + strconv.FormatUint(cmp.Or(m.capacity, e.roomy()), 10) +
+		" items at " + number(cmp.Or(m.rate, e.Asked))
+	if m.key != "" {
+		file += " with the secret key " + m.key
+	}
+	return "FILTER.LOAD <new key> 1 " + file + "> FROM <source> VERSION <version>, for every source, then FILTER.ADD what was added and RENAME <new key> " + key
 }
 
 // foreignCure returns the command for a BF or a CF. They have no rebuild: a new

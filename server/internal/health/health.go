@@ -65,6 +65,9 @@ type Look struct {
 	Grows bool
 	// Folds reports that FILTER.FOLD can halve the filter.
 	Folds bool
+	// Sourced reports that the filter is the union of its sources: what is to change must
+	// change in those.
+	Sourced bool
 	// Gone is how many items callers have reported as deleted: no more than Items. Reported is without
 	// that bound, which is for a whole filter.
 	Gone, Reported uint64

@@ -245,7 +245,7 @@ func TestCures(t *testing.T) {
 		{look("bloom"), deleted, "FILTER.REBUILD key BEGIN"},
 		{look("fuse8"), deleted, "FILTER.REBUILD key BEGIN"},
 		{fixed("bloom"), deleted, "FILTER.CREATE <new key> bloom CAPACITY 1000 ERROR 0.01, then FILTER.ADD every item and RENAME <new key> key"},
-		{fixed("fuse8"), deleted, "FILTER.LOAD key 1 <file of a new filter>"},
+		{fixed("fuse8"), deleted, "FILTER.LOAD key 1 <file of bloomery build --kind fuse8>"},
 		{look("bloom"), outgrown, "FILTER.GROW key"},
 		{look("cuckoo"), fillingUp, "FILTER.REBUILD key BEGIN CAPACITY 1000 ERROR 0.01"},
 		{look("bloom"), slow, "SLOWLOG GET 10"},

@@ -56,7 +56,7 @@ func merged(l Look, list []Report) Look {
 		}
 		n := float64(v.Parts)
 		if l.Parts == 0 {
-			l.Kind, l.Layers, l.Grows, l.Folds, l.Asked = v.Kind, v.Layers, v.Grows, v.Folds, v.Asked
+			l.Kind, l.Layers, l.Grows, l.Folds, l.Sourced, l.Asked = v.Kind, v.Layers, v.Grows, v.Folds, v.Sourced, v.Asked
 		}
 		l.Parts += v.Parts
 		l.Items, l.Reported = plus(l.Items, v.Items), l.Reported+min(v.Reported, math.MaxUint64-l.Reported)

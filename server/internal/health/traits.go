@@ -19,6 +19,7 @@ type traits struct {
 	symptoms set
 	layers   bool // FILTER.GROW lets it grow
 	flat     bool // it has no blocks that some keys fill more than others
+	given    bool // it is built from more than its keys, outside of the server
 	refuses  bool // it refuses items when it is full, and keeps its rate
 }
 
@@ -54,8 +55,8 @@ var kinds = map[string]traits{
 	"fuse16":      {symptoms: modelled, flat: true},
 	"fuse32":      {symptoms: modelled, flat: true},
 	"ribbon":      {symptoms: modelled, flat: true},
-	"map":         {symptoms: always, flat: true},
-	"exact":       {symptoms: always, flat: true},
+	"map":         {symptoms: always, flat: true, given: true},
+	"exact":       {symptoms: always, flat: true, given: true},
 	"bf":          {symptoms: bounded &^ setOf(wrongKind, skewed), flat: true, refuses: true},
 	"cf":          {symptoms: bounded &^ setOf(wrongKind, skewed), flat: true, refuses: true},
 }

@@ -64,7 +64,7 @@ func firstMine(x *engine.Context, entry *catalog.Entry) int {
 // reply returns the share as it is sent, of a filter of a name.
 func (v *share) reply(x *engine.Context, entry *catalog.Entry, name string) answer.Reply {
 	fields := []field{
-		{"kind", v.Kind}, {"parts", int64(v.Parts)}, {"first", int64(v.first)}, {"layers", int64(v.Layers)}, {"grows", v.Grows}, {"folds", v.Folds},
+		{"kind", v.Kind}, {"parts", int64(v.Parts)}, {"first", int64(v.first)}, {"layers", int64(v.Layers)}, {"grows", v.Grows}, {"folds", v.Folds}, {"sourced", v.Sourced},
 		{"capacity", int64(v.Capacity)}, {"items", int64(v.Items)}, {"gone", whole(v.Reported)}, {"exact", v.Exact}, {"bits", int64(v.Bits)}, {"bytes", int64(v.Bytes)},
 		{"saturation", v.Saturation}, {"overflow", v.Overflow}, {"asked", v.Asked}, {"predicted", v.Predicted}, {"sigma", v.PredictedSigma}, {"skew", v.Skew},
 		{"probed", v.Probed}, {"probes", v.Probes}, {"pace", v.Pace}, {"traffic", v.Traffic}, {"reports", v.Reports},
@@ -120,7 +120,7 @@ func readShare(r *answer.Reply) (v share) {
 		Predicted: decimal("predicted"), PredictedSigma: decimal("sigma"), Skew: decimal("skew"),
 	}
 	v.Reported = whole("gone")
-	v.Parts, v.Layers, v.Grows, v.Folds = int(whole("parts")), int(whole("layers")), yes("grows"), yes("folds")
+	v.Parts, v.Layers, v.Grows, v.Folds, v.Sourced = int(whole("parts")), int(whole("layers")), yes("grows"), yes("folds"), yes("sourced")
 	v.Pace, v.Probed, v.Probes, v.Traffic, v.Reports = decimal("pace"), decimal("probed"), decimal("probes"), decimal("traffic"), decimal("reports")
 	v.Lookups, v.False, v.Negatives, v.Repaired = whole("lookups"), whole("false"), whole("negatives"), whole("repaired")
 	v.Anomaly = health.Anomaly(whole("anomaly"))

@@ -219,6 +219,12 @@ func TestSourceErrors(t *testing.T) {
 			t.Errorf("%s: %s", line, got)
 		}
 	}
+	b.OK(t, "FILTER.REBUILD f BEGIN")
+	b.Line("FILTER.REBUILD f FEED a b c")
+	if got := b.Line("FILTER.REBUILD f COMMIT"); !strings.Contains(got, "which a rebuild drops") || b.field(t, "f", "sources") == "" {
+		t.Errorf("a rebuild of a filter with sources: %s", got)
+	}
+	b.OK(t, "FILTER.REBUILD f ABORT")
 	b.Line("MULTI")
 	b.load("f", "s", 2, good)
 	if got := b.Line("EXEC"); !strings.Contains(got, "not for transactions") {

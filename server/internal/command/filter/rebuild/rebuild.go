@@ -29,7 +29,7 @@ var Command = engine.Command{
 	Syntax:     "key BEGIN [kind] [CAPACITY n] [ERROR rate] [PARTS n] [NEWKEY id] | FEED item [item ...] | COMMIT [FORCE] | ABORT | STATUS",
 	Complexity: "O(n), n being the number of items of FEED, of parts of BEGIN and COMMIT; a COMMIT of a static kind builds it from all items",
 	Summary: "Builds a new filter beside one that stays in use. While the rebuild is open, items that are added go to both, and FEED adds to the new one " +
-		"the items that were there before. COMMIT replaces the old filter; if the new one has less than 90% of its items, only with FORCE. Static kinds are built this way too.",
+		"the items that were there before. COMMIT replaces the old filter; if the new one has less than 90% of its items, or the old one has sources, which it drops, only with FORCE. Static kinds are built this way too.",
 	Also: alsoRebuild,
 	Run:  runRebuild,
 }
