@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
-	"math"
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/internal/frozen"
@@ -15,7 +14,7 @@ import (
 
 // aside is what a filter keeps besides its items. The nil pointer keeps nothing.
 type aside struct {
-	gone uint64 // items that callers have deleted elsewhere, and the filter still has
+	gone uint64 // items that callers have deleted elsewhere, and the filter still has, but for those of sources
 
 	added   *Filter // what was added to a filter that has sources, nil for others
 	sources []*summary
@@ -134,31 +133,57 @@ func (p *Part) AppendAside(b []byte) []byte {
 func (p *Part) GoneItems(wait bool) (n uint64, ok bool) {
 	ok = p.look(wait, func(c Contents) {
 		if f, is := c.(*Filter); is && f.aside != nil {
-			n = f.aside.gone
+			n = f.aside.goneItems()
 		}
 	})
 	return n, ok
 }
 
-// Gone counts the hashes that the filter has, of items that were deleted elsewhere, and returns by
-// how many bytes that has grown. Bools says which it has.
+// goneItems returns how many items were reported as deleted.
+func (a *aside) goneItems() (n uint64) {
+	if a == nil {
+		return 0
+	}
+	n = a.gone
+	for _, v := range a.sources {
+		n += v.gone
+	}
+	return n
+}
+
+// Gone counts the hashes that the filter has, of items that were deleted elsewhere, up to as many as
+// it has items, and returns by how many bytes that has grown. Bools says which were counted. One that
+// a source has is counted there: it is gone no more when that loads its next version.
 func (c *Filter) Gone(hashes []uint64, res *Outcome) (grown int64) {
 	res.Size(len(hashes))
 	c.f.ContainsHashes(res.Bools, hashes)
-	n := uint64(0)
-	for _, there := range res.Bools {
-		if there {
-			n++
+	items, before := c.f.Stats().Items, c.aside.goneItems()
+	left := items - min(items, before)
+	for i, there := range res.Bools {
+		if !there || left == 0 {
+			res.Bools[i] = false
+			continue
+		}
+		if c.aside == nil {
+			c.aside, grown = &aside{}, besideAside
+		}
+		*c.aside.counter(hashes[i])++
+		left--
+		res.Changed = true
+	}
+	res.Done = len(hashes)
+	return grown
+}
+
+// counter returns where an item is counted that is gone: with the first source that has it, or with
+// what was added.
+func (a *aside) counter(hash uint64) *uint64 {
+	for _, v := range a.sources {
+		if v.filter != nil && v.filter.f.ContainsHash(hash) {
+			return &v.gone
 		}
 	}
-	if n > 0 && c.aside == nil {
-		c.aside, grown = &aside{}, besideAside
-	}
-	if n > 0 {
-		c.aside.gone += min(n, math.MaxUint64-c.aside.gone)
-	}
-	res.Changed, res.Done = n > 0, len(hashes)
-	return grown
+	return &a.gone
 }
 
 // KeepsAside reports whether something that a filter keeps aside stands behind its encoding.

@@ -187,6 +187,6 @@ func (c *Filter) take(of *summary) {
 	}
 	c.own.release()
 	c.f, c.own = v.union.f, v.union.own
-	c.aside.gone = 0 // they are in no later version
+	of.gone = 0 // they are in no later version
 	c.news.estimate(c.f, littleBytes)
 }

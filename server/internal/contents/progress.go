@@ -42,7 +42,7 @@ func (p *Part) Progress() (v Progress, ok bool) {
 	case *Filter:
 		stats, v.Bytes = c.Stats(), c.Bytes()
 		if c.aside != nil {
-			v.Gone = c.aside.gone
+			v.Gone = c.aside.goneItems()
 		}
 		switch f := c.f.(type) {
 		case *compose.Quorum:

@@ -42,6 +42,7 @@ type summary struct {
 	name    string
 	version uint64 // 0 before the first one is whole
 	at      int64  // when it came, in milliseconds since 1970
+	gone    uint64 // see aside
 	filter  *Filter
 	next    *incoming
 }
@@ -337,7 +338,7 @@ func (a *aside) appendSources(list []section, b []byte, keep func(*arrays, froze
 	}
 	for _, v := range a.sources {
 		b = wire.AppendBytes(b, v.name)
-		b = binary.AppendVarint(binary.AppendUvarint(b, v.version), v.at)
+		b = binary.AppendUvarint(binary.AppendVarint(binary.AppendUvarint(b, v.version), v.at), v.gone)
 		put(v.filter)
 		next := v.next
 		if next == nil {
@@ -380,7 +381,7 @@ func (s *Supply) readSources(c *Filter, d *wire.Reader) error {
 	var of *summary // whose next version has come in part
 	var pieces []byte
 	for ; n > 0; n-- {
-		v := &summary{name: string(d.Bytes()), version: d.Uvarint(), at: d.Varint()}
+		v := &summary{name: string(d.Bytes()), version: d.Uvarint(), at: d.Varint(), gone: d.Uvarint()}
 		i, twice := a.at(v.name)
 		if d.Bad || v.name == "" || len(v.name) > MaxSourceName || twice != nil || i < len(a.sources) {
 			return corrupt("sources of a filter")

@@ -81,6 +81,40 @@ func TestSources(t *testing.T) {
 	}
 }
 
+// TestGoneBySource reports items of two sources, and one that was added, as deleted: a later version of
+// a source ends the count of its own items only.
+func TestGoneBySource(t *testing.T) {
+	b := newBench(t, 1<<30)
+	step := func(line, want, gone string) {
+		t.Helper()
+		got := "1"
+		if line != "" {
+			got = b.Line(line)
+		}
+		if n := b.gone(t, "f"); got != want || n != gone {
+			t.Errorf("%s: %s with %s gone, want %s with %s", line, got, n, want, gone)
+		}
+	}
+	b.load("f", "one", 1, summary(t, 1000, "a", "b", "c"))
+	b.load("f", "two", 1, summary(t, 1000, "d", "e"))
+	b.Line("FILTER.ADD f g")
+	step("FILTER.GONE f a b x", "[true true false]", "2")
+	step("FILTER.GONE f d g", "[true true]", "4")
+	b.load("f", "two", 2, summary(t, 1000, "e"))
+	step("", "1", "3")
+	b = restarted(t, b, nil)
+	b.load("f", "three", 1, summary(t, 1000, "h"))
+	step("", "1", "3")
+	b.load("f", "one", 2, summary(t, 1000, "c"))
+	step("", "1", "1")
+	b.OK(t, "FILTER.CREATE f2 bloom")
+	b.Line("FILTER.ADD f2 only")
+	if got := b.Line("FILTER.GONE f2 only") + b.Line("FILTER.GONE f2 only"); got != "[true][false]" || b.gone(t, "f2") != "1" {
+		t.Errorf("the only item is gone twice: %s, %s", got, b.gone(t, "f2"))
+	}
+	b.Crash(t)
+}
+
 // TestSourcesOfParts loads the parts of a source one after the other.
 func TestSourcesOfParts(t *testing.T) {
 	b := newBench(t, 1<<30)
