@@ -83,15 +83,16 @@ func startNodes(t *testing.T) *nodes {
 	errs := make([]error, len(n.cmds))
 	var wg sync.WaitGroup
 	for i := range n.cmds {
-		wg.Go(func() { errs[i] = n.start(t.Context(), i) })
+		wg.Go(func() { errs[i] = n.start(i) })
 	}
 	wg.Wait()
 	check(t, errors.Join(errs...))
 	return n
 }
 
-// start starts a node, and returns when it serves.
-func (n *nodes) start(ctx context.Context, i int) error {
+// start starts a node, and returns when it serves. It is of the whole test: the context of a part of
+// it would end it.
+func (n *nodes) start(i int) error {
 	config, err := json.Marshal(nodeConfig{
 		Addr: n.addrs[i], Dir: filepath.Join(n.dir, fmt.Sprint(i)),
 		// A machine under load takes its time, and no write of the test is to be given up.
@@ -100,7 +101,7 @@ func (n *nodes) start(ctx context.Context, i int) error {
 	if err != nil {
 		return err
 	}
-	cmd := exec.CommandContext(ctx, os.Args[0])
+	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), nodeEnv+"="+string(config))
 	cmd.Stderr = os.Stderr
 	if n.ends[i], err = cmd.StdinPipe(); err != nil { // it ends with this process
@@ -126,7 +127,7 @@ func (n *nodes) restart(t *testing.T, i int) {
 	check(t, n.ends[i].Close())
 	check(t, n.cmds[i].Wait())
 	n.cmds[i] = nil
-	check(t, n.start(t.Context(), i))
+	check(t, n.start(i))
 }
 
 // kill ends a node at once.
