@@ -232,7 +232,11 @@ func (j *joinJSON) write(s *shell) error {
 		fmt.Fprintf(&b, "problem: %s\n", p)
 	}
 	if len(j.Problems) == 0 {
-		fmt.Fprintf(&b, "this machine can join. This command starts the node:\n\n  %s\n", strings.Join(j.Command, " "))
+		in := ""
+		if len(j.Warnings) > 0 {
+			in = ", in spite of the warnings above"
+		}
+		fmt.Fprintf(&b, "this machine can join%s. This command starts the node:\n\n  %s\n", in, strings.Join(j.Command, " "))
 	}
 	_, err := s.out.Write([]byte(b.String()))
 	return err

@@ -4,6 +4,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"fmt"
 	"io/fs"
 	"net"
@@ -67,6 +68,20 @@ func TestJoinCompares(t *testing.T) {
 			if got, want := said[0], said[1]; !strings.Contains(got, want) || (got == "") != (want == "") || strings.Contains(got, "\n") {
 				t.Errorf("%s: %q, want %q", c.name, got, want)
 			}
+		}
+	}
+}
+
+// TestJoinSays asks that what is printed is one statement: not a warning and then that all is well.
+func TestJoinSays(t *testing.T) {
+	for want, j := range map[string]joinJSON{
+		"this machine can join. This command":                                 {},
+		"this machine can join, in spite of the warnings above. This command": {Warnings: []string{"the log node a:1: connection refused"}},
+		"problem: no\n": {Problems: []string{"no"}},
+	} {
+		var out bytes.Buffer
+		if err := j.write(&shell{out: &out}); err != nil || !strings.Contains(out.String(), want) || strings.Contains(out.String(), "can join") != (j.Problems == nil) {
+			t.Errorf("%v, %q is not in %q", err, want, &out)
 		}
 	}
 }
