@@ -15,6 +15,7 @@ import (
 	"github.com/bloomery/bloomery/codec/file"
 	"github.com/bloomery/bloomery/internal/envelope"
 	"github.com/bloomery/bloomery/internal/memory"
+	"github.com/bloomery/bloomery/internal/regular"
 )
 
 // state is what is kept beside a copy on disk.
@@ -98,14 +99,11 @@ const maxNote = 1 << 20
 // readFile reads a file of so many bytes at most. Others, and what is no file, are nobody's copy: a pipe would be waited for, and
 // a long file would fill the memory.
 func readFile(name string, most uint64) ([]byte, error) {
-	info, err := os.Stat(name)
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() || uint64(info.Size()) > most {
+	data, err := regular.ReadFile(name, most)
+	if errors.Is(err, regular.Err) || errors.Is(err, regular.ErrLong) {
 		return nil, fmt.Errorf("%s exists and is %w: it is no file of up to %d bytes", name, ErrOther, most)
 	}
-	return os.ReadFile(name)
+	return data, err
 }
 
 // opening is how copies are opened.

@@ -18,6 +18,8 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/codec"
 	"github.com/bloomery/bloomery/codec/file"
+	"github.com/bloomery/bloomery/internal/memory"
+	"github.com/bloomery/bloomery/internal/regular"
 )
 
 // PublishConfig describes how filters are published. Its zero value is ready to use.
@@ -157,7 +159,9 @@ func (c PublishConfig) sign(e *entry, name string) {
 func (c PublishConfig) publishAgain(dir string, x *index, name string, whole []byte) (Published, error) {
 	e := x.Filters[name]
 	done := Published{Version: e.Version, Whole: e.Whole.Bytes}
-	if _, err := e.read(dir); err != nil {
+	if _, err := e.read(dir); errors.Is(err, regular.Err) { // no file can take its place
+		return Published{}, err
+	} else if err != nil {
 		e.Whole.Bytes, done.Mended = uint64(len(whole)), true
 		if err := write(dir, e.Whole.File, whole); err != nil {
 			return Published{}, err
@@ -209,7 +213,7 @@ func (c PublishConfig) addPatch(dir, name string, data []byte, before, e *entry)
 
 // read returns the plain encoding of a published filter.
 func (e *entry) read(dir string) ([]byte, error) {
-	packed, err := os.ReadFile(filepath.Join(dir, e.Whole.File))
+	packed, err := regular.ReadFile(filepath.Join(dir, e.Whole.File), memory.Limit())
 	if err != nil {
 		return nil, err
 	}
@@ -253,7 +257,7 @@ func remove(dir string, files []string) {
 
 // readIndex reads the index of a folder. Where there is none it is empty.
 func readIndex(dir string) (*index, error) {
-	data, err := os.ReadFile(filepath.Join(dir, indexName))
+	data, err := regular.ReadFile(filepath.Join(dir, indexName), maxIndex)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return &index{Layout: indexVersion, Filters: map[string]*entry{}}, nil

@@ -7,13 +7,13 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/internal/regular"
 )
 
 // source is where a folder is read from.
@@ -63,8 +63,11 @@ type folder string
 func (f folder) String() string { return string(f) }
 
 func (f folder) open(_ context.Context, name, _ string) (io.ReadCloser, answer, error) {
-	r, err := os.Open(filepath.Join(string(f), name))
-	return r, answer{}, err
+	r, err := regular.Open(filepath.Join(string(f), name))
+	if err != nil {
+		return nil, answer{}, err
+	}
+	return r, answer{}, nil
 }
 
 // web is a folder of a web server.

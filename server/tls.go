@@ -7,10 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"os"
 	"slices"
 	"time"
 
+	"github.com/bloomery/bloomery/internal/regular"
 	"github.com/bloomery/bloomery/server/internal/certificate"
 )
 
@@ -53,19 +53,16 @@ func (c *Config) checkTLS() error {
 	return nil
 }
 
-// readRegular reads a file of something that is never longer than most bytes. It looks
-// before it opens: to open a pipe can take for ever.
-func readRegular(name string, most int64, of string) ([]byte, error) {
-	info, err := os.Stat(name)
+// readRegular reads a file of something that is never longer than most bytes.
+func readRegular(name string, most uint64, of string) ([]byte, error) {
+	data, err := regular.ReadFile(name, most)
 	switch {
-	case err != nil:
-		return nil, err
-	case !info.Mode().IsRegular():
-		return nil, fmt.Errorf("%s is not a regular file", name)
-	case info.Size() > most:
-		return nil, fmt.Errorf("%s has %d bytes, more than a file of %s can have", name, info.Size(), of)
+	case errors.Is(err, regular.Err):
+		return nil, fmt.Errorf("%s is %w", name, regular.Err)
+	case errors.Is(err, regular.ErrLong):
+		return nil, fmt.Errorf("%s has more than %d bytes, and so more than a file of %s can have", name, most, of)
 	}
-	return os.ReadFile(name)
+	return data, err
 }
 
 // startTLS puts the first certificates in force, if there are any.

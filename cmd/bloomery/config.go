@@ -19,6 +19,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/bloomery/bloomery/internal/regular"
 	"github.com/bloomery/bloomery/server"
 )
 
@@ -249,14 +250,10 @@ func checkFile(name string) error {
 	if name == "" {
 		return nil
 	}
-	info, err := os.Stat(name)
-	if err != nil {
-		return pathless(name, err)
+	f, err := regular.Open(name)
+	if errors.Is(err, regular.Err) {
+		return fmt.Errorf("%s is %w", name, regular.Err)
 	}
-	if !info.Mode().IsRegular() {
-		return fmt.Errorf("%s is not a regular file", name)
-	}
-	f, err := os.Open(name)
 	if err != nil {
 		return pathless(name, err)
 	}

@@ -3,12 +3,11 @@ package file
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"math"
-	"os"
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/codec"
+	"github.com/bloomery/bloomery/internal/regular"
 )
 
 // Mapped is a filter that is read where it lies in a file. The system brings
@@ -34,7 +33,7 @@ type Mapped struct {
 
 // Map maps the named file, the plain encoding of a filter of any kind. It
 // costs the same for every size. Errors are those of c.View and of the file
-// system.
+// system; what is not a regular file is refused at once.
 func Map(name string, c codec.Config) (*Mapped, error) {
 	m, err := mapped(name, c)
 	if err != nil {
@@ -44,7 +43,7 @@ func Map(name string, c codec.Config) (*Mapped, error) {
 }
 
 func mapped(name string, c codec.Config) (*Mapped, error) {
-	in, err := os.Open(name)
+	in, err := regular.Open(name)
 	if err != nil {
 		return nil, err
 	}
@@ -53,8 +52,6 @@ func mapped(name string, c codec.Config) (*Mapped, error) {
 	switch {
 	case err != nil:
 		return nil, err
-	case !info.Mode().IsRegular():
-		return nil, fmt.Errorf("%w: not a regular file", fs.ErrInvalid)
 	case info.Size() == 0: // cannot be mapped
 		return nil, fmt.Errorf("%w: the file is empty", bloomery.ErrCorrupt)
 	case info.Size() > math.MaxInt:

@@ -1,13 +1,17 @@
 package file_test
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/bloomery/bloomery/codec"
 	"github.com/bloomery/bloomery/codec/file"
+	"github.com/bloomery/bloomery/internal/regular"
 )
 
 // mappings returns how many mappings of the named file the process has.
@@ -88,5 +92,16 @@ func TestFilesAreClosed(t *testing.T) {
 	}
 	if after := open(); after >= before+20 {
 		t.Errorf("%d files are open, before it were %d", after, before)
+	}
+}
+
+// TestMapPipe maps a pipe, which is refused at once.
+func TestMapPipe(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "a.bloom")
+	if err := unix.Mkfifo(name, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if m, err := file.Map(name, codec.Config{}); !errors.Is(err, regular.Err) || !strings.Contains(err.Error(), name) {
+		t.Errorf("Map of a pipe: %v, %v, want %v and the name", m, err, regular.Err)
 	}
 }

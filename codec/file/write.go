@@ -9,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"unicode/utf8"
+
+	"github.com/bloomery/bloomery/internal/regular"
 )
 
 // newFileMode is the mode of a file that was not there before, before umask.
@@ -99,13 +101,10 @@ func writeFile(d disk, name string, f io.WriterTo) error {
 // it does not exist.
 func modeOf(name string) (mode fs.FileMode, exists bool, err error) {
 	info, err := os.Stat(name)
-	switch {
-	case err != nil: // whatever it is, creating a file beside it shows more
+	if err != nil { // whatever it is, creating a file beside it shows more
 		return newFileMode, false, nil
-	case !info.Mode().IsRegular():
-		return 0, false, fmt.Errorf("%w: not a regular file", fs.ErrInvalid)
 	}
-	return info.Mode().Perm(), true, nil
+	return info.Mode().Perm(), true, regular.Check(name, info)
 }
 
 // swept is how many names of temporary files are looked at for leftovers: as many

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 
 	"github.com/bloomery/bloomery"
+	"github.com/bloomery/bloomery/internal/regular"
 )
 
 var _ Files = Disk("")
@@ -46,18 +47,15 @@ func (d Disk) Append(name string) (File, error) {
 
 // Open implements Files. What is not a file is damage: a pipe would never end.
 func (d Disk) Open(name string) (Reader, error) {
-	info, err := os.Stat(d.path(name))
+	f, err := regular.Open(d.path(name))
+	if errors.Is(err, regular.Err) {
+		return nil, &Damage{name, fmt.Errorf("%w: %w", bloomery.ErrCorrupt, regular.Err)}
+	}
 	if err != nil {
 		return nil, err
 	}
-	if !info.Mode().IsRegular() {
-		return nil, &Damage{name, fmt.Errorf("%w: not a regular file", bloomery.ErrCorrupt)}
-	}
-	f, err := os.Open(d.path(name))
+	info, err := f.Stat()
 	if err != nil {
-		return nil, err
-	}
-	if info, err = f.Stat(); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
 	return diskReader{f, info.Size()}, nil

@@ -1,0 +1,6 @@
+//go:build !unix
+
+package regular
+
+// atOnce is nothing: this system has no named pipes among its files.
+const atOnce = 0
