@@ -169,7 +169,7 @@ var rooms = map[string][]string{
 		"server/internal/door/cluster", "server/internal/door/cluster/claims", "server/internal/door/cluster/nats", "server/internal/folder", "server/internal/peers",
 		"server/internal/web", "server/internal/web/metrics",
 	},
-	"server/datadir":               {"", "server/internal/door/cluster", "server/internal/door/local", "server/internal/folder", "server/internal/store"},
+	"server/datadir":               {"", "server/internal/door/cluster", "server/internal/door/cluster/claims", "server/internal/door/cluster/nats", "server/internal/door/local", "server/internal/folder", "server/internal/store"},
 	"cmd/bloomery/internal/lines":  {"internal/kernel"},
 	"cmd/bloomery/internal/dedupe": {"", "hashing", "bloom", "compose", "sizing", "internal/kernel", "internal/memory", "cmd/bloomery/internal/lines"},
 	"cmd/bloomery": {

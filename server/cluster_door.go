@@ -53,7 +53,7 @@ func openCluster(ctx context.Context, c *Config, state *store.State, announce st
 	if err != nil {
 		return nil, err
 	}
-	nc.Dir, nc.Log, nc.Kept, nc.Claim = filepath.Join(c.Dir, "log"), c.Log, cluster.Kept(files), claims.Of(files)
+	nc.Dir, nc.Log, nc.Kept, nc.Claim = filepath.Join(c.Dir, cluster.LogFolder), c.Log, cluster.Kept(files), claims.Of(files)
 	direct, err := own.openPeers(&nc)
 	if err != nil {
 		return nil, err

@@ -135,12 +135,12 @@ func TestDoctorShowsTornEnds(t *testing.T) {
 	var out bytes.Buffer
 	err := doctorText(&out, "d", &datadir.Report{Files: []datadir.FileReport{
 		{Name: "whole", Kind: "log", Size: 9, Torn: -1},
-		{Name: "bad", Kind: "log", Size: 9, Torn: 3, Err: errors.New("damage")},
+		{Name: "bad", Kind: "log", Size: 9, Torn: 3, Err: errors.New("damage"), Remedy: "mend it"},
 		{Name: "torn", Kind: "log", Size: 9, Torn: 7},
 		{Name: "begun", Kind: "log", Size: 5, Torn: 0},
 	}})
 	text := out.String()
-	if err != nil || strings.Count(text, "in the middle of a write") != 2 || !strings.Contains(text, "the last 2 bytes") || !strings.Contains(text, "the last 5 bytes") {
+	if err != nil || strings.Count(text, "in the middle of a write") != 2 || !strings.Contains(text, "the last 2 bytes") || !strings.Contains(text, "the last 5 bytes") || !strings.Contains(text, "damage\n            what to do: mend it\n") {
 		t.Errorf("%v\n%s", err, text)
 	}
 }

@@ -145,6 +145,11 @@ func damageHint(dir string, r *datadir.Report) string {
 	if r.Newer() {
 		return "start that release again, or a later one; nothing here is damaged"
 	}
+	for i := range r.Files {
+		if f := &r.Files[i]; f.Remedy != "" {
+			return f.Remedy
+		}
+	}
 	if r.Droppable() {
 		return "restore a backup; or remove the names that are lost and keep all others: bloomery doctor " + dir + " --repair --drop"
 	}
@@ -177,6 +182,9 @@ func doctorText(out io.Writer, dir string, r *datadir.Report) error {
 		_, err = fmt.Fprintf(out, "  %-9s %-24s %12d bytes  %s  %s\n", verdict(&f), f.Name, f.Size, f.Kind, f.Detail)
 		if err == nil && f.Err != nil {
 			_, err = fmt.Fprintf(out, "            %v\n", f.Err)
+		}
+		if err == nil && f.Remedy != "" {
+			_, err = fmt.Fprintf(out, "            what to do: %s\n", f.Remedy)
 		}
 		if err == nil && f.Err == nil && f.Torn >= 0 {
 			_, err = fmt.Fprintf(out, "            ends in the middle of a write: a start cuts off the last %s; if the folder is a copy, copy it again\n",
@@ -218,12 +226,13 @@ type doctorLineJSON struct {
 	Verdict string   `json:"verdict"`
 	Detail  string   `json:"detail,omitempty"`
 	Error   string   `json:"error,omitempty"`
+	Remedy  string   `json:"remedy,omitempty"`
 	Lost    []string `json:"lost,omitempty"`
 }
 
 func doctorJSON(s *shell, r *datadir.Report) error {
 	for _, f := range r.Files {
-		l := doctorLineJSON{File: f.Name, Kind: string(f.Kind), Bytes: f.Size, Verdict: verdict(&f), Detail: f.Detail}
+		l := doctorLineJSON{File: f.Name, Kind: string(f.Kind), Bytes: f.Size, Verdict: verdict(&f), Detail: f.Detail, Remedy: f.Remedy}
 		if f.Err != nil {
 			l.Error = f.Err.Error()
 		}

@@ -40,13 +40,17 @@ func Inspect(dir string) (*Report, error) {
 		return nil, err
 	}
 	found, err := local.Inspect(disk)
+	var remedies map[FileKind]string
+	if err == nil {
+		remedies, err = nodeFiles(dir, disk, found)
+	}
 	if err == nil && !found.Data() {
 		err = ErrNoData
 	}
 	if err := errors.Join(err, unlock.Close()); err != nil {
 		return nil, err
 	}
-	return reportOf(found), nil
+	return reportOf(found, remedies), nil
 }
 
 // Repair does what is safe to a folder that Inspect has reported on: it cuts off

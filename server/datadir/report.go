@@ -41,13 +41,16 @@ type FileReport struct {
 	// Err is what is wrong with the file, nil if nothing is. It wraps
 	// bloomery.ErrCorrupt and names the offset of the damage.
 	Err error
+	// Remedy is what to do about Err, if that is known. Of the folder of a single server
+	// it is to restore a backup, or Drop.
+	Remedy string
 	// Torn is where the file has to be cut: the end of the log, which was being
 	// written when the power went. It is -1 for a file that is whole.
 	Torn int64
 	// Orphan means that no start needs the file.
 	Orphan bool
 	// Unchecked means that the file was not checked, since another one, which
-	// describes what is in it, is damaged or missing.
+	// describes what is in it, is damaged or missing, or since only a start does that.
 	Unchecked bool
 }
 
@@ -60,6 +63,9 @@ const (
 	Part     FileKind = "part"      // contents
 	Log      FileKind = "log"       // writes after the snapshot
 	SetAside FileKind = "set aside" // by Drop
+	Sessions FileKind = "sessions"  // of a node of a cluster, with its folder
+	Node     FileKind = "node"      // what a node of a cluster is in the log
+	Streams  FileKind = "streams"   // the log of a cluster
 	Unknown  FileKind = "unknown"   // not a file of a server
 )
 
@@ -73,14 +79,18 @@ type LostName struct {
 }
 
 // reportOf returns a report in the words of this package.
-func reportOf(found *local.Report) *Report {
+func reportOf(found *local.Report, remedies map[FileKind]string) *Report {
 	r := &Report{Names: found.Names, From: found.From, End: found.End, Records: found.Records, found: found}
 	if found.Saved > 0 {
 		r.Saved = time.UnixMilli(found.Saved)
 	}
 	for _, f := range found.Files {
+		remedy := ""
+		if f.Err != nil {
+			remedy = remedies[FileKind(f.Kind)]
+		}
 		r.Files = append(r.Files, FileReport{
-			Name: f.Name, Size: f.Size, Kind: FileKind(f.Kind), Detail: f.Detail, Err: f.Err,
+			Remedy: remedy, Name: f.Name, Size: f.Size, Kind: FileKind(f.Kind), Detail: f.Detail, Err: f.Err,
 			Torn: f.Torn, Orphan: f.Orphan, Unchecked: f.Unchecked,
 		})
 	}

@@ -4,6 +4,9 @@ import (
 	"archive/tar"
 	"bytes"
 	"errors"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -11,6 +14,8 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/server"
 	"github.com/bloomery/bloomery/server/datadir"
+	"github.com/bloomery/bloomery/server/internal/door/cluster/claims"
+	"github.com/bloomery/bloomery/server/internal/folder"
 )
 
 // served returns a folder that a server has used.
@@ -75,4 +80,53 @@ func TestBackupIsNotOfTheFuture(t *testing.T) {
 			t.Errorf("%s is of %v, now it is %v", h.Name, h.ModTime, time.Now())
 		}
 	})
+}
+
+// TestReportOfANode damages what the folder of a node has beside contents: the report has it, with what to do.
+func TestReportOfANode(t *testing.T) {
+	for name, c := range map[string]struct {
+		damage, text string // "" for none
+		want         map[datadir.FileKind]string
+	}{
+		"sound":                {want: map[datadir.FileKind]string{datadir.Sessions: "", datadir.Node: "", datadir.Streams: ""}},
+		"SESSION":              {"SESSION", "12345678abcd", map[datadir.FileKind]string{datadir.Sessions: "remove this file"}},
+		"log/cluster-log.json": {"log/cluster-log.json", "{", map[datadir.FileKind]string{datadir.Node: "cluster replace-log"}},
+		"MANIFEST":             {"MANIFEST", "blmr", map[datadir.FileKind]string{datadir.Manifest: "move the file MANIFEST"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := served(t)
+			put := func(name, text string) {
+				t.Helper()
+				name = filepath.Join(dir, name)
+				if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o700), os.WriteFile(name, []byte(text), 0o600)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := claims.KeepSessions(folder.Disk(dir), []int64{1, 2}); err != nil {
+				t.Fatal(err)
+			}
+			put("log/cluster-log.json", `{"cluster":"c1","server":"join1-x","store":true}`)
+			put("log/jetstream/a/1.blk", "1234")
+			if c.damage != "" {
+				put(c.damage, c.text)
+			}
+			r, err := datadir.Inspect(dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r.Damaged() != (c.damage != "") || r.Droppable() {
+				t.Errorf("damaged %t, droppable %t", r.Damaged(), r.Droppable())
+			}
+			for _, f := range r.Files {
+				want, asked := c.want[f.Kind]
+				if (f.Err != nil) != (f.Name == c.damage) || asked && (want == "") != (f.Remedy == "") || !strings.Contains(f.Remedy, want) {
+					t.Errorf("%+v, want the remedy %q", f, want)
+				}
+				delete(c.want, f.Kind)
+			}
+			if len(c.want) > 0 {
+				t.Errorf("the report has none of the kinds %v", c.want)
+			}
+		})
+	}
 }

@@ -26,14 +26,17 @@ var (
 	ErrOther = errors.New("cluster: the folder belongs to another cluster")
 	// ErrLost means that the log lacks what this node has had from it: it was
 	// made again, or has lost its end. A person has to look.
-	ErrLost = errors.New("cluster: the log lacks what this node has had from it (if the other nodes are right, " + fetchAgain + ")")
+	ErrLost = errors.New("cluster: the log lacks what this node has had from it (if the other nodes are right, " + FetchAgain + ")")
 
 	// errUnusable means that a snapshot is damaged, and nothing of it in the state.
 	errUnusable = errors.New("cluster: the snapshot cannot be used")
 )
 
-// fetchAgain is how a person has a node take its data from the others.
-const fetchAgain = "move the file " + folder.Manifest + " out of its folder: it then fetches their data, as a node with a new number"
+// LogFolder is the folder of the log in that of a node.
+const LogFolder = "log"
+
+// FetchAgain is how a person has a node take its data from the others.
+const FetchAgain = "move the file " + folder.Manifest + " out of its folder: it then fetches their data, as a node with a new number"
 
 // openFolder reads what the folder knows of this node. Contents are read by recover,
 // when it is known whether the log still goes on where they end.
@@ -49,7 +52,7 @@ func (d *Door) openFolder() error {
 	})
 	m, err := snapshot.Read(c.Files)
 	if errors.Is(err, bloomery.ErrCorrupt) {
-		err = fmt.Errorf("%w (other nodes have what this one had: %s)", err, fetchAgain)
+		err = fmt.Errorf("%w (other nodes have what this one had: %s)", err, FetchAgain)
 	}
 	if err == nil {
 		err = ofCluster(c.Files, m)

@@ -99,7 +99,7 @@ func TestNodeFile(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(dir, nodeFile), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := remembered(dir); !errors.Is(err, bloomery.ErrCorrupt) {
+		if _, err := remembered(dir); !errors.Is(err, bloomery.ErrCorrupt) || !strings.Contains(err.Error(), "move the folder "+filepath.Dir(dir)+" away") {
 			t.Errorf("file %q: error %v, want %v", text, err, bloomery.ErrCorrupt)
 		}
 	}

@@ -153,7 +153,7 @@ func remembered(dir string) (n node, err error) {
 		return n, fmt.Errorf("cluster: %w", err)
 	}
 	if err := json.Unmarshal(b, &n); err != nil || n.Server == "" {
-		return n, fmt.Errorf("cluster: %s: %w", filepath.Join(dir, nodeFile), bloomery.ErrCorrupt)
+		return node{}, fmt.Errorf("cluster: %s: %w (%s)", filepath.Join(dir, nodeFile), bloomery.ErrCorrupt, NewFolder(filepath.Dir(dir)))
 	}
 	return n, nil
 }
