@@ -52,8 +52,7 @@ With --header, or -k and names of columns, the header of the first file comes
 first, except with -n and --json.
 
 -i compares in lower case: build the filter with the same flag. -n and -x are
-those of grep. A line that ends with CR LF is found without the CR and, for
-filters of raw lines, with it; it is printed as it stands.
+those of grep.
 
 The exit code is 0 if a value was printed, or would have been with -q or -c,
 else 1. Lines come out in their order. With -q the rest of the input is not read
