@@ -55,7 +55,7 @@ On a busy machine, run it several times and use the best figures.`,
 	f.StringSliceVar(&o.kinds, "kind", nil, "kinds to measure, a `LIST` separated by commas (default all)")
 	f.StringSliceVarP(&o.sizes, "keys", "n", []string{"1e4", "1e6"}, "numbers of keys, a `LIST` separated by commas")
 	f.VarP(&o.rate, "rate", "p", "false positive rate: 0.01, 0.1%, 1in1000")
-	f.DurationVar(&o.time, "time", 50*time.Millisecond, "how long each operation is measured at least")
+	durationVar(f, &o.time, "time", 50*time.Millisecond, "how long each operation is measured at least")
 	completeList(cmd, "kind", append(kindNames(), anyFuse)...)
 	return cmd
 }

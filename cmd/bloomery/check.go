@@ -87,7 +87,7 @@ standard, partitioned, split, fuse, ribbon and map.`,
 	f.StringVar(&o.group, "group", "", "for a filter that was built with --group: the same `COLUMN`")
 	f.BoolVar(&o.noVerify, "no-verify", false, "do not verify the checksums of the filter")
 	f.BoolVar(&o.verify, "verify", false, "if F is an address: verify the MiB around each value")
-	f.DurationVar(&o.timeout, "timeout", 30*time.Second, "if F is an address: how long a request may take")
+	durationVar(f, &o.timeout, "timeout", 30*time.Second, "if F is an address: how long a request may take")
 	o.inputFlags.bind(f)
 	o.keyFlags.bind(f)
 	o.bindFormat(cmd)

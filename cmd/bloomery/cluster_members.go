@@ -151,7 +151,7 @@ of all nodes; they use it at their next start.`,
 	})
 	o.bind(cmd.Flags(), "127.0.0.1:6379", "`ADDRESS` of a node that stays: HOST:PORT, tls:HOST:PORT or unix:PATH")
 	cmd.Flags().BoolVar(&yes, "yes", false, "do it; without this nothing is done")
-	cmd.Flags().DurationVar(&timeout, "timeout", timeout, "give up after so long; running the command again continues")
+	durationVar(cmd.Flags(), &timeout, "timeout", timeout, "give up after so long; running the command again continues")
 	return cmd
 }
 

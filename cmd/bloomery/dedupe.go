@@ -121,7 +121,7 @@ and is unchanged after any error.`,
 	f.BoolVarP(&o.count, "count", "c", false, "write how often each line occurs, and a tab, in front of it; needs --exact")
 	f.StringVar(&o.temp, "temp", "", "`FOLDER` for temporary files (default that of the system)")
 	f.BoolVarP(&o.invert, "invert", "v", false, "write the duplicates instead of the new lines")
-	f.DurationVar(&o.window, "window", 0, "forget lines that did not occur for the `DURATION`: 24h, 90m; needs --rate and -n")
+	durationVar(f, &o.window, "window", 0, "forget lines that did not occur for the `DURATION`: 90m, 24h, 7d; needs --rate and -n")
 	f.StringVar(&o.state, "state", "", "`FILE` that carries what was seen from run to run")
 	f.StringVarP(&o.output, "output", "o", "-", "`FILE` to write; - is standard output")
 	bindOverwrite(f, &o.overwrite)

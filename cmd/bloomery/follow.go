@@ -68,7 +68,7 @@ FILE.follow, beside FILE, records its version.`,
 	f.StringVarP(&o.output, "output", "o", "", "`FILE` of the copy")
 	f.StringVar(&o.filter, "filter", "", "`NAME` of the filter, if the folder has several")
 	f.BoolVar(&o.once, "once", false, "ask once and end")
-	f.DurationVar(&o.every, "every", time.Minute, "how often to ask")
+	durationVar(f, &o.every, "every", time.Minute, "how often to ask")
 	f.StringVar(&o.verifyKey, "verify-key", "", "`FILE` of the public key that versions must be signed with: Ed25519, PEM")
 	f.StringVar(&o.caCert, "cacert", "", "`FILE` of the authorities that sign the certificate of a server, PEM; default those of the system")
 	f.StringVar(&o.name, "name", "", "`NAME` by which the server shows this follower, with the age of its copy")

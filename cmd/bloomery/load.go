@@ -57,7 +57,7 @@ users of the machine see it.`,
 	f := cmd.Flags()
 	o.connectFlags.bind(f, "127.0.0.1:6379", "`ADDRESS` of the server: HOST:PORT, tls:HOST:PORT or unix:PATH")
 	f.StringVar(&o.reserve, "reserve", "", "make the filter first, for `N,P`: 1e6,0.1%")
-	f.IntVar(&o.batch, "batch", 1000, "most lines in a command")
+	intVar(f, &o.batch, "batch", "", 1000, "most lines in a command")
 	o.inputFlags.bind(f)
 	cmd.ValidArgsFunction = func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 		if len(args) == 0 { // the key

@@ -5,9 +5,11 @@ package main
 import (
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/pflag"
 
@@ -60,6 +62,59 @@ func headroomFlag() number[int] {
 		}
 		return n, nil
 	})
+}
+
+// flagOf is a flag that sets a variable as package figures reads it.
+type flagOf[T any] struct {
+	to    *T
+	kind  string
+	parse func(string) (T, error)
+}
+
+// Set implements pflag.Value.
+func (v flagOf[T]) Set(s string) error {
+	x, err := v.parse(s)
+	if err == nil {
+		*v.to = x
+	}
+	return err
+}
+
+// String implements pflag.Value.
+func (v flagOf[T]) String() string {
+	if v.to == nil {
+		return ""
+	}
+	if text := fmt.Sprint(*v.to); text != "0s" {
+		return text
+	}
+	return "0" // as pflag writes no default
+}
+
+// Type implements pflag.Value.
+func (v flagOf[T]) Type() string { return v.kind }
+
+// durationVar defines a flag for a time: 90s, 1h30m, 7d.
+func durationVar(f *pflag.FlagSet, to *time.Duration, name string, usual time.Duration, usage string) {
+	*to = usual
+	f.Var(flagOf[time.Duration]{to, "duration", figures.Duration}, name, usage)
+}
+
+// intVar defines a flag for a whole number: 1000, 10k.
+func intVar(f *pflag.FlagSet, to *int, name, short string, usual int, usage string) {
+	*to = usual
+	f.VarP(flagOf[int]{to, "int", func(s string) (int, error) {
+		n, err := figures.Count(s)
+		if err == nil && n > math.MaxInt {
+			err = fmt.Errorf("%q is too large", s)
+		}
+		return int(n), err
+	}}, name, short, usage)
+}
+
+// amountVar defines a flag for a number that need not be whole: 0.5, 1k.
+func amountVar(f *pflag.FlagSet, to *float64, name, usage string) {
+	f.Var(flagOf[float64]{to, "float", figures.Amount}, name, usage)
 }
 
 // sizeFlag is a flag for an amount of memory, at least 1 byte.

@@ -5,7 +5,29 @@ package main
 import (
 	"math"
 	"testing"
+	"time"
+
+	"github.com/spf13/pflag"
 )
+
+// Flags have units, and are as they were if what is given is no number.
+func TestFlagsHaveUnits(t *testing.T) {
+	var n int
+	var d time.Duration
+	var x float64
+	f := pflag.NewFlagSet("", pflag.ContinueOnError)
+	intVar(f, &n, "int", "n", 5, "")
+	durationVar(f, &d, "time", time.Second, "")
+	amountVar(f, &x, "amount", "")
+	if n != 5 || d != time.Second || f.Lookup("amount").DefValue != "0" {
+		t.Errorf("defaults: %d, %v, %s", n, d, f.Lookup("amount").DefValue)
+	}
+	for _, args := range [][]string{{"-n=10k", "--time=7d", "--amount=1.5k"}, {"-n=-1"}, {"-n=1e19"}, {"-n=1.5"}, {"--time=5"}, {"--time=-1s"}, {"--amount=nan"}} {
+		if err := f.Parse(args); (err == nil) != (len(args) > 1) || n != 10_000 || d != 168*time.Hour || x != 1500 {
+			t.Errorf("%q: %v, %d, %v, %v", args, err, n, d, x)
+		}
+	}
+}
 
 func TestTexts(t *testing.T) {
 	for n, want := range map[uint64]string{0: "0", 999: "999", 1000: "1,000", 1234567: "1,234,567", math.MaxUint64: "18,446,744,073,709,551,615"} {

@@ -59,7 +59,7 @@ files.`,
 	newShell(cmd, func(ctx context.Context, s *shell, _ []string) error { return o.run(ctx, s) })
 	f := cmd.Flags()
 	o.bind(f, "", "`ADDRESS` of the server: HOST:PORT, tls:HOST:PORT or unix:PATH; default by the settings of serve")
-	f.DurationVar(&o.timeout, "timeout", 5*time.Second, "how long the answer may take in all")
+	durationVar(f, &o.timeout, "timeout", 5*time.Second, "how long the answer may take in all")
 	f.StringVar(&o.file, "config", "", "TOML `FILE` with the settings of serve, where --addr is not given")
 	return cmd
 }

@@ -58,7 +58,7 @@ public key take nothing from anybody else. openssl makes both:
 	f.StringVar(&o.name, "name", "", "`NAME` to publish a filter under; for one FILTER only")
 	f.StringVar(&o.signKey, "sign-key", "", "`FILE` of the private key to sign with: Ed25519, PEM")
 	f.BoolVar(&o.unsigned, "unsigned", false, "publish without a signature what was signed before")
-	f.IntVar(&o.patches, "patches", 100, "keep patches from the last `N` versions, as far as they are shorter than the filter; 0 for none")
+	intVar(f, &o.patches, "patches", "", 100, "keep patches from the last `N` versions, as far as they are shorter than the filter; 0 for none")
 	return cmd
 }
 

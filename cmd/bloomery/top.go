@@ -65,12 +65,12 @@ users of the machine see it.`,
 	newShell(cmd, func(ctx context.Context, s *shell, _ []string) error { return o.run(ctx, s) })
 	f := cmd.Flags()
 	o.bind(f, "127.0.0.1:6379", "`ADDRESS` of the server: HOST:PORT, tls:HOST:PORT or unix:PATH")
-	f.DurationVar(&o.interval, "interval", time.Second, "`TIME` between two samples")
-	f.IntVarP(&o.samples, "samples", "n", 0, "end after `N` samples; 0 for never")
+	durationVar(f, &o.interval, "interval", time.Second, "`TIME` between two samples")
+	intVar(f, &o.samples, "samples", "n", 0, "end after `N` samples; 0 for never")
 	f.BoolVar(&o.once, "once", false, "print the table once and end")
 	f.StringVar(&o.order, "sort", topOrders[0], "`ORDER` of the filters: "+strings.Join(topOrders, ", "))
 	f.StringVar(&o.match, "match", "*", "`PATTERN` of the names to look at")
-	f.IntVar(&o.filters, "filters", 100, "most filters to look at")
+	intVar(f, &o.filters, "filters", "", 100, "most filters to look at")
 	completeWords(cmd, "sort", topOrders...)
 	return cmd
 }
@@ -80,8 +80,6 @@ func (o *topOptions) check() error {
 	switch {
 	case o.interval < leastInterval:
 		return fmt.Errorf("--interval %v is not at least %v", o.interval, leastInterval)
-	case o.samples < 0:
-		return fmt.Errorf("-n %d is negative", o.samples)
 	case o.filters < 1 || o.filters > mostFilters:
 		return fmt.Errorf("--filters %d is not between 1 and %s", o.filters, grouped(mostFilters))
 	case !slices.Contains(topOrders, o.order):

@@ -150,7 +150,7 @@ func TestTopRefuses(t *testing.T) {
 	addr, _ := topServer(t, server.Config{Password: "opensesame"})
 	for args, want := range map[string]string{
 		"--interval 1ms":              "--interval 1ms is not at least 100ms",
-		"-n -1":                       "-n -1 is negative",
+		"-n -1":                       "\"-1\" is not a whole number",
 		"--filters 0":                 "--filters 0 is not between 1 and 100,000",
 		"--sort size":                 "--sort \"size\": want one of rate, fill, ops, bytes, name",
 		"x":                           "what is \"x\"?",

@@ -99,6 +99,16 @@ func Share(s string) (float64, error) {
 	return x, nil
 }
 
+// Amount reads a number from 0 on, whole or not: 0.5, 12.5, 1k.
+func Amount(s string) (float64, error) {
+	f, err := split(s)
+	x, ok := f.times("")
+	if err != nil || !ok || !(x >= 0) || math.IsInf(x, 1) {
+		return 0, fmt.Errorf("%q is not a number from 0 on (0.5, 12, 1k)", clipped(s))
+	}
+	return x, nil
+}
+
 // Size reads an amount of memory in bytes: 65536, 64KiB, 64M, 1.5GB. As for the
 // server, M is a million and MB and MiB are 2^20.
 func Size(s string) (int64, error) {

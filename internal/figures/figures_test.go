@@ -71,6 +71,19 @@ func TestSizes(t *testing.T) {
 	}
 }
 
+func TestAmount(t *testing.T) {
+	for s, want := range map[string]float64{"0": 0, "0.5": 0.5, "12.5": 12.5, "1.5k": 1500, "1e6": 1e6, "2Ki": 2048} {
+		if got, err := figures.Amount(s); err != nil || got != want {
+			t.Errorf("Amount(%q) = %v, %v, want %v", s, got, err, want)
+		}
+	}
+	for _, s := range []string{"", "-1", "nan", "inf", "1e400", "50%", "0x10", "half"} {
+		if got, err := figures.Amount(s); err == nil || got != 0 {
+			t.Errorf("Amount(%q) = %v, %v, want 0 and an error", s, got, err)
+		}
+	}
+}
+
 func TestShare(t *testing.T) {
 	for s, want := range map[string]float64{"0": 0, "0.5": 0.5, "50%": 0.5, "2": 2, "250%": 2.5} {
 		if got, err := figures.Share(s); err != nil || got != want {

@@ -9,7 +9,6 @@ import (
 	"math"
 	"math/bits"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/bloomery/bloomery/internal/figures"
@@ -71,8 +70,8 @@ func (f *Figures) readHashes(s string) error {
 }
 
 func (f *Figures) readPerKey(s string) error {
-	x, err := strconv.ParseFloat(strings.TrimSpace(s), 64)
-	if err != nil || !(x > 0 && x <= maxPerKey) { // NaN too
+	x, err := figures.Amount(s)
+	if err != nil || !(x > 0 && x <= maxPerKey) {
 		return fmt.Errorf("%q is not a number of bits per key, above 0 and up to %d", s, maxPerKey)
 	}
 	f.PerKey = x
