@@ -30,6 +30,7 @@ type parking struct {
 type wait struct {
 	news  *following.News
 	timer *time.Timer
+	again *time.Timer // of the last Park that was not for 0
 	over  atomic.Bool // its time has passed
 }
 
@@ -69,10 +70,16 @@ func (x Contents) Await(c *Call, n *following.News, d time.Duration) bool {
 }
 
 // Park leaves a call for later, for which Await has reported true. Unless d is 0 it looks again
-// after d, give or take a half, whatever happens.
+// after d, give or take a half, whatever happens, and once: a call that is run again meanwhile, and parked, has one timer.
 func (x Contents) Park(d time.Duration) {
-	if x.s.park.is = true; d > 0 {
-		time.AfterFunc(d/2+rand.N(d), x.s.park.wake)
+	p := &x.s.park
+	if p.is = true; d == 0 {
+		return
+	}
+	if d = d/2 + rand.N(d); p.wait.again == nil {
+		p.wait.again = time.AfterFunc(d, p.wake)
+	} else {
+		p.wait.again.Reset(d)
 	}
 }
 
@@ -80,6 +87,9 @@ func (x Contents) Park(d time.Duration) {
 func (e *Engine) unpark(s *Session) {
 	if w := s.park.wait; w != nil {
 		w.timer.Stop()
+		if w.again != nil {
+			w.again.Stop()
+		}
 		e.waiting.remove(w.news, s)
 		s.park.wait = nil
 	}
