@@ -8,7 +8,6 @@ import (
 	"hash/crc32"
 	"runtime"
 	"slices"
-	"time"
 
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/server/internal/catalog"
@@ -123,7 +122,7 @@ func (b *building) discard() {
 
 // AwaitBuilt waits until a part of a shadow that an attempt has sealed is built, and returns its items.
 // It reports done as false if the time is over before. ErrRetry means that the attempt has ended.
-func (s *Supply) AwaitBuilt(p *Part, attempt uint64, over <-chan time.Time) (items uint64, done bool, err error) {
+func (s *Supply) AwaitBuilt(p *Part, attempt uint64, over <-chan struct{}) (items uint64, done bool, err error) {
 	p.Lock()
 	b := s.buildingOf(p, attempt)
 	p.Unlock()
@@ -269,10 +268,10 @@ func (b *Built) Release() {
 
 // Build builds the filters of the entry of a shadow of a static kind that a commit has sealed:
 // nobody changes it. It takes long and needs no lock.
-func (s *Supply) Build(e *catalog.Entry, commit uint64) (*Built, error) {
+func (s *Supply) Build(e *catalog.Entry, commit uint64, stopped func() bool) (*Built, error) {
 	b := &Built{commit: commit}
 	for _, p := range Parts(e) {
-		c, sum, err := s.buildPart(p)
+		c, sum, err := s.buildPart(p, stopped)
 		if err != nil {
 			b.Release()
 			return nil, err
@@ -285,7 +284,10 @@ func (s *Supply) Build(e *catalog.Entry, commit uint64) (*Built, error) {
 
 // buildPart builds the filter of a part, which it holds meanwhile: ABORT would release
 // the hashes that it reads.
-func (s *Supply) buildPart(p *Part) (*Filter, uint32, error) {
+func (s *Supply) buildPart(p *Part, stopped func() bool) (*Filter, uint32, error) {
+	if stopped() {
+		return nil, 0, ErrStopped
+	}
 	p.RLock()
 	d, ok := p.contents.(*Draft)
 	if !ok || p.Gone() {

@@ -3,6 +3,7 @@ package engine
 // Parts that other machines hold: records of them, and what they say of themselves.
 
 import (
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -545,16 +546,22 @@ func (x Contents) AwaitBuilt(sh *shadow.Shadow, attempt uint64) (items uint64, e
 			}
 		}
 	}
-	var others sync.WaitGroup
+	ctx, end := context.WithCancel(context.Background())
+	defer end()
+	var all sync.WaitGroup
 	for _, node := range e.others() {
-		others.Go(func() {
-			list, err := e.builtAt(node, lanes, sh.ID, attempt, contents.PartCount(entry))
+		all.Go(func() {
+			list, err := e.builtAt(ctx, node, lanes, sh.ID, attempt, contents.PartCount(entry))
 			note(node, list, err)
 		})
 	}
-	list, _, own := e.state.BuiltParts(sh.ID, attempt, nil)
-	note(0, list, own)
-	others.Wait()
+	all.Go(func() {
+		list, _, err := e.state.BuiltParts(sh.ID, attempt, ctx.Done())
+		note(0, list, err)
+	})
+	if !x.unlessStopped(&all) {
+		return 0, contents.ErrStopped
+	}
 	switch {
 	case failed != nil:
 		return 0, failed
@@ -567,6 +574,30 @@ func (x Contents) AwaitBuilt(sh *shadow.Shadow, attempt uint64) (items uint64, e
 	return items, nil
 }
 
+// unlessStopped waits for others. It reports false if the command is given up before.
+func (x Contents) unlessStopped(others *sync.WaitGroup) bool {
+	done := make(chan struct{})
+	go func() {
+		others.Wait()
+		close(done)
+	}()
+	look := time.NewTicker(stoppedLook)
+	defer look.Stop()
+	for {
+		select {
+		case <-done:
+			return true
+		case <-look.C:
+			if x.Stopped() {
+				return false
+			}
+		}
+	}
+}
+
+// stoppedLook is how often a command that waits for others looks whether it is given up.
+const stoppedLook = 100 * time.Millisecond
+
 // others returns the other machines that were heard of lately.
 func (e *Engine) others() (nodes []uint32) {
 	status := e.shared.Cluster()
@@ -578,13 +609,13 @@ func (e *Engine) others() (nodes []uint32) {
 	return nodes
 }
 
-// builtAt returns what a machine has built. It is nothing if the machine does not answer.
-func (e *Engine) builtAt(node uint32, lanes []int, id, attempt uint64, parts int) ([]store.BuiltPart, error) {
+// builtAt returns what a machine has built. It is nothing if the machine does not answer, or nobody waits for it any more.
+func (e *Engine) builtAt(ctx context.Context, node uint32, lanes []int, id, attempt uint64, parts int) ([]store.BuiltPart, error) {
 	args := [][]byte{[]byte(partsMark), []byte(partsBuilt), binary.AppendUvarint(nil, id), binary.AppendUvarint(nil, attempt)}
-	for {
+	for ctx.Err() == nil {
 		a, err := e.askParts(node, lanes, false, false, args, parts)
 		if err != nil || len(a.Body) == 0 {
-			return nil, nil
+			break
 		}
 		if a.Body[0] != wasRun {
 			continue // it is being built
@@ -604,6 +635,7 @@ func (e *Engine) builtAt(node uint32, lanes []int, id, attempt uint64, parts int
 		}
 		return list, nil
 	}
+	return nil, nil
 }
 
 // helpBuilt answers what is built here of a shadow.
@@ -612,9 +644,9 @@ func (e *Engine) helpBuilt(args [][]byte) []byte {
 	if !ok || len(numbers) != 2 {
 		return nil
 	}
-	timer := time.NewTimer(builtWait)
-	defer timer.Stop()
-	list, done, err := e.state.BuiltParts(numbers[0], numbers[1], timer.C)
+	ctx, end := context.WithTimeout(context.Background(), builtWait)
+	defer end()
+	list, done, err := e.state.BuiltParts(numbers[0], numbers[1], ctx.Done())
 	if !done {
 		return []byte{wasNotHere}
 	}

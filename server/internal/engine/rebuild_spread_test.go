@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/bloomery/bloomery/hashing"
+	"github.com/bloomery/bloomery/server/internal/answer"
 	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/door"
 	"github.com/bloomery/bloomery/server/internal/door/cluster/memlog"
@@ -257,6 +258,34 @@ func (v *rebuilds) rebuildWithoutKey(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestCommitIsGivenUp kills the client of a COMMIT that waits for a node which builds for long: it ends at once, and its attempt with it.
+func TestCommitIsGivenUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		v := newRebuilds(t, 0, 3, memlog.New(1, memlog.Faults{}))
+		defer v.end()
+		k := v.nodes[0]
+		k.do(strings.Fields("FILTER.REBUILD s BEGIN fuse16 CAPACITY 1000")...)
+		k.do(strings.Fields("FILTER.REBUILD s FEED a b c")...)
+		time.Sleep(time.Second)
+		k.peers.SetFault(func(node uint32) (f memlog.Fault) {
+			if node == 3 {
+				f.Delay = 10 * time.Second
+			}
+			return f
+		})
+		c, began := k.connect(), time.Now()
+		time.AfterFunc(time.Second, c.session.End)
+		got := c.exec(args(strings.Fields("FILTER.REBUILD s COMMIT")))[0]
+		if took := time.Since(began); took > 2*time.Second || got.Text != answer.TextStopped {
+			t.Errorf("COMMIT of a client that was killed: %s after %v", show(got), took)
+		}
+		k.peers.SetFault(nil)
+		if got := k.do(strings.Fields("FILTER.REBUILD s COMMIT")...); got != "+OK" {
+			t.Errorf("COMMIT of another one: %s", got)
+		}
+	})
 }
 
 // TestCommitOfADeadOperator kills a node between the seal and the swap of a COMMIT: others end it within 30 seconds, and

@@ -71,7 +71,7 @@ func (x Contents) CatchUp(entry *catalog.Entry) answer.Reply {
 func (x Contents) Build(sh *shadow.Shadow, commit uint64) (*contents.Built, error) {
 	x.e.leave(x.s)
 	x.e.waits(x.s, "build a filter")
-	return x.e.state.Build(sh.Entry(), commit)
+	return x.e.state.Build(sh.Entry(), commit, x.Stopped)
 }
 
 // Keys returns the secret keys of hashes.

@@ -5,7 +5,6 @@ package store
 import (
 	"errors"
 	"slices"
-	"time"
 
 	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/contents"
@@ -373,7 +372,7 @@ type BuiltPart struct {
 
 // BuiltParts waits until the parts of a shadow that an attempt has sealed are built here, those that this node
 // answers for, until the time is over: then it reports false.
-func (s *State) BuiltParts(id, attempt uint64, over <-chan time.Time) (list []BuiltPart, done bool, err error) {
+func (s *State) BuiltParts(id, attempt uint64, over <-chan struct{}) (list []BuiltPart, done bool, err error) {
 	e := s.Names.ByID(id)
 	if e == nil {
 		return nil, true, contents.ErrRetry

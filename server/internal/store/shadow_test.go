@@ -41,7 +41,7 @@ func TestSwapChecksWhatItBuilds(t *testing.T) {
 	}
 	id := begin.Entry.ID
 	apply(store.Record{ID: id, Body: &store.ShadowAdd{Fed: true, Room: store.Unlimited, Hashes: []uint64{1 << 40, 2 << 50, 3 << 60}}})
-	built, err := s.Build(s.ShadowNamed([]byte("k")).Entry(), 0)
+	built, err := s.Build(s.ShadowNamed([]byte("k")).Entry(), 0, func() bool { return false })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,7 +90,7 @@ func TestBrokenWhileSealed(t *testing.T) {
 	id := sh.ID
 	do(store.Record{ID: id, Body: &store.ShadowAdd{Fed: true, Room: store.Unlimited, Hashes: []uint64{1 << 40, 2 << 50}}})
 	commit := uint64(do(store.Record{Body: &store.ShadowSeal{ID: id}}).N)
-	built, err := s.Build(sh.Entry(), commit)
+	built, err := s.Build(sh.Entry(), commit, func() bool { return false })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,7 +123,7 @@ func TestSealOnce(t *testing.T) {
 	if !sh.Closed() || !errors.Is(s.Meets(&feed), store.ErrSealed) {
 		t.Error("another commit has opened what the first has sealed")
 	}
-	older, err := s.Build(sh.Entry(), uint64(first.N))
+	older, err := s.Build(sh.Entry(), uint64(first.N), func() bool { return false })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -141,7 +141,7 @@ func TestSealOnce(t *testing.T) {
 	if res := do(swap); !errors.Is(res.Err, contents.ErrRetry) || res.Changed {
 		t.Errorf("a swap of what was built before the last items came: %v", res.Err)
 	}
-	built, err := s.Build(sh.Entry(), uint64(second.N))
+	built, err := s.Build(sh.Entry(), uint64(second.N), func() bool { return false })
 	if err != nil {
 		t.Fatal(err)
 	}

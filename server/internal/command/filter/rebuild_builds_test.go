@@ -50,7 +50,7 @@ func TestWhileACommitBuilds(t *testing.T) {
 		seal := &door.Op{Record: store.Record{Body: &store.ShadowSeal{ID: sh.ID}}}
 		b.Door.Do([]*door.Op{seal})
 		commit := uint64(seal.Result.N)
-		built, err := b.State.Build(sh.Entry(), commit)
+		built, err := b.State.Build(sh.Entry(), commit, func() bool { return false })
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -34,7 +34,7 @@ func (w *world) rebuild(name []byte, at int64) {
 		w.do(store.Record{At: at, Body: swap})
 	case k < 4 && sh.Row().Features.Static:
 		commit := uint64(w.do(store.Record{At: at, Body: &store.ShadowSeal{ID: sh.ID}}).N)
-		built, err := w.state.Build(sh.Entry(), commit)
+		built, err := w.state.Build(sh.Entry(), commit, func() bool { return false })
 		if err != nil || k == 2 { // given up
 			sh.Reopen(commit)
 			return

@@ -143,6 +143,9 @@ func buildShared(x *engine.Context, c *engine.Call, sh *shadow.Shadow, attempt, 
 	}
 	built, err := x.Contents().AwaitBuilt(sh, attempt)
 	switch {
+	case errors.Is(err, contents.ErrStopped):
+		c.Fail(answer.TextStopped)
+		return false
 	case errors.Is(err, contents.ErrRetry):
 		c.Fail(textEnded)
 		return false
@@ -213,6 +216,10 @@ func commitStatic(x *engine.Context, c *engine.Call, sh *shadow.Shadow, r *store
 	commit := uint64(res.N)
 	defer sh.Reopen(commit) // a shadow that is swapped in stays known to nobody
 	built, err := x.Contents().Build(sh, commit)
+	if errors.Is(err, contents.ErrStopped) {
+		c.Fail(answer.TextStopped)
+		return
+	}
 	if err != nil {
 		c.Fail("ERR " + sh.Row().Name + ": " + filters.Cause(err))
 		return
