@@ -8,15 +8,18 @@ export function bars() {
   const body = el("tbody");
   const root = el("section", { class: "card", "aria-labelledby": "bar-title" },
     el("h2", { id: "bar-title" }, "Memory of all kinds"),
-    el("p", { class: "muted small" }, "Smallest first. Kinds in grey do not serve the needs given above. The last column is the memory accesses of a lookup, at most."),
+    el("p", { class: "muted small" }, "Smallest first; exact sets follow, on a scale of their own. Kinds in grey do not serve the needs given above. The last column is the memory accesses of a lookup, at most."),
     el("table", { class: "cards bars" },
       el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "kind"), el("th", { scope: "col", class: "wide" }, "memory"), ["bits per key", "rate", "reads"].map((name) => el("th", { scope: "col", class: "r" }, name)))),
       body));
   return {
     root,
     show({ kinds }) {
-      const most = Math.max(1, ...kinds.map((kind) => kind.bytes));
-      body.replaceChildren(...kinds.map((kind) => row(kind, most)));
+      const groups = [kinds.filter((kind) => !kind.exact), kinds.filter((kind) => kind.exact)];
+      body.replaceChildren(...groups.flatMap((group) => {
+        const most = Math.max(1, ...group.map((kind) => kind.bytes));
+        return group.map((kind) => row(kind, most));
+      }));
       if (!kinds.length) body.append(el("tr", {}, el("td", { colspan: 5, class: "muted" }, "No kind can be compared for these figures.")));
     },
   };

@@ -3,7 +3,7 @@ import { el } from "./dom.js";
 import { brief, percent, short, whole } from "./format.js";
 
 const charts = [
-  { name: "n", title: "As keys are added", about: "Past the capacity the rate rises, and nothing else warns.", x: { format: short }, mark: (v) => `n = ${short(v)}` },
+  { name: "n", title: "As keys are added", about: "Past the capacity the rate rises, and there is no other warning.", x: { format: short }, mark: (v) => `n = ${short(v)}` },
   { name: "k", title: "By the number of hashes k", about: "Too few bits say little about a key, too many fill the array.", x: { format: whole, step: (raw) => Math.max(1, Math.ceil(raw)) }, mark: null },
   { name: "m", title: "By the size m in bits", about: "Each factor of ten in the rate costs about 4.8 bits per key.", x: { format: short }, mark: (v) => `m = ${short(v)}` },
 ];

@@ -39,6 +39,7 @@ export async function mount(root, ctx) {
       problem.textContent = "";
       stale.hidden = true;
       results.hidden = false;
+      results.classList.remove("old");
       fields.show(answer, {});
       last = answer;
       for (const piece of pieces) piece.show(answer);
@@ -52,6 +53,7 @@ export async function mount(root, ctx) {
       const shown = Object.keys(faults).length > 0;
       problem.textContent = shown ? "" : error.message;
       stale.hidden = results.hidden;
+      results.classList.add("old");
       root.dataset.answer = "";
     }
   };

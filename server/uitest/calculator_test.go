@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http/httptest"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -167,6 +168,7 @@ func TestCalculatorRefuses(t *testing.T) {
 	p.wait(`document.getElementById("error-needs").innerText.includes("never changes")`)
 	p.fill("#calc-p", "often")
 	p.wait(`document.getElementById("error-p").innerText !== ""`)
+	p.wait(`document.querySelectorAll(".grid.old:not([hidden]) tr[data-kind]").length > 5`) // the last result stays
 	for _, v := range p.violations() {
 		t.Errorf("with errors: %s", v)
 	}
@@ -202,6 +204,9 @@ func TestGuide(t *testing.T) {
 		if n := len(p.texts(fmt.Sprintf(`tr[data-kind=%q]`, kind))); n != 1 {
 			t.Errorf("%d rows of %s, want one", n, kind)
 		}
+	}
+	if kinds := p.texts(`tr[data-kind] .kind`); !slices.Equal(kinds[max(0, len(kinds)-3):], []string{"Sorted array", "Go map", "Redis set"}) {
+		t.Errorf("exact sets are not the last of %q", kinds)
 	}
 	p.do(chromedp.SetValue(chromedp.CSS("#copy-kind"), "cuckoo"))
 	js[bool](p, `document.getElementById("copy-kind").dispatchEvent(new Event("change"))`)

@@ -110,7 +110,9 @@ func TestOutlook(t *testing.T) {
 		{filterRow{"projection": object{"items_per_second": 2.5, "full_at": "2026-12-24T18:30:00Z"}}, "At 2.5 items a second it is full on Thursday, 24 December 2026, 18:30 UTC."},
 		{filterRow{"items": 100.0}, "as many items as it was made for"},
 		{filterRow{"items": 101.0}, "more items than it was made for"},
-		{filterRow{"grows": true}, "any number of items"},
+		{filterRow{"grows": true, "kind": "bf"}, "any number of items: it grows."},
+		{filterRow{"grows": true, "kind": "window"}, "it forgets them by age."},
+		{filterRow{"grows": true, "kind": "stable"}, "it forgets the oldest."},
 	} {
 		v := filterRow{"capacity": 100.0, "items": 10.0}
 		maps.Copy(v, test.set)

@@ -143,7 +143,7 @@ func (r filterRow) Outlook() string {
 	items, capacity := r.whole("items"), r.whole("capacity")
 	switch {
 	case r["grows"] == true:
-		return "It takes any number of items: it grows, or forgets the oldest."
+		return "It takes any number of items: it " + lasting(r.text("kind")) + "."
 	case capacity > 0 && items > capacity:
 		return "It holds more items than it was made for."
 	case capacity > 0 && items == capacity:
@@ -156,6 +156,17 @@ func (r filterRow) Outlook() string {
 		return "At its present pace it does not get full."
 	}
 	return "At " + digits3(p.number("items_per_second")) + " items a second it is full on " + full.Format("Monday, 2 January 2006, 15:04") + " UTC."
+}
+
+// lasting says why a filter of a kind takes any number of items.
+func lasting(kind string) string {
+	switch kind {
+	case "window":
+		return "forgets them by age"
+	case "stable":
+		return "forgets the oldest"
+	}
+	return "grows"
 }
 
 // density returns the unit and the pieces of the density picture.
