@@ -103,7 +103,7 @@ func (s *Supply) finished(d *Draft) (*Filter, error) {
 	return c, err
 }
 
-// unseal lets go of what was built. Whoever knows that the attempt has ended may.
+// unseal lets go of what was built. A caller that knows that the attempt has ended may call it.
 func (d *Draft) unseal() {
 	d.sealed = 0
 	if b := d.building; b != nil {

@@ -71,7 +71,7 @@ func (c *Filter) freezeBehind(head []byte) (Frozen, error) {
 	return z, nil
 }
 
-// appendForm appends what stands before the encoding.
+// appendForm appends the form: all that comes before the encoding.
 func (c *Filter) appendForm(b []byte, made uint32) []byte {
 	plan := c.plan.Load()
 	b = appendAge(b, &plan.Plan, made)

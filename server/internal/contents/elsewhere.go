@@ -45,7 +45,7 @@ func (*elsewhere) Freeze() (Frozen, error)        { return nil, ErrElsewhere }
 func (*elsewhere) ScanDump(int64) (int64, []byte) { return 0, nil }
 func (*elsewhere) Release()                       {}
 
-// Bytes returns what stands here takes, not what others hold.
+// Bytes returns the bytes of the stand-in, not those of what others hold.
 func (c *elsewhere) Bytes() uint64 {
 	if plan := c.plan.Load(); plan != nil && plan.Parts > 0 {
 		return besidePart

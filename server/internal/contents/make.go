@@ -24,7 +24,7 @@ const (
 	LayersHeader // what AppendLayers wrote
 )
 
-// Here reports whether a part of a filter is to be here, by its index. Other nodes hold the others.
+// Here reports whether this node keeps a part of a filter, by its index. Other nodes keep the others.
 type Here func(index int, p *Plan) bool
 
 // maker is how contents are made from a header.

@@ -49,7 +49,7 @@ const (
 	maxRun   = 256
 )
 
-// scatterSteps is what it takes, in steps, that each of so many places of an item may lie on a page of a new array, which the
+// scatterSteps returns the steps of an item with so many places, each of which may lie on a page of a new array that the
 // system clears first. Items of usual rates are taken as before.
 func scatterSteps(places int) uint64 {
 	const most = 3500 // places that are written under one lock: 15 milliseconds

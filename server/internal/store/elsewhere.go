@@ -27,8 +27,8 @@ func (s *State) placed() bool {
 	return r != nil && r.Level >= LevelShards || s.Divided()
 }
 
-// Place makes o one that may be sent in this cluster: with the shard of the name that the
-// contents will have, if names decide that.
+// Place fills in the shard of the name that the contents will have, if names decide that, so that
+// o may be sent in this cluster.
 func (s *State) Place(o *Stage, name []byte) *Stage {
 	if o.Placed = s.placed(); o.Placed {
 		o.Base = uint64(placement.Base(string(name)))

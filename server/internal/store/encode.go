@@ -22,15 +22,15 @@ const recordVersion = 1
 func AppendRecord(b []byte, r *Record) []byte {
 	b = append(b, recordVersion, byte(r.Body.op()))
 	b = appendUvarint(appendUvarint(b, r.Origin.Session), r.Origin.Counter)
-	if m, ok := r.Body.(massive); ok {
-		return m.append(b, r)
+	if f, ok := r.Body.(frequent); ok {
+		return f.append(b, r)
 	}
 	return r.Body.fields(coder{b: b, does: writes}, r).b
 }
 
-// massive is the body of a record that comes in masses: append writes all of its fields, in
-// fewer steps.
-type massive interface {
+// frequent is the body of a record of which there are very many: append writes all of its fields,
+// in fewer steps.
+type frequent interface {
 	append(b []byte, r *Record) []byte
 }
 

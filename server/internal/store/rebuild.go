@@ -93,8 +93,7 @@ func (o *ShadowOpen) openShared(s *State, old *catalog.Entry, r *Record, res *Re
 	s.linkShared(&v)
 }
 
-// Known returns the number of the last rebuild of a filter that a record of p may say it
-// knew, where sh is the shadow that it was hashed for, nil for none. The mark is read first:
+// Known returns the number of a rebuild of the filter to put into a record of p, where sh is the shadow that it was hashed for, nil for none. The mark is read first:
 // if there is no shadow after that, the rebuild of that mark is over.
 func (s *State) Known(id uint64, p *contents.Part, sh *shadow.Shadow) uint64 {
 	if sh != nil {
