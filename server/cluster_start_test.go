@@ -42,7 +42,7 @@ func TestNodeStarts(t *testing.T) {
 		}
 	}
 	for path, want := range map[string]string{
-		"/healthz":        `200 {"status":"starting"}`,
+		"/livez":          `200 {"status":"starting"}`,
 		"/readyz":         `503 {"error":{"code":"starting","message":"` + starting + `"}}`,
 		"/api/v1/filters": `503 {"error":{"code":"starting","message":"` + starting + `"}}`,
 	} {

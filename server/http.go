@@ -163,7 +163,7 @@ func (c *Config) httpNames() (names []string) {
 	return names
 }
 
-// Handler returns what answers HTTP requests: the probes /healthz and /readyz,
+// Handler returns what answers HTTP requests: the probes /livez and /readyz,
 // /metrics, the JSON API under /api/v1 and the page. The addresses of Config.HTTP
 // serve it; a program can also mount it in a mux of its own, under a prefix with
 // http.StripPrefix. It works from New on, and refuses requests when the server ends.

@@ -174,7 +174,7 @@ func TestHTTPManyClients(t *testing.T) {
 	_ = all[0].Close()
 	waitFor(t, func() bool {
 		nc := dialHTTP(t, addr)
-		_, _ = io.WriteString(nc, "GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+		_, _ = io.WriteString(nc, "GET /livez HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
 		answer, _ := io.ReadAll(nc)
 		return bytes.HasPrefix(answer, []byte("HTTP/1.1 200 "))
 	}, "there is no room after one has left")
@@ -185,7 +185,7 @@ func TestHTTPManyClients(t *testing.T) {
 // asks something.
 func TestHTTPIdleClientsMakeRoom(t *testing.T) {
 	_, addr, _ := serveHTTP(t, server.Config{})
-	habits := []string{"", "GET /healthz HTTP/1.1\r\nHost: loc", "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"}
+	habits := []string{"", "GET /livez HTTP/1.1\r\nHost: loc", "GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n"}
 	for i := range 1024 {
 		nc, err := net.Dial("tcp", addr)
 		if err != nil {
@@ -197,7 +197,7 @@ func TestHTTPIdleClientsMakeRoom(t *testing.T) {
 	for i := range 2 * len(habits) {
 		waitFor(t, func() bool { // nobody has to go in the first second
 			nc := dialHTTP(t, addr)
-			_, _ = io.WriteString(nc, "GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+			_, _ = io.WriteString(nc, "GET /livez HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
 			answer, err := io.ReadAll(nc)
 			return err == nil && bytes.HasPrefix(answer, []byte("HTTP/1.1 200 "))
 		}, fmt.Sprintf("client %d beyond the limit is not served", i))
@@ -412,7 +412,7 @@ func TestHTTPPausedClientLeaves(t *testing.T) {
 func FuzzHTTP(f *testing.F) {
 	b, s := surf(f, server.Config{HTTPAdmin: true, MaxMemory: 16 << 20})
 	for _, seed := range [][3]string{
-		{"GET", "/healthz", ""}, {"GET", "/api/v1/filters?sort=fill&order=desc&limit=3&search=%ff", ""}, {"POST", "/api/v1/filters", createUsers},
+		{"GET", "/livez", ""}, {"GET", "/api/v1/filters?sort=fill&order=desc&limit=3&search=%ff", ""}, {"POST", "/api/v1/filters", createUsers},
 		{"POST", "/api/v1/filters", `{"name": {"base64": "/w=="}, "kind": "window", "span": "1s", "generations": 2, "burst": 1.5, "capacity": 10}`},
 		{"GET", "/api/v1/filters/users", ""}, {"GET", "/api/v1/filters/%2e%2e", ""}, {"GET", "/api/v1/filters/~_w", ""}, {"DELETE", "/api/v1/filters/users", ""},
 		{"POST", "/api/v1/filters/users/add", `{"items": ["a", {"base64": "AP8="}]}`}, {"POST", "/api/v1/filters/users/rebuild", `{"step": "begin", "kind": "cuckoo", "capacity": 5}`},

@@ -127,7 +127,7 @@ func TestHTTPListens(t *testing.T) {
 	client := &http.Client{Transport: &http.Transport{}}
 	defer client.CloseIdleConnections()
 	url := "http://" + s.HTTPAddr().String()
-	for _, path := range []string{"/healthz", "/readyz", "/", "/api/v1/filters"} {
+	for _, path := range []string{"/livez", "/readyz", "/", "/api/v1/filters"} {
 		res, err := client.Get(url + path)
 		if err != nil {
 			t.Fatal(err)
@@ -170,7 +170,7 @@ func TestHTTPListens(t *testing.T) {
 	if err := <-ended; err != nil {
 		t.Error(err)
 	}
-	if _, err := client.Get(url + "/healthz"); err == nil {
+	if _, err := client.Get(url + "/livez"); err == nil {
 		t.Error("HTTP is served after Close")
 	}
 }
@@ -207,12 +207,12 @@ func TestHTTPMounted(t *testing.T) {
 	if got := b.get("/filters/api/v1/filters/a%2Fb")["name"]; got != "a/b" {
 		t.Errorf("name = %v", got)
 	}
-	b.get("/filters/healthz")
+	b.get("/filters/livez")
 	b.get("/filters/")
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	b.expect(503, "ending", "GET", "/filters/healthz", "")
+	b.expect(503, "ending", "GET", "/filters/livez", "")
 	b.expect(503, "ending", "GET", "/filters/api/v1/filters", "")
 }
 
@@ -246,7 +246,7 @@ func TestHTTPPaths(t *testing.T) {
 // TestHTTPHeaders asks for the headers that keep other sites out of every response.
 func TestHTTPHeaders(t *testing.T) {
 	b, _ := surf(t, server.Config{})
-	for _, path := range []string{"/", "/healthz", "/api/v1/filters", "/nothing"} {
+	for _, path := range []string{"/", "/livez", "/api/v1/filters", "/nothing"} {
 		head := b.with("Origin", "https://other.example").do("GET", path, "").Header
 		if !strings.HasPrefix(head.Get("Content-Security-Policy"), "default-src 'self'") || head.Get("X-Content-Type-Options") != "nosniff" || head.Get("X-Frame-Options") != "DENY" {
 			t.Errorf("%s: headers %v", path, head)
@@ -268,7 +268,7 @@ func TestHTTPProtectedMode(t *testing.T) {
 		b.remote = remote
 		b.expect(403, "protected", "GET", "/api/v1/filters", "")
 		b.expect(403, "protected", "GET", "/", "")
-		b.get("/healthz")
+		b.get("/livez")
 		b.get("/readyz")
 	}
 	b.remote = "[::ffff:127.0.0.1]:999"
@@ -357,7 +357,7 @@ func TestHTTPPassword(t *testing.T) {
 	b.expect(401, "unauthorized", "GET", "/api/v1/filters", "")
 	b.expect(401, "unauthorized", "GET", "/api/v1/events", "")
 	b.expect(401, "unauthorized", "POST", "/api/v1/filters", createUsers)
-	b.get("/healthz")
+	b.get("/livez")
 	for _, remote := range []string{"127.0.0.1:1", "192.0.2.7:1"} {
 		b.remote = remote
 		right, wrong := b.with("Authorization", "Basic ZGVmYXVsdDpzZWNyZXQ="), b.with("Authorization", "Basic ZGVmYXVsdDp3cm9uZw==") // default:secret, default:wrong

@@ -634,7 +634,7 @@ func TestTLSForHTTP(t *testing.T) {
 	if healthy() == before {
 		t.Error("HTTP has the old certificate after a reload")
 	}
-	if response, err := http.Get("http://" + addr + "/healthz"); err == nil {
+	if response, err := http.Get("http://" + addr + "/livez"); err == nil {
 		_ = response.Body.Close()
 		if response.StatusCode == http.StatusOK {
 			t.Error("HTTP without TLS is served where there is TLS")

@@ -1,24 +1,24 @@
 package web
 
-// healthz, readyz and metrics.
+// livez, readyz and metrics.
 
 import "net/http"
 
 // probeRoutes are for what watches the server from outside.
 var probeRoutes = []route{
-	{"GET", "/healthz", (*call).healthz, anybody, "Reports that the process answers."},
+	{"GET", "/livez", (*call).livez, anybody, "Reports that the process answers."},
 	{"GET", "/readyz", (*call).readyz, anybody, "Reports whether the server takes reads and writes, and why not."},
 	{"GET", "/metrics", (*call).metrics, reads, "Metrics in the text format of Prometheus."},
 }
 
-func (c *call) healthz() error { return c.json(http.StatusOK, map[string]string{"status": "ok"}) }
+func (c *call) livez() error { return c.json(http.StatusOK, map[string]string{"status": "ok"}) }
 
 // Starting returns what answers while a server reads its data: the process is well, and
 // why is the reason for which nothing else is answered.
 func Starting(why string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		secure(w.Header())
-		if r.URL.Path == "/healthz" && (r.Method == http.MethodGet || r.Method == http.MethodHead) {
+		if r.URL.Path == "/livez" && (r.Method == http.MethodGet || r.Method == http.MethodHead) {
 			writeBytes(w, http.StatusOK, "application/json", []byte("{\"status\":\"starting\"}\n"))
 			return
 		}

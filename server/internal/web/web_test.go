@@ -81,9 +81,9 @@ func TestReady(t *testing.T) {
 		t.Errorf("readyz = %d %s", w.Code, w.Body)
 	}
 	w = httptest.NewRecorder()
-	h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), "GET", "/healthz", nil))
+	h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), "GET", "/livez", nil))
 	if w.Code != 200 {
-		t.Errorf("healthz = %d %s", w.Code, w.Body)
+		t.Errorf("livez = %d %s", w.Code, w.Body)
 	}
 }
 
