@@ -204,6 +204,9 @@ func TestPublishAgain(t *testing.T) {
 	if got := strings.Join(names, " "); got != "index..json keys..bft keys..patch keys..patch keys..bft mine..txt" {
 		t.Errorf("the folder has %s", got) // two versions, and what is not ours
 	}
+	if _, err := follow.Open(t.Context(), follow.Config{Address: filepath.Join(dir, "index.json")}); !errors.Is(err, bloomery.ErrParameter) || !strings.Contains(err.Error(), "index.json is a file: publish it into a folder") {
+		t.Errorf("a file as the address: %v", err)
+	}
 	if err := os.WriteFile(filepath.Join(dir, "index.json"), []byte("{"), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -64,10 +65,13 @@ func (f folder) String() string { return string(f) }
 
 func (f folder) open(_ context.Context, name, _ string) (io.ReadCloser, answer, error) {
 	r, err := regular.Open(filepath.Join(string(f), name))
-	if err != nil {
-		return nil, answer{}, err
+	if err == nil {
+		return r, answer{}, nil
 	}
-	return r, answer{}, nil
+	if info, failed := os.Stat(string(f)); failed == nil && !info.IsDir() {
+		err = fmt.Errorf("%w: %s is a file: publish it into a folder (follow.Publish, bloomery publish), and follow that", bloomery.ErrParameter, f)
+	}
+	return nil, answer{}, err
 }
 
 // web is a folder of a web server.

@@ -293,6 +293,8 @@ func recognised(data []byte, formats []foreignFormat, key foreignKey) (found *fo
 		}
 		f, openErr := format.open(data, key)
 		switch {
+		case errors.Is(openErr, bloomery.ErrVersion):
+			err = hinted{openErr, "docs/formats.md, under Limits, says which filters of " + format.name + " are read"}
 		case openErr != nil:
 			err = openErr
 		case found == nil:

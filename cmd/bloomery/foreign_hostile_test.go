@@ -53,6 +53,16 @@ func TestForeignOverfull(t *testing.T) {
 	}
 }
 
+// TestForeignUnknown opens a filter of RocksDB whose hash is not known: no newer bloomery has written it.
+func TestForeignUnknown(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "f")
+	write(t, name, append(make([]byte, 64), 0xff, 0, 6, 0, 0))
+	code, _, errOut := call(t, "inspect", "--format", "rocksdb", name)
+	if code != exitBad || !strings.Contains(errOut, "FastLocalBloom") || !strings.Contains(errOut, "hint: docs/formats.md, under Limits, says which filters of rocksdb are read") {
+		t.Errorf("inspect = %d: %s", code, errOut)
+	}
+}
+
 // TestForeignInterrupted interrupts a command while it finds out which format a file has.
 func TestForeignInterrupted(t *testing.T) {
 	all := foreignFormats

@@ -98,7 +98,7 @@ func (r *inspected) print(s *shell) error {
 	if err := w.Flush(); err != nil || r.bitCount == 0 {
 		return err
 	}
-	_, err := fmt.Fprintf(s.out, "\nbits 0 to %s of %s:\n%s\n", grouped(r.bitCount-1), grouped(8*i.Payload), bitText(r.bits, r.bitCount, bitsPerRow))
+	_, err := fmt.Fprintf(s.out, "\nbits 0 to %s of %s:\n%s\n", grouped(r.bitCount-1), grouped(r.arrayBits()), bitText(r.bits, r.bitCount, bitsPerRow))
 	return err
 }
 
@@ -118,12 +118,23 @@ func bitText(data []byte, n, perRow uint64) string {
 	return b.String()
 }
 
+// arrayBits is the number of bits in the payload, without those that fill up its last word.
+func (r *inspected) arrayBits() uint64 {
+	all := 8 * r.info.Payload
+	if f := r.filter.Hashed; f != nil {
+		if n := f.Stats().Bits; n < all && all-n < bitsPerRow {
+			return n
+		}
+	}
+	return all
+}
+
 // readBits keeps the first n bits of the payload.
 func (r *inspected) readBits(f io.Reader, n uint64) error {
 	if r.info.Form == codec.FormTransport {
 		f = codec.NewReader(f)
 	}
-	r.bitCount = min(n, 8*r.info.Payload)
+	r.bitCount = min(n, r.arrayBits())
 	r.bits = make([]byte, (r.bitCount+7)/8)
 	if _, err := io.CopyN(io.Discard, f, payloadOffset); err != nil {
 		return err

@@ -116,7 +116,7 @@ func pretendGo(args []string) error {
 			return err
 		}
 	case "run":
-		dir := args[slices.Index(args, "-dir")+1]
+		dir := args[len(args)-1]
 		if err := errors.Join(os.MkdirAll(dir, 0o755), os.WriteFile(filepath.Join(dir, "index.html"), []byte("page"), 0o600)); err != nil {
 			return err
 		}

@@ -134,6 +134,14 @@ func ParseHeader(b []byte) (Header, error) {
 	return h, nil
 }
 
+// hashTexts are the words for the kinds of hash functions. Every Hasher that was not made
+// otherwise is of the first kind.
+var hashTexts = [...]struct{ is, call, given string }{
+	hashing.XXH3:    {"a seed", "hashing.Seeded", "none was given"},
+	hashing.SipHash: {"a secret key", "hashing.Keyed", "a secret key was given"},
+	hashing.Custom:  {"a hash function of a program", "hashing.Func", "a hash function was given"},
+}
+
 // Hasher returns the hasher of a filter with this header. XXH3 is made from
 // the seed in the header; other hashers cannot be, so given must be the one
 // that the filter was made with, else the error wraps ErrKey.
@@ -142,7 +150,7 @@ func (h Header) Hasher(given hashing.Hasher) (hashing.Hasher, error) {
 		return hashing.Seeded(h.Check), nil
 	}
 	if given.Kind() != h.Hash {
-		return given, fmt.Errorf("%w: the filter was made with %v, %v was given", bloomery.ErrKey, h.Hash, given.Kind())
+		return given, fmt.Errorf("%w: the filter was made with %s (%s), and %s", bloomery.ErrKey, hashTexts[h.Hash].is, hashTexts[h.Hash].call, hashTexts[given.Kind()].given)
 	}
 	if given.Check() != h.Check {
 		return given, fmt.Errorf("%w: fingerprint of the %v is %016x, the filter's is %016x", bloomery.ErrKey, h.Hash, given.Check(), h.Check)

@@ -28,6 +28,9 @@ func TestHeaderHasher(t *testing.T) {
 	} {
 		h := Header{Hash: c.made.Kind(), Check: c.made.Check()}
 		got, err := h.Hasher(c.given)
+		if name == "key, none given" && err.Error() != bloomery.ErrKey.Error()+": the filter was made with a secret key (hashing.Keyed), and none was given" {
+			t.Errorf("%s: %v", name, err)
+		}
 		if !errors.Is(err, c.err) || err == nil && !got.Equal(c.want) {
 			t.Errorf("%s: %v, %v, want %v, %v", name, got, err, c.want, c.err)
 		}
