@@ -172,8 +172,15 @@ func (x Contents) FarNews(entry *catalog.Entry, lacks []following.Lack, most int
 		case r.Failed():
 			return nil, false, r
 		}
-		rows, left, ok := x.readNews(node, &r)
-		if !ok {
+		held := x.Held()
+		rows, left, err := x.readNews(node, &r)
+		switch {
+		case errors.Is(err, contents.ErrMemory) && len(all)+len(rows) > 0: // there will be when these are written
+			return append(all, rows...), true, failed
+		case errors.Is(err, contents.ErrMemory):
+			return nil, false, answer.Fail(answer.TextOOM)
+		case err != nil:
+			x.Unhold(x.Held() - held)
 			x.s.avoid = append(x.s.avoid, node)
 			continue
 		}
@@ -223,24 +230,37 @@ func newsQuestion(e *Engine, entry *catalog.Entry, lacks []following.Lack, most 
 	return &door.Question{Lanes: lanes, Body: appendCall(nil, args), Room: door.MaxQuestion}, args
 }
 
-// readNews reads what another machine has answered. It reports false if that cannot be read, or there is
-// no memory for it.
-func (x Contents) readNews(node uint32, r *answer.Reply) (rows []following.Taken, more, ok bool) {
+// readNews reads what another machine has answered. The error is ErrMemory, with the rows for which there is memory here, or
+// ErrRetry if the machine has not answered for all.
+func (x Contents) readNews(node uint32, r *answer.Reply) (rows []following.Taken, more bool, err error) {
 	if len(r.Elems) != 2 {
-		return nil, false, false
+		return nil, false, contents.ErrRetry
 	}
 	for i := range r.Elems[1].Elems {
 		v := r.Elems[1].Elems[i].Elems
-		if len(v) != 7 || v[4].N < int64(len(v[5].Text)) || !x.Hold(2*int(v[4].N)) {
-			return nil, false, false
+		if len(v) != 7 || v[4].N < int64(len(v[5].Text)) || v[4].N > largestNews {
+			return nil, false, contents.ErrRetry
 		}
 		t := following.Taken{Piece: news.Piece{Part: int(v[0].N), Form: v[3].Text, Data: []byte(v[5].Text)}, Next: uint64(v[1].N), More: v[2].N == 1}
-		if loan := v[6].N; loan != 0 {
+		loan := v[6].N
+		if err == nil && !x.Hold(2*int(v[4].N)) {
+			err = contents.ErrMemory
+		}
+		switch ok := true; {
+		case err != nil && loan != 0:
+			go x.e.askMark(node, shortAnswer, []byte(roomMark), nil, fmt.Append(nil, loan))
+			continue
+		case err != nil:
+			continue
+		case loan != 0:
 			if t.Data, ok = x.readLoan(node, loan, t.Data, int(v[4].N)); !ok {
-				return nil, false, false
+				return nil, false, contents.ErrRetry
 			}
 		}
 		rows = append(rows, t)
 	}
-	return rows, r.Elems[0].N == 1, true
+	return rows, r.Elems[0].N == 1, err
 }
+
+// largestNews is more than a part has.
+const largestNews = 1 << 40

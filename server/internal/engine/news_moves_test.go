@@ -211,6 +211,35 @@ func TestFollowersOfMovingParts(t *testing.T) {
 	})
 }
 
+// TestNewsWithoutMemoryHere asks a node for news of a filter that another one holds, and has no memory for them: that is what it
+// answers, and not that the other one does not answer.
+func TestNewsWithoutMemoryHere(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		v := newSpread(t, memlog.Faults{})
+		v.place(t, oneCopy)
+		v.nodes[0].lines("FILTER.CREATE f bloom CAPACITY 300000")
+		for i := 0; i < 300_000; i += 10_000 {
+			v.nodes[0].do(withItems("FILTER.ADD f", i, i+10_000)...)
+		}
+		time.Sleep(time.Second)
+		short := 0
+		for i, n := range v.nodes {
+			n.engine.Budget.SetMax(n.engine.Budget.Used() + 300_000)
+			got := show(n.connect().exec(args([]string{"FILTER.NEWS", "f"}))[0])
+			if strings.HasPrefix(got, "-CLUSTERDOWN") {
+				t.Errorf("node %d: %s", i+1, got)
+			}
+			if strings.HasPrefix(got, "-OOM") {
+				short++
+			}
+			n.engine.Budget.SetMax(1 << 30)
+		}
+		if short == 0 {
+			t.Error("no node was short of memory")
+		}
+	})
+}
+
 // TestNewsAtEveryNode asks for news of parts that lie elsewhere, some too long for one answer between nodes, at every node:
 // copies are equal, byte for byte, also if their holder changes. A client that waits gets what happens elsewhere.
 func TestNewsAtEveryNode(t *testing.T) {
