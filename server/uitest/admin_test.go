@@ -31,11 +31,11 @@ func TestAdmin(t *testing.T) {
 	p := open(t, s.base, "/filters")
 	create := func() { p.click("#create button[type=submit]") }
 
-	p.fill("#c-capacity", "many")
-	p.fill("#c-error", "2")
+	p.fill("#c-capacity", "")
+	p.fill("#c-error", " ")
 	create()
 	for field, want := range map[string]string{
-		"#c-name-error": "A name, please.", "#c-capacity-error": "A whole number, as in 100000.", "#c-error-error": "More than 0 and less than 1.",
+		"#c-name-error": "A name, please.", "#c-capacity-error": "A number, please.", "#c-error-error": "A number, please.",
 	} {
 		if got := p.text(field); got != want {
 			t.Errorf("%s = %q, want %q", field, got, want)
@@ -67,8 +67,12 @@ func TestAdmin(t *testing.T) {
 	p.wait(`document.querySelector("#create")`)
 
 	p.fill("#c-name", "made here")
-	p.fill("#c-capacity", "10,000")
+	p.fill("#c-capacity", "many")
 	p.fill("#c-error", "1 in 1000")
+	p.expect("400")
+	create()
+	p.wait(`document.querySelector("#c-capacity-error").innerText.startsWith("CAPACITY must be a whole number from 1 to 1099511627776 (1000, 1e6, 10M)")`)
+	p.fill("#c-capacity", "10k")
 	create()
 	p.wait(`document.querySelector("h1").innerText === "made here" && document.body.dataset.ready`)
 	if got := s.send("FILTER.INFO", "made here"); !strings.Contains(strings.Join(got, " "), "asked 0.001") {
