@@ -54,7 +54,8 @@ const (
 // enough that growing one is short (1/256 of all names).
 const shardBits = 8
 
-// Staged is the deadline of an entry that has no name yet: see Stage.
+// Staged is the deadline of an entry that has no name yet: see Stage. It is the smallest, so that such an entry is always past
+// it: a record that evicts what has expired removes it.
 const Staged = math.MinInt64
 
 // Entry is what a name stands for. ID, Kind and Value never change; a name

@@ -80,6 +80,6 @@ func (a Area) empty(body *store.Stage) (*catalog.Entry, answer.Reply) {
 
 // Drop removes contents that never got a name.
 func (a Area) Drop(id uint64) {
-	// A record that is lost is dropped by the next recovery.
+	// What has no name is past its deadline, catalog.Staged. If the record is lost the next recovery drops it.
 	a.run.ApplyUnseen(nil, store.Record{At: a.run.Milliseconds(), Body: &store.Evict{IDs: []uint64{id}}})
 }
