@@ -132,8 +132,12 @@ and is unchanged after any error.`,
 }
 
 func (o *dedupeOptions) run(ctx context.Context, s *shell, args []string) error {
+	addresses := memory.Addresses()
 	if o.maxMemory.text == "" {
-		o.maxMemory.value = max(leastDedupe, int64(memory.Limit()/2))
+		o.maxMemory.value = max(leastDedupe, int64(min(memory.Limit()/2, addresses-min(addresses, threadAddresses))))
+	}
+	if err := o.checkAddresses(addresses); err != nil {
+		return err
 	}
 	job, err := o.job(s)
 	if err != nil {
@@ -284,6 +288,23 @@ func (o *dedupeOptions) check() error {
 		return hinted{fmt.Errorf("--rate %s is below 1e-6", o.rate.text), "without --rate no line is lost"}
 	}
 	return checkFolder("--state", o.state)
+}
+
+// threadAddresses is what the threads and the heap of the program may still map beside --max-memory: Go ends
+// a process whose heap has no addresses.
+const threadAddresses = 192 << 20
+
+// checkAddresses says what is needed if ulimit -v leaves too few addresses.
+func (o *dedupeOptions) checkAddresses(left uint64) error {
+	need := uint64(o.maxMemory.value) + threadAddresses
+	if left >= need {
+		return nil
+	}
+	text := fmt.Sprintf("ulimit -v has to be at least %s higher", bytesText(need-left))
+	if o.maxMemory.value > leastDedupe {
+		text += ", or --max-memory lower: 64M are the least"
+	}
+	return hinted{fmt.Errorf("ulimit -v leaves %s of addresses, and %s are needed", bytesText(left), bytesText(need)), text}
 }
 
 // checkFiles refuses what would overwrite a file, or lose the output.

@@ -204,3 +204,47 @@ func TestDedupeInterrupted(t *testing.T) {
 		}
 	}
 }
+
+// TestDedupeUnderUlimit limits the addresses of the process: dedupe runs within them, or says before it begins what it needs.
+func TestDedupeUnderUlimit(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the race detector takes addresses without end")
+	}
+	file := numberedLines(t, 1000)
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	bin := t.TempDir()
+	if err := os.Symlink(self, filepath.Join(bin, "bloomery")); err != nil { // by this name TestMain knows the command
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		left uint64 // of addresses, in KiB
+		args []string
+		fits bool
+	}{
+		{2 << 20, nil, true},
+		{2 << 20, []string{"--max-memory", "128M"}, true},
+		{2 << 20, []string{"--max-memory", "4G"}, false},
+		{2 << 20, []string{"--rate", "1%"}, true},
+	} {
+		cmd := exec.CommandContext(t.Context(), "/bin/sh", append(append([]string{"-c", fmt.Sprintf(`ulimit -v %d && PATH=$0 && exec bloomery dedupe -q "$@"`, c.left+mappedBefore), bin}, c.args...), file)...)
+		var out, errOut bytes.Buffer
+		cmd.Stdout, cmd.Stderr = &out, &errOut
+		err := cmd.Run()
+		if c.fits && (err != nil || !bytes.Equal(out.Bytes(), want)) {
+			t.Errorf("%q with %d KiB: %v, %d bytes, %s", c.args, c.left, err, out.Len(), errOut.String())
+		}
+		if !c.fits && (err == nil || !strings.HasPrefix(errOut.String(), "bloomery: dedupe: ulimit -v leaves ") || !strings.Contains(errOut.String(), "\nhint: ulimit -v has to be at least ")) {
+			t.Errorf("%q with %d KiB: %v, %s", c.args, c.left, err, errOut.String())
+		}
+	}
+}
+
+// mappedBefore is about how many KiB of addresses the program has mapped before it does something.
+const mappedBefore = 2 << 20

@@ -1,6 +1,10 @@
 package memory
 
-import "golang.org/x/sys/unix"
+import (
+	"math"
+
+	"golang.org/x/sys/unix"
+)
 
 func physical() uint64 {
 	n, err := unix.SysctlUint64("hw.memsize")
@@ -26,3 +30,6 @@ func adviseAround([]byte) {}
 func touch([]byte) bool { return false }
 
 func resident([]byte) bool { return false }
+
+// Addresses returns 2^64-1: no limit of addresses is known here.
+func Addresses() uint64 { return math.MaxUint64 }

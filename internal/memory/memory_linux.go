@@ -1,7 +1,10 @@
 package memory
 
 import (
+	"math"
 	"slices"
+	"strconv"
+	"strings"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -18,12 +21,23 @@ func physical() uint64 {
 		return 0
 	}
 	total := uint64(info.Totalram) * uint64(info.Unit) //nolint:unconvert // 32 bits on some machines
-	total = min(total, cgroupLimit(readFile))
+	return min(total, cgroupLimit(readFile), Addresses())
+}
+
+// Addresses returns how many addresses the process may still map, by ulimit -v; 2^64-1 if they are not
+// limited. The program itself has mapped over a GiB of them that takes no memory.
+func Addresses() uint64 {
 	var addresses unix.Rlimit
-	if err := unix.Getrlimit(unix.RLIMIT_AS, &addresses); err != nil {
-		return total
+	if err := unix.Getrlimit(unix.RLIMIT_AS, &addresses); err != nil || addresses.Cur == unix.RLIM_INFINITY {
+		return math.MaxUint64
 	}
-	return min(total, addresses.Cur)
+	text, _ := readFile("/proc/self/statm")
+	pages, _, _ := strings.Cut(text, " ")
+	mapped, err := strconv.ParseUint(pages, 10, 64)
+	if err != nil {
+		return addresses.Cur
+	}
+	return addresses.Cur - min(addresses.Cur, mapped*uint64(unix.Getpagesize()))
 }
 
 // adviseHuge asks for huge pages in the part of b that whole huge pages cover.

@@ -2,6 +2,8 @@
 
 package memory
 
+import "math"
+
 func physical() uint64 { return 0 }
 
 // adviseHuge does nothing: only Linux has such advice.
@@ -20,3 +22,6 @@ func adviseAround([]byte) {}
 func touch([]byte) bool { return false }
 
 func resident([]byte) bool { return false }
+
+// Addresses returns 2^64-1: no limit of addresses is known here.
+func Addresses() uint64 { return math.MaxUint64 }
