@@ -309,9 +309,10 @@ func (o *buildOptions) run(ctx context.Context, s *shell, args []string) error {
 	if err != nil {
 		return err
 	}
-	stop := s.progress("build", in, o.output == "-")
+	job := &steps{measured: in}
+	stop := s.progress("build", job, o.output == "-")
 	defer stop()
-	b := builder{kind: kind, rate: o.rate.value, hasher: h, in: in, key: o.compared, memory: o.maxMemory.value, foldable: o.foldable, headroom: o.headroom.value, force: o.force}
+	b := builder{steps: job, kind: kind, rate: o.rate.value, hasher: h, in: in, key: o.compared, memory: o.maxMemory.value, foldable: o.foldable, headroom: o.headroom.value, force: o.force}
 	b.most = o.most.value
 	// A split would be folded to a power of two, and is smaller if it is counted.
 	b.once = o.keys.text == "" && !o.estimate && !o.foldable && unsizedKind(kind)
@@ -339,9 +340,11 @@ func (o *buildOptions) run(ctx context.Context, s *shell, args []string) error {
 			return err
 		}
 	}
+	job.step("writing %s", o.output)
+	err = s.save(ctx, o.outputFlags, o.form(), w)
 	stop()
 	o.warnUnseparated(s, b.lines, b.separated)
-	if err := s.save(ctx, o.outputFlags, o.form(), w); err != nil {
+	if err != nil {
 		return err
 	}
 	if ok {

@@ -26,6 +26,7 @@ type builder struct {
 	hasher hashing.Hasher
 	hashes hashFunc
 	in     *lines.Input
+	steps  *steps // what the progress says, or nil
 	key    lines.Key
 	spool  *spool // nil if hashes need not wait
 	memory int64  // for building a static filter
@@ -57,6 +58,7 @@ func (b *builder) build(ctx context.Context, n uint64) (io.WriterTo, error) {
 	} else if err := b.read(ctx, b.spool.add); err != nil {
 		return nil, err
 	}
+	b.steps.step("sorting the hashes of %s", plural(b.lines, "line"))
 	if err := b.spool.flush(ctx); err != nil {
 		return nil, err
 	}
@@ -217,6 +219,7 @@ func (b *builder) spooled(ctx context.Context, n uint64) (bloomery.Hashed, error
 	if b.kind.New == nil {
 		return b.static(ctx, distinct)
 	}
+	b.steps.step("adding %s", plural(b.added, "key"))
 	if n > 0 {
 		return b.fill(ctx, n)
 	}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -32,6 +33,31 @@ type measured interface {
 	Total() int64
 }
 
+// steps is a job that goes on when all of its input is read: its line then says what it does, and
+// for how long it has run, where a percentage of the input would say that it is done.
+type steps struct {
+	measured
+	doing atomic.Pointer[string]
+}
+
+// step begins another part of the job. A job that nobody shows has none.
+func (j *steps) step(format string, args ...any) {
+	if j != nil {
+		text := fmt.Sprintf(format, args...)
+		j.doing.Store(&text)
+	}
+}
+
+// line is progressLine for any job.
+func line(label string, job measured, elapsed time.Duration, width int) string {
+	if j, ok := job.(*steps); ok {
+		if doing := j.doing.Load(); doing != nil {
+			return longest(width, fmt.Sprintf("%s: %s, %s so far", label, *doing, elapsed.Round(time.Second)), fmt.Sprintf("%s: %s", label, *doing), *doing)
+		}
+	}
+	return progressLine(label, job.Done(), job.Total(), elapsed, width)
+}
+
 // progress shows how far a job is, on one line of standard error, until stop
 // is called: only at a terminal, and not if data is written to standard output
 // and that is the terminal, too.
@@ -55,8 +81,7 @@ func (s *shell) progress(label string, job measured, toStdout bool) (stop func()
 				return
 			case <-timer.C:
 			}
-			line := progressLine(label, job.Done(), job.Total(), time.Since(start), s.width(s.errOut)-1)
-			_, _ = io.WriteString(s.errOut, eraseLine+line)
+			_, _ = io.WriteString(s.errOut, eraseLine+line(label, job, time.Since(start), s.width(s.errOut)-1))
 			shown = true
 			timer.Reset(progressEvery)
 		}

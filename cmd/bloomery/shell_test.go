@@ -95,6 +95,20 @@ func TestProgress(t *testing.T) {
 			t.Errorf("a long job shows %q, want it three times and nothing left", got)
 		}
 	})
+	synctest.Test(t, func(t *testing.T) {
+		s, errOut := fakeShell("err")
+		job := &steps{measured: halfDone{}}
+		stop := s.progress("build", job, true)
+		time.Sleep(550 * time.Millisecond)
+		job.step("building the filter of %d keys", 5)
+		time.Sleep(time.Second)
+		stop()
+		first, rest, _ := strings.Cut(errOut.String(), "build: building the filter of 5 keys, 1s so far")
+		if !strings.Contains(first, "50%") || strings.Contains(rest, "%") || rest == "" {
+			t.Errorf("a job of two steps shows %q", errOut)
+		}
+		(*steps)(nil).step("nothing")
+	})
 	for name, change := range map[string]func(*shell){
 		"quiet":       func(s *shell) { s.quiet = true },
 		"no progress": func(s *shell) { s.noProgress = true },

@@ -25,6 +25,7 @@ const streamShare, streamOf = 5, 8
 
 // static builds a filter that never changes.
 func (b *builder) static(ctx context.Context, n uint64) (bloomery.Hashed, error) {
+	b.steps.step("building the filter of %s", plural(n, "key"))
 	hashes := make([]uint64, 0, n)
 	err := b.spool.each(ctx, func(hs []uint64) error {
 		hashes = append(hashes, hs...)
@@ -90,6 +91,7 @@ const leastMemory = 1 << 20
 
 // WriteTo implements io.WriterTo.
 func (s *stream) WriteTo(w io.Writer) (int64, error) {
+	s.b.steps.step("building and writing the filter of %s", plural(s.b.lines, "line"))
 	scratch, err := file.NewScratch(s.b.spool.folder)
 	if err != nil {
 		return 0, err
