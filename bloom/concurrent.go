@@ -2,6 +2,7 @@ package bloom
 
 import (
 	"fmt"
+	"io"
 	"iter"
 	"math/bits"
 	"sync"
@@ -82,23 +83,49 @@ func (c Config) NewConcurrent() (*Concurrent, error) {
 // Concurrent returns a Concurrent that takes over the array of f, which must
 // not be used any more. This is how a Concurrent is read from a file.
 func (f *Filter) Concurrent() *Concurrent {
-	c := &Concurrent{base: f.base, blocks: f.blocks}
-	for (len(c.blocks)-1)>>c.shift >= stripes {
-		c.shift++
-	}
-	*f = Filter{}
+	c := &Concurrent{}
+	c.take(f)
 	return c
 }
 
+// take takes over the array of a filter.
+func (f *Concurrent) take(from *Filter) {
+	f.base, f.blocks, f.shift = from.base, from.blocks, 0
+	for (len(f.blocks)-1)>>f.shift >= stripes {
+		f.shift++
+	}
+	*from = Filter{}
+}
+
 // Clone returns a Filter with the same keys: all whose Add returned before
-// Clone was called, and some of those that are added meanwhile. This is how a
-// Concurrent is written to a file.
+// Clone was called, and some of those that are added meanwhile.
 func (f *Concurrent) Clone() *Filter {
 	to, from := memory.Words(len(f.blocks)*8), kernel.Words(f.blocks)
 	for i := range from {
 		to[i] = atomic.LoadUint64(&from[i])
 	}
 	return &Filter{lines{f.base, kernel.Blocks(to)}}
+}
+
+// AppendBinary appends the encoding of the filter to dst. It is that of a Filter, and has what
+// Clone has: all keys whose add returned before. The copy takes as much memory as the filter.
+func (f *Concurrent) AppendBinary(dst []byte) ([]byte, error) { return f.Clone().AppendBinary(dst) }
+
+// MarshalBinary returns the encoding of the filter, see AppendBinary.
+func (f *Concurrent) MarshalBinary() ([]byte, error) { return f.Clone().MarshalBinary() }
+
+// WriteTo writes the encoding of the filter to w, see AppendBinary.
+func (f *Concurrent) WriteTo(w io.Writer) (int64, error) { return f.Clone().WriteTo(w) }
+
+// UnmarshalBinary is Filter.UnmarshalBinary for a Concurrent, which no other goroutine may use
+// meanwhile.
+func (f *Concurrent) UnmarshalBinary(data []byte) error {
+	from := Filter{lines{base: base{hasher: f.hasher}}}
+	if err := from.UnmarshalBinary(data); err != nil {
+		return err
+	}
+	f.take(&from)
+	return nil
 }
 
 // Contains reports whether key may be in the set. False is certain.

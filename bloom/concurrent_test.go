@@ -12,6 +12,7 @@ import (
 	"github.com/bloomery/bloomery"
 	"github.com/bloomery/bloomery/bloom"
 	"github.com/bloomery/bloomery/filtertest"
+	"github.com/bloomery/bloomery/hashing"
 )
 
 func TestConcurrentConformance(t *testing.T) {
@@ -235,4 +236,59 @@ func BenchmarkConcurrent(b *testing.B) {
 			}
 		})
 	})
+}
+
+// TestConcurrentSaves saves a filter while keys are added: what was added before is in every copy,
+// and a copy is a Concurrent again.
+func TestConcurrentSaves(t *testing.T) {
+	const keys = 50_000
+	key := hashing.Keyed([16]byte{1})
+	made, err := bloom.Config{Capacity: keys, ErrorRate: 0.01, Hasher: key}.NewConcurrent()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var added atomic.Uint64
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for i := range uint64(keys) {
+			made.AddHash(key.HashUint64(i))
+			added.Store(i + 1)
+		}
+	})
+	for last := false; !last; {
+		before := added.Load()
+		last = before == keys
+		data, err := made.MarshalBinary()
+		if err != nil {
+			t.Fatal(err)
+		}
+		back := bloom.Config{Capacity: 1, ErrorRate: 0.1, Hasher: key}
+		c, err := back.NewConcurrent()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := c.UnmarshalBinary(data); err != nil {
+			t.Fatal(err)
+		}
+		for i := range before {
+			if !c.ContainsHash(key.HashUint64(i)) {
+				t.Fatalf("%d of %d that were added is not in the copy", i, before)
+			}
+		}
+		c.AddString("more")
+		if !c.ContainsString("more") {
+			t.Fatal("nothing can be added to a copy")
+		}
+	}
+	wg.Wait()
+	var written bytes.Buffer
+	data, err := made.AppendBinary(nil)
+	if _, err2 := made.WriteTo(&written); err != nil || err2 != nil || !bytes.Equal(written.Bytes(), data) {
+		t.Errorf("WriteTo and AppendBinary differ: %v, %v", err, err2)
+	}
+	other := bloom.NewConcurrent(5, 0.1)
+	other.AddString("kept")
+	if err := other.UnmarshalBinary(data); !errors.Is(err, bloomery.ErrKey) || !other.ContainsString("kept") {
+		t.Errorf("without its key: %v", err)
+	}
 }
