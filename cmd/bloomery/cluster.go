@@ -97,8 +97,9 @@ those after it the contents of filters, W those of filters with REPLICAS ALL.
 
 lag is how many messages other nodes have applied and this one has not. HEAD is
 the last message of a lane, as far as the node knows. LEADER is the node that
-orders the messages of a lane; - means that none is known. After a kill writes to
-its lanes wait until the others have elected one: a problem names these lanes.
+orders the messages of a lane; - means that none is known. When a node is
+killed, writes to the lanes that it led wait until the others have elected a
+leader: a problem names these lanes.
 The node that leads CAT removes expired keys for all nodes.
 
 Nodes are listed in the order of --join, then the others; they are numbered in

@@ -34,7 +34,7 @@ func newClusterCopies() *cobra.Command {
 		}
 		final := ""
 		if first {
-			final = " for good: every node holding everything does not come back, only the number can be changed"
+			final = " for good: the number can be changed, but no cluster goes back to every node holding everything"
 		}
 		return s.said(fmt.Sprintf("%s nodes are to hold the contents of each filter%s. Contents begin to move in half a minute, or later if a node comes or goes; cluster status shows how far they are", args[0], final))
 	})

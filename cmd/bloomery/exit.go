@@ -29,7 +29,7 @@ const (
 )
 
 var (
-	// errNo is the answer no of check and diff. It is not printed.
+	// errNo is the answer no, as of check and diff. It is not printed.
 	errNo = errors.New("no")
 	// errLimit means that a limit was reached, as ErrFull does.
 	errLimit = errors.New("limit reached")

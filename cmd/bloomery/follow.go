@@ -50,11 +50,12 @@ It downloads what has changed, verifies its SHA-256, and puts the new version in
 the old one's place at once: FILE is always a whole filter.
 
 It goes on until Ctrl-C or SIGTERM, and asks once per --every. With --once it
-asks once and ends, for cron: the exit code is 0 if FILE is up to date, 4 if what
-is published is damaged, not signed by --verify-key, or older than FILE, or if
-FILE is not a copy of this filter, and 2 if the source cannot be reached, has no
-such filter, or one that changes faster than it can be copied. FILE stays as it
-was then. Once FILE is there, follow without --once starts without its source.
+asks once and ends, for cron. The exit code is then 0 if FILE is up to date. It
+is 4 if what is published is damaged, not signed by --verify-key, or older than
+FILE, or if FILE is not a copy of this filter; and 2 if the source cannot be
+reached, has no such filter, or one that changes faster than it can be copied:
+FILE stays as it was. Once FILE is there, follow without --once starts without
+its source.
 
 FILE.follow, beside FILE, records its version.`,
 		Example: `  bloomery follow --once -o blocked.bf https://example.org/filters
@@ -72,7 +73,7 @@ FILE.follow, beside FILE, records its version.`,
 	f.StringVar(&o.verifyKey, "verify-key", "", "`FILE` of the public key that versions must be signed with: Ed25519, PEM")
 	f.StringVar(&o.caCert, "cacert", "", "`FILE` of the authorities that sign the certificate of a server, PEM; default those of the system")
 	f.StringVar(&o.name, "name", "", "`NAME` by which the server shows this follower, with the age of its copy")
-	f.Var(&o.maxMemory, "max-memory", "memory that the filter may take (default a quarter of the memory), up to three times while it changes")
+	f.Var(&o.maxMemory, "max-memory", "most memory for the filter (default a quarter of the memory); a change takes up to three times as much")
 	f.BoolVar(&o.older, "older", false, "take a version that is older than the copy, too")
 	o.bind(f)
 	return cmd
@@ -259,7 +260,7 @@ func (o *followOptions) hint(err error) error {
 	case errors.Is(err, follow.ErrOther):
 		return hinted{err, "remove it, or choose another file"}
 	case errors.Is(err, bloomery.ErrTooLarge):
-		return hinted{err, "if the source is to be trusted, give more with --max-memory"}
+		return hinted{err, "if you trust the source, give more with --max-memory"}
 	default:
 		return err
 	}

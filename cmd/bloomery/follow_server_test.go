@@ -73,7 +73,7 @@ func TestFollowServer(t *testing.T) {
 		{[]string{"--filter", "x", at, "seen"}, 2, "give the KEY"},
 		{[]string{t.TempDir(), "seen"}, 2, "are for a server"},
 		{[]string{"redis://127.0.0.1:1", "seen"}, 2, "refused"},
-		{[]string{"--max-memory", "1KiB", at, "seen"}, 2, "1024 bytes, the limit\nhint: if the source is to be trusted, give more with --max-memory"},
+		{[]string{"--max-memory", "1KiB", at, "seen"}, 2, "1024 bytes, the limit\nhint: if you trust the source, give more with --max-memory"},
 	} {
 		args := append([]string{"follow", "--once", "-o", filepath.Join(t.TempDir(), "x.bf")}, bad.args...)
 		if code, _, errOut := cli(t.Context(), args...); code != bad.code || !strings.Contains(errOut, bad.want) {

@@ -42,8 +42,8 @@ func (o *inputFlags) bind(f *pflag.FlagSet) {
 	f.BoolVar(&o.csv, "csv", false, "columns may be in double quotes, which may contain commas and newlines")
 	f.BoolVar(&o.header, "header", false, "the first line of each file is a header, not a key; -k with names implies it")
 	f.BoolVarP(&o.fold, "ignore-case", "i", false, "compare in lower case; a filter must have been built so")
-	f.BoolVar(&o.raw, "raw", false, "take bytes as they are: a CR in front of the newline is a part of the line, and so is a mark at the beginning")
-	f.BoolVarP(&o.zero, "null", "0", false, "records end with NUL, not with a newline, and are raw")
+	f.BoolVar(&o.raw, "raw", false, "take bytes as they are: a CR before the newline belongs to the line, and so does a byte order mark")
+	f.BoolVarP(&o.zero, "null", "0", false, "records end with NUL, not with a newline; implies --raw")
 	f.Var(&o.maxLine, "max-line", "longest line that is read")
 	o.given = f.Changed
 }

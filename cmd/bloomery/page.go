@@ -52,10 +52,10 @@ func newPageExport() *cobra.Command {
 	return &cobra.Command{
 		Use:   "export DIR",
 		Short: "Write the calculator and the lessons as files, for any web server",
-		Long: `page export fills the folder DIR, which must be empty or not there, with the page
-without a server as static files. They ask no other host: the answers come from
-code for the browser, which is compiled by Go. Where Go is not installed, take
-bloomery_VERSION_page.tar.gz of a release, which has the same files.`,
+		Long: `page export writes the page without a server as static files into the folder
+DIR, which must be empty or not there. The page asks no other host: its answers
+come from code that runs in the browser and is compiled by Go. Where Go is not
+installed, take bloomery_VERSION_page.tar.gz of a release: it has these files.`,
 		Example: `  bloomery page export site`,
 		Args:    between(1, 1, "the folder to fill"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -66,7 +66,7 @@ bloomery_VERSION_page.tar.gz of a release, which has the same files.`,
 			case err != nil:
 				return fmt.Errorf("page export: %w", err)
 			}
-			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: open index.html by a web server\n", args[0])
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: serve this folder with a web server\n", args[0])
 			return err
 		},
 	}

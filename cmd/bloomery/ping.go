@@ -35,19 +35,21 @@ func newPing() *cobra.Command {
 	o := &pingOptions{}
 	cmd := &cobra.Command{
 		Use:   "ping [--addr HOST:PORT] [--timeout D]",
-		Short: "Ask whether a server answers: exit code 0 if it does, 1 if it wants a password, 2 if not",
-		Long: `ping connects to a server, sends PING and waits for the answer. The exit code is
-0 if it came in time and 2 if it did not, so that it serves as a health check. It
-is 1 if the server asks for a password that was not given, unless the settings
-name a file of users (acl-file): their passwords are in no setting.
+		Short: "Ask whether a server answers: exit code 0 if it does",
+		Long: `ping connects to a server, sends PING and waits for the answer. The exit code
+is 0 if it came in time and 2 if it did not, so that it serves as a health
+check. It is 1 if the server asks for a password that was not given; but 0 if
+the settings that ping reads name a file of users (acl-file): their passwords
+are in no setting.
 
 Without --addr it asks the server of this machine, by the settings that bloomery
 serve would have: those of the environment (BLOOMERY_ADDR, BLOOMERY_PASSWORD,
 BLOOMERY_TLS_CERT and so on) and of the file --config or BLOOMERY_CONFIG. Of
 several addresses it takes a unix socket first, then one without TLS. The
-certificate of this machine's own server is not verified, and is shown to it
-where it asks clients for one. A server that is starting takes no clients: ping
-asks it over HTTP, prints why it is not ready yet, and has exit code 2.
+certificate of this machine's own server is not verified; ping presents the same
+one if the server asks clients for one. A server that is starting takes no
+clients: ping asks it over HTTP, prints why it is not ready yet, and has exit
+code 2.
 
 With --addr the certificate is verified: --cacert, --cert and --key are the
 files.`,
@@ -162,7 +164,7 @@ func (s ownServer) dial(ctx context.Context) (net.Conn, error) {
 	return nc, err
 }
 
-// starts returns what a server that does not take clients yet says over HTTP, "" if there is none.
+// starts returns why a server that is starting takes no clients, as it says over HTTP; "" if there is none.
 func (s ownServer) starts(ctx context.Context) string {
 	for _, e := range s.http {
 		config := s.secure

@@ -51,9 +51,9 @@ or k=7 alone, plan assumes a million keys, on which the rate does not depend.
 
 The first line is the kind to use, the second the textbook's figures. The table
 has the size at which each kind worth considering keeps the rate, and exact sets
-of the same keys for comparison. With m, no kind takes more than m, and the
-table has the rate that each has in it, or beside p= the keys that it holds.
-With k, kinds whose k can be chosen have that one, and others say so.
+of the same keys for comparison. With m, no kind takes more than m: the table
+shows the rate of each kind in that size or, if p is given too, how many keys it
+holds. With k, the kinds that let k be chosen have it.
 
 --queries N/s compares a filter in front of a disk or another machine with no
 filter, and with an exact set in memory. The last line is the verdict (overkill,

@@ -104,7 +104,7 @@ func runCopies(x *engine.Context, c *engine.Call) {
 }
 
 // textSpread answers the first CLUSTER COPIES of a cluster.
-const textSpread = "OK. It cannot be undone: the number can be changed, but every node holding everything does not come back"
+const textSpread = "OK. It cannot be undone: the number can be changed, but no cluster goes back to every node holding everything"
 
 func runMoves(paused bool) func(*engine.Context, *engine.Call) {
 	return func(x *engine.Context, c *engine.Call) { c.Answer(x.Server().Cluster().PauseMoves(paused)) }
