@@ -9,7 +9,7 @@ import (
 
 var (
 	commandsTotal = desc("commands_total", "Calls of each command: ok, or error if it was refused or answered an error.", "cmd", "result")
-	errorsTotal   = desc("errors_total", "Errors that clients were answered, by the first word of their text.", "kind")
+	errorsTotal   = desc("errors_total", "Error replies to clients, by the first word of their text.", "kind")
 	commandTook   = desc("command_duration_seconds", "How long calls of each command took until they were answered, waits for other nodes included. Those that arrive together are timed together, and each counts with the mean.", "cmd")
 	commandHere   = desc("command_node_duration_seconds", "How long calls of each command took without waits for other nodes; only in a cluster.", "cmd")
 )
