@@ -312,7 +312,7 @@ func (s *server) askOne(ctx context.Context, block time.Duration) (parts [][]byt
 		}
 		n, err := parseNews(s.config.Filter, reply)
 		if err == nil && n.more && n.token == token {
-			err = fmt.Errorf("%w: it has more, and sends the same again", bloomery.ErrCorrupt)
+			err = fmt.Errorf("%w: the server says that there is more, and sends the same again", bloomery.ErrCorrupt)
 		}
 		next, again := "", false
 		if err == nil {
@@ -350,12 +350,12 @@ func (s *server) introduction() (words []string) {
 	return words
 }
 
-// fewRounds is in how many answers changes come that a copy lacks, before it asks for whole parts.
+// fewRounds is how many answers may bring changes before a copy asks for whole parts.
 const fewRounds = 64
 
-// pace is how far a copy has come that is brought up to date while its source goes on changing. Each part that has
-// come as a whole is as new as the first question, at least: a copy all of whose parts have come so is one, whatever the
-// source has by then.
+// pace is how far a copy has caught up with a source that keeps changing. A part that has come as a whole is at least
+// as new as the first question. So a copy is up to date when all of its parts have come that way, whatever the source
+// has by then.
 type pace struct {
 	rounds    int
 	epoch     uint64

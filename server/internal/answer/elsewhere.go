@@ -1,6 +1,6 @@
 package answer
 
-// Commands of Redis that a client may well try, and what to do instead.
+// Commands of Redis that clients may try, and what to do instead.
 
 import (
 	"strings"
@@ -19,11 +19,11 @@ var elsewhere = []struct{ instead, names string }{
 		"blmove blmpop blpop brpop brpoplpush lindex linsert llen lmove lmpop lpop lpos lpush lpushx lrange lrem lset ltrim rpop rpoplpush rpush rpushx",
 	},
 	{
-		"there are no sets here. BF.ADD and BF.EXISTS tell whether an item was added, CF.DEL removes it again; a set that lists its items belongs into a Redis server beside this one",
+		"there are no sets here. BF.ADD and BF.EXISTS keep which items were added, CF.ADD and CF.DEL also remove them. Keep a set that lists its items in a Redis server beside this one",
 		"sadd scard sdiff sdiffstore sinter sintercard sinterstore sismember smembers smismember smove spop srandmember srem sscan sunion sunionstore",
 	},
 	{
-		"there are no sorted sets here. TOPK.ADD keeps the most frequent items, TDIGEST.ADD the ranks and quantiles of numbers; a set with scores belongs into a Redis server beside this one",
+		"there are no sorted sets here. TOPK.ADD keeps the most frequent items, TDIGEST.ADD the ranks and quantiles of numbers. Keep a set with scores in a Redis server beside this one",
 		"bzmpop bzpopmax bzpopmin zadd zcard zcount zdiff zdiffstore zincrby zinter zintercard zinterstore zlexcount zmpop zmscore zpopmax zpopmin zrandmember " +
 			"zrange zrangebylex zrangebyscore zrangestore zrank zrem zremrangebylex zremrangebyrank zremrangebyscore zrevrange zrevrangebylex " +
 			"zrevrangebyscore zrevrank zscan zscore zunion zunionstore",
@@ -33,7 +33,7 @@ var elsewhere = []struct{ instead, names string }{
 		"xack xackdel xadd xautoclaim xclaim xdel xdelex xgroup xinfo xlen xpending xrange xread xreadgroup xrevrange xsetid xtrim",
 	},
 	{
-		"there are no places here. Use a Redis server beside this one",
+		"there are no geospatial indexes here. Use a Redis server beside this one",
 		"geoadd geodist geohash geopos georadius georadius_ro georadiusbymember georadiusbymember_ro geosearch geosearchstore",
 	},
 	{
@@ -69,7 +69,7 @@ var elsewhere = []struct{ instead, names string }{
 		"sort sort_ro",
 	},
 	{
-		"the log of changes is kept short by itself. BGSAVE writes a snapshot now",
+		"the server shortens its log by itself. BGSAVE writes a snapshot now",
 		"bgrewriteaof",
 	},
 }

@@ -27,8 +27,8 @@ var (
 	ErrRoom = memory.ErrRoom
 	// ErrNoRoom means that there is no memory below the bound of the node to build a filter.
 	ErrNoRoom = errors.New("too little is left below max-memory")
-	// ErrStopped means that nobody waits for it any more.
-	ErrStopped = errors.New("store: nobody waits for it any more")
+	// ErrStopped means that the command which waited for it was given up.
+	ErrStopped = errors.New("store: the command was given up")
 	// ErrFrozen means that somebody is copying the contents already: that is over soon.
 	ErrFrozen = redisbloom.ErrFrozen
 )

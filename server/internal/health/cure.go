@@ -22,8 +22,8 @@ type Diagnosis struct {
 	can     status.Abilities
 }
 
-// well is the diagnosis of a filter that needs nothing. One that is nearly full keeps its
-// promise, and is told what comes next.
+// well is the diagnosis of a filter that needs nothing. For one that is nearly full, the
+// reason says what more items do.
 func (e *evidence) well() Diagnosis {
 	reason := "All measurements are within their limits"
 	if t := traitsOf(e.Kind); t.symptoms.has(outgrown) && !e.Grows && share(float64(e.Items), fullShare*float64(e.Capacity)) > 1 {
@@ -31,7 +31,7 @@ func (e *evidence) well() Diagnosis {
 		if t.refuses {
 			next = "may be refused"
 		}
-		reason += fmt.Sprintf("; it holds %s of the %s items it was made for, and more than those %s", e.items(), grouped(e.Capacity), next)
+		reason += fmt.Sprintf("; it holds %s of the %s items it was made for, and more items %s", e.items(), grouped(e.Capacity), next)
 	}
 	return Diagnosis{Verdict: OK, Reason: reason + "."}
 }
@@ -100,7 +100,7 @@ func (e *evidence) reason(s symptom) string {
 			percent(float64(e.Gone)/float64(e.Items)), grouped(e.Gone), e.items())
 	case outgrown:
 		if e.Items <= e.Capacity {
-			return fmt.Sprintf("It holds %s items, over 90%% of the %s it was made for, and more have come since.", e.items(), grouped(e.Capacity))
+			return fmt.Sprintf("It holds %s items, over 90%% of the %s it was made for, and it is still filling.", e.items(), grouped(e.Capacity))
 		}
 		return fmt.Sprintf("It holds %s items, more than the %s it was made for.", e.items(), grouped(e.Capacity))
 	case fillingUp:
@@ -111,7 +111,7 @@ func (e *evidence) reason(s symptom) string {
 		what, worst := e.slowest()
 		text := fmt.Sprintf("The 99th percentile of %s is %v, over its SLA of %v", what, worst.P99, e.SLA)
 		if worst.waits() {
-			text += fmt.Sprintf(", and calls wait for other nodes, %v on the average", worst.Waited.Round(time.Microsecond))
+			text += fmt.Sprintf(", and calls wait for other nodes, %v on average", worst.Waited.Round(time.Microsecond))
 		}
 		return text + "."
 	case wrongKind:

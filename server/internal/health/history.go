@@ -73,11 +73,10 @@ const (
 	loadMost  = time.Hour        // for which one load fills the last of a filter
 )
 
-// pace returns how many items a second come, if they come at a steady pace: in the last minutes as in the
-// last 5 minutes and more in which 100 came, and in that span as in the one before, but for a factor of two
-// and for chance. A load that is over is no pace, and one that has just begun is none yet. A filter that
-// took nothing for 10 minutes has a pace of 0. It is negative if there is no steady pace, or if it is not
-// known yet.
+// pace returns how many items a second come, if the pace is steady. It looks at the shortest span of 5 to
+// 30 minutes in which 100 items came: the last minutes and the span before must have the same pace, within
+// a factor of two and chance. So a load that is over has no pace, and one that has just begun has none yet.
+// The pace is 0 if no items came for 10 minutes, and negative if it is not steady or not known yet.
 func (h *history) pace(now time.Time, items uint64) float64 {
 	var tail, tailItems float64 // the shortest span, and what came in it
 	for i := range h.points {
@@ -123,8 +122,8 @@ func (h *history) filling(items uint64, nearly float64) bool {
 	return false
 }
 
-// before reports whether items came at a pace in the span before the i-th latest point, which is half as
-// long as the one behind it at least.
+// before reports whether items came at a pace before the i-th latest point, in a span at least half as
+// long as span.
 func (h *history) before(i int, pace, span float64) bool {
 	end := h.latest(i)
 	for j := i + 1; j < len(h.points); j++ {

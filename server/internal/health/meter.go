@@ -188,7 +188,7 @@ func (h *histogram) total() (n uint64) {
 type Latency struct {
 	Calls          uint64
 	P50, P99, P999 time.Duration
-	// Waited is for how long calls have waited for other machines, on the average.
+	// Waited is for how long calls have waited for other machines, on average.
 	Waited time.Duration
 }
 

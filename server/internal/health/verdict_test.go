@@ -58,7 +58,7 @@ var illnesses = []illness{
 			f.fill(10_000, 1)
 			return f
 		},
-		health.OK, "of the 10,000 items it was made for, and more than those raise its rate over 1%", "",
+		health.OK, "of the 10,000 items it was made for, and more items raise its rate over 1%", "",
 	},
 	{
 		"items over 90% of capacity in one load",
@@ -83,7 +83,7 @@ var illnesses = []illness{
 			s.run(k, time.Minute)
 			return f
 		},
-		health.Resize, "over 90% of the 10,000 it was made for, and more have come since", "FILTER.GROW k",
+		health.Resize, "over 90% of the 10,000 it was made for, and it is still filling", "FILTER.GROW k",
 	},
 	{
 		"more slots in use than it was made for",
@@ -134,7 +134,7 @@ var illnesses = []illness{
 			}
 			return f
 		},
-		health.Optimize, "100µs, and calls wait for other nodes, 190µs on the average.", "INFO cluster",
+		health.Optimize, "100µs, and calls wait for other nodes, 190µs on average.", "INFO cluster",
 	},
 	{
 		"a kind that takes more than twice the time",
@@ -217,7 +217,7 @@ var illnesses = []illness{
 			}
 			return f
 		},
-		health.OK, "of the 1,000 items it was made for, and more than those may be refused", "",
+		health.OK, "of the 1,000 items it was made for, and more items may be refused", "",
 	},
 	{
 		"a CF that has grown over its rate",

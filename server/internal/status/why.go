@@ -101,7 +101,7 @@ func (c *Cluster) waitsOf(p *KeyPart) (list []string) {
 	for _, node := range p.Learns {
 		text := fmt.Sprintf("node %d learns it, and answers for it when it holds it", node)
 		if node == c.Node && c.Shards.Failed != "" {
-			text = fmt.Sprintf("node %d cannot learn it: %s", node, c.Shards.Failed)
+			text = fmt.Sprintf("node %d cannot receive it: %s", node, c.Shards.Failed)
 		}
 		list = append(list, text)
 	}

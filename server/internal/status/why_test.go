@@ -47,7 +47,7 @@ func TestWaits(t *testing.T) {
 		"cannot learn": {func(c *Cluster, k *Key) {
 			c.Shards.Failed = "no memory"
 			k.Parts[0].Learns, k.Parts[1].Retires = []uint32{1}, []uint32{3}
-		}, []string{"part 0: node 1 cannot learn it: no memory", "part 1: node 3 gives it up when its last writes have arrived"}},
+		}, []string{"part 0: node 1 cannot receive it: no memory", "part 1: node 3 gives it up when its last writes have arrived"}},
 		"many": {func(_ *Cluster, k *Key) {
 			for i := range k.Parts {
 				k.Parts[i].Retires = []uint32{3}

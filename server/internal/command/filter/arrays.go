@@ -46,7 +46,7 @@ func both[F bloomery.Hashed](do func(F) error, g bloomery.Hashed) error {
 	return do(v)
 }
 
-var errStopped = errors.New("nobody waits for it any more")
+var errStopped = errors.New("the command was given up")
 
 // compare returns the number of bits that are set in a, in b and in at least one of
 // them. It ends with an error if stop, which it asks between two pieces, returns true.

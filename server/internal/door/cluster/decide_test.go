@@ -153,7 +153,7 @@ func TestNodesComeAndGo(t *testing.T) {
 		failed := "shard 7: no memory"
 		nodes[3].moves.failed.Store(&failed)
 		nodes[0].hear(nodes[3].beat())
-		if got := nodes[0].Cluster().Problems; !strings.Contains(fmt.Sprint(got), "node 4 cannot learn what it is to hold: "+failed) {
+		if got := nodes[0].Cluster().Problems; !strings.Contains(fmt.Sprint(got), "node 4 cannot receive the shards that it is to hold: "+failed) {
 			t.Errorf("a node cannot learn: %q", got)
 		}
 		if _, err := nodes[1].Rebalance(true); !errors.Is(err, errPaused) {

@@ -129,7 +129,7 @@ func (d *Door) describeNodes(c *status.Cluster) {
 		c.Problems = append(c.Problems, status.Problem{About: aboutWrites, Text: "writes are refused: " + why, Refuses: true})
 	}
 	if n := d.stats.stray.Load(); n > 0 {
-		problem(c, "stray", "the log has %d messages that no node has sent, and that are passed over: somebody else writes to its streams", n)
+		problem(c, "stray", "the log has %d messages that no node has sent, and that are passed over: another program writes to its streams", n)
 	}
 	if st := d.Status(); st.Err != nil {
 		problem(c, "snapshot", "the last snapshot of this node failed, and the log is not purged for it until one succeeds: %s", strings.Join(strings.Fields(st.Err.Error()), " "))
@@ -192,7 +192,7 @@ func (d *Door) describeNodes(c *status.Cluster) {
 				problem(c, fmt.Sprint("clock ", m.Number), "the clock of node %d differs from that of this node by %v", m.Number, v.Skew.Round(time.Millisecond))
 			}
 			if v.Live && h.Stuck != "" {
-				problem(c, fmt.Sprint("learns ", m.Number), "node %d cannot learn what it is to hold: %s", m.Number, strings.Join(strings.Fields(h.Stuck), " "))
+				problem(c, fmt.Sprint("learns ", m.Number), "node %d cannot receive the shards that it is to hold: %s", m.Number, strings.Join(strings.Fields(h.Stuck), " "))
 			}
 			if v.Live && h.Digest != digest {
 				problem(c, fmt.Sprint("settings ", m.Number), "node %d has other settings of bf-* or cf-* than this node", m.Number)
@@ -241,7 +241,7 @@ func (d *Door) describeShards(c *status.Cluster) {
 	s := &c.Shards
 	s.Copies, s.Paused, s.Learned = r.Shards.Copies, r.Shards.Paused, d.moves.learned.Load()
 	if s.Failed = d.stuck(); s.Failed != "" {
-		problem(c, "learns", "this node cannot learn what it is to hold: %s", s.Failed)
+		problem(c, "learns", "this node cannot receive the shards that it is to hold: %s", s.Failed)
 	}
 	s.Waits = d.movesWait(r)
 	lost := 0
