@@ -45,8 +45,9 @@ type Config struct {
 	Older bool
 	// Hasher is for a filter that was made with a secret key or a function.
 	Hasher hashing.Hasher
-	// Limits bounds the size of the filter, also of one that a source makes grow; without it the
-	// memory does. While a new version comes in there are two, and a third while a filter grows.
+	// Limits bounds the size of the filter, also while its source makes it grow; without it the
+	// memory of the machine does. A new version is in memory beside the old one, and a filter that
+	// grows takes its size a third time.
 	Limits codec.Limits
 	// Name is what a server is told of who follows, with the version and the age of the copy;
 	// its page and FILTER.FOLLOWERS show it. "" tells nothing.

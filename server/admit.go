@@ -114,8 +114,7 @@ func (s *Server) onlyLocal(nc net.Conn) bool {
 	return s.config.ProtectedMode && s.engine.Users.Open() && !onLoopback(nc.RemoteAddr())
 }
 
-// warnOfRefusals says at the start that protected mode will refuse clients: they are on other machines, whose people do not
-// read this log.
+// warnOfRefusals warns at the start if protected mode will refuse clients of other machines.
 func (s *Server) warnOfRefusals() {
 	if !s.config.ProtectedMode || !s.engine.Users.Open() || s.config.TLSAuthClients == tls.RequireAndVerifyClientCert {
 		return

@@ -89,9 +89,9 @@ type Server struct {
 }
 
 // New returns a server that has recovered the data of its folder and bound its addresses:
-// clients can connect and are answered as soon as Serve runs. While the data is read only
-// HTTP answers, /readyz that the server is not ready; Redis clients are refused by the
-// system, so that they go to another server. On an error nothing stays open. An address that cannot be bound is a
+// clients can connect and are answered as soon as Serve runs. While it reads the
+// data, HTTP answers, with /readyz saying that the server is not ready, and the system refuses
+// Redis clients, so that they go to another server. On an error nothing stays open. An address that cannot be bound is a
 // *PortError, a folder that another process uses ErrLocked; damaged data wraps
 // bloomery.ErrCorrupt or bloomery.ErrVersion, a bad Config bloomery.ErrParameter.
 //

@@ -42,8 +42,8 @@ type Choice struct {
 	BitsPerKey float64
 	// ErrorRate is the rate with the keys that are expected.
 	ErrorRate float64
-	// Keys and Asked are what to make it with: the keys that it has room for, 0 if their
-	// number is not known, and the rate. They differ between the kinds of Fit.
+	// Keys and Asked are the capacity and the rate to make it with; Keys is 0 if the number
+	// of keys is not known. Fit has others for each kind.
 	Keys  uint64
 	Asked float64
 	// Hashes is how many bits a key sets, 0 for kinds that have no such number.

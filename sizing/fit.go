@@ -9,7 +9,7 @@ import (
 	"github.com/bloomery/bloomery"
 )
 
-// fit is what Memory is for, beside being the most there is.
+// fit is what is to be made of all of Memory.
 type fit int
 
 const (
@@ -22,10 +22,10 @@ const (
 const fitted = 1.001
 
 // Fit is Advise for a size that is given: no kind takes more than needs.Memory. With
-// needs.Keys, each has the lowest rate that it can have in it, down to 1e-9 at most, which
-// is all that a filter is good for; with needs.ErrorRate and no Keys, each holds as many
-// keys as it can. It takes some milliseconds. Errors are those of Advise; besides, Memory
-// and one of Keys and ErrorRate must be given.
+// needs.Keys, each has the lowest rate that it can have in it, but none below 1e-9, where
+// false positives are rarer than errors of other causes. With needs.ErrorRate and no Keys,
+// each holds as many keys as it can. It takes some milliseconds. Memory and either Keys or
+// ErrorRate must be given; the other errors are those of Advise.
 func Fit(needs Needs) (Advice, error) {
 	err := needs.check()
 	switch {

@@ -53,7 +53,7 @@ type Needs struct {
 	Parquet   bool // the bytes must be those of Parquet files
 	Adversary bool // keys are adversarial
 
-	fit fit // what Memory is for, beside being the most there is
+	fit fit // what is to be made of all of Memory
 }
 
 // Limits of needs. Below a rate of 1e-6 false positives are rare enough for

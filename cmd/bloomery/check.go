@@ -158,7 +158,7 @@ func (o *checkOptions) check(ctx context.Context, s *shell, in *lines.Input, ask
 // asker answers for the keys of a batch.
 type asker func(k *lines.Key, b *lines.Batch, a *answers) error
 
-// bothWays asks for lines that end with a carriage return also with it: the filter may be of raw lines.
+// bothWays looks up lines that end with a carriage return also with it: the filter may be of raw lines.
 func bothWays(ask asker) asker {
 	return func(k *lines.Key, b *lines.Batch, a *answers) error {
 		if err := ask(k, b, a); err != nil {

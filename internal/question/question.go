@@ -116,8 +116,8 @@ func (f *Figures) RateOfHashes() error {
 	return nil
 }
 
-// Advise is the advice for a need with the figures that were asked, of which solved are
-// all: for the size, if that is among them, or for the rate.
+// Advise returns the advice for a need and the figures of a question: by sizing.Fit if a size
+// is among them, else by sizing.Advise. All figures are in solved.
 func Advise(needs sizing.Needs, asked, solved sizing.Params) (sizing.Advice, error) {
 	needs.Hashes = asked.K
 	if needs.Keys == 0 { // with headroom, they are fewer than the capacity

@@ -1,5 +1,5 @@
-// Package regular opens files that must be regular ones. What has the name of a file may be a named pipe:
-// to open it as others are opened waits until a program writes to it, beyond every signal and context.
+// Package regular opens regular files, and refuses others at once. To open a named pipe in the usual way
+// blocks until a program writes to it, and neither a signal nor a context ends that.
 package regular
 
 import (

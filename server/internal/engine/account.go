@@ -16,7 +16,7 @@ type ran struct {
 	calls []Call
 	meter *health.Meter // of their filter, nil if they are on none
 	took  time.Duration // to run them
-	away  time.Duration // of that: waits for other machines
+	away  time.Duration // part of took: waits for other machines
 	from  time.Time     // since when they wait to be answered, zero if they were answered at once
 }
 
@@ -134,7 +134,7 @@ func (e *Engine) tally(s *Session, r *ran, waited time.Duration) {
 	}
 }
 
-// countErrors counts errors of a kind that calls were answered, nil for a command that there is not.
+// countErrors counts error replies of a kind; cmd is nil for a command that does not exist.
 func (e *Engine) countErrors(s *Session, cmd *Command, kind string, n int) {
 	if n == 0 || s.helps || s.Watching { // the machine of the client counts them
 		return
@@ -146,8 +146,8 @@ func (e *Engine) countErrors(s *Session, cmd *Command, kind string, n int) {
 	e.notes.Counters.Failed(&s.Client, at, kind, n)
 }
 
-// tallyLookups counts what lookups have found that are answered, of a bundle of which some wait: other machines count what
-// they find.
+// tallyLookups counts the results of the lookups that are answered, in a bundle of which others wait: the machines that
+// run those count them.
 func (e *Engine) tallyLookups(s *Session, r *ran) {
 	if r.meter == nil {
 		return

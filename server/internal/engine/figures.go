@@ -63,7 +63,7 @@ func (e *Engine) Usages(visit func(name string, u *session.Usage)) {
 	})
 }
 
-// Errors are the errors of a kind that clients were answered.
+// Errors are the error replies of a kind.
 type Errors struct {
 	Kind  string
 	Count int64
@@ -79,7 +79,7 @@ type ErrorsBy struct {
 // mostErrorsBy is how many commands are named with a kind of errors.
 const mostErrorsBy = 8
 
-// Errors returns the errors that clients were answered, in the order of their kinds.
+// Errors returns the error replies to clients, in the order of their kinds.
 func (e *Engine) Errors() (list []Errors) {
 	names := map[int]string{}
 	e.table.Walk(func(c *Command) { names[c.index] = c.full })

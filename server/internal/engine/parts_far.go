@@ -609,7 +609,7 @@ func (e *Engine) others() (nodes []uint32) {
 	return nodes
 }
 
-// builtAt returns what a machine has built. It is nothing if the machine does not answer, or nobody waits for it any more.
+// builtAt returns what a machine has built. It is nothing if the machine does not answer, or if the command was given up.
 func (e *Engine) builtAt(ctx context.Context, node uint32, lanes []int, id, attempt uint64, parts int) ([]store.BuiltPart, error) {
 	args := [][]byte{[]byte(partsMark), []byte(partsBuilt), binary.AppendUvarint(nil, id), binary.AppendUvarint(nil, attempt)}
 	for ctx.Err() == nil {

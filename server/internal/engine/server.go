@@ -50,7 +50,7 @@ func (x Server) Rebuilds() []string { return x.e.state.Rebuilding() }
 // Usage returns how a command was used.
 func (x Server) Usage(c *Command) session.Usage { return x.e.notes.Counters.Sum(c.index) }
 
-// Errors returns the errors that clients were answered, in the order of their kinds.
+// Errors returns the error replies to clients, in the order of their kinds.
 func (x Server) Errors() []Errors { return x.e.Errors() }
 
 // RewriteConfig writes the settings that were changed into the configuration file.

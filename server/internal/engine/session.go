@@ -48,8 +48,8 @@ type Session struct {
 	avoid   []uint32         // machines that do not answer, for the calls that are run
 	silent  time.Time        // since when it waits for some that are starting, zero if it does not
 	waited  bool             // it has, for what was sent last
-	away    time.Duration    // that the bundle that is run has waited for other machines
-	fresh   time.Duration    // that all calls that are run have, before they were
+	away    time.Duration    // how long the running bundle has waited for other machines
+	fresh   time.Duration    // how long the calls that are run have waited for others beforehand
 	only    *shardSet        // the shards that it answers for, nil for all
 	lost    map[int]string   // shards that nobody could be asked for by the command that is assembled, and why
 	touches int              // how often pages were made for the bundle that is run

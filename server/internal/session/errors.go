@@ -9,14 +9,14 @@ import (
 	"sync"
 )
 
-// mostErrors is how many pairs of a kind of errors and a command are counted apart for the clients of a slot. What comes
-// beyond counts as otherKind.
+// mostErrors is how many pairs of a kind of errors and a command are counted separately for the clients of a slot.
+// Further ones count as otherKind.
 const (
 	mostErrors = 1024
 	otherKind  = "OTHER"
 )
 
-// NoCommand stands for a command that there is not.
+// NoCommand stands for a command that does not exist.
 const NoCommand = -1
 
 // errorTable is how many errors there were. Errors are rare beside what a lock costs.
@@ -31,7 +31,7 @@ type errorOf struct {
 	command int
 }
 
-// ErrorCount is how often calls of a command were answered an error of a kind.
+// ErrorCount is how often a command was answered with errors of a kind.
 type ErrorCount struct {
 	Kind    string
 	Command int // NoCommand if there is no such command
@@ -52,7 +52,7 @@ func KindOf(text string) string {
 	return word
 }
 
-// Failed counts errors of a kind that calls of a client were answered.
+// Failed counts error replies of a kind to a client.
 func (c *Counters) Failed(by *Client, command int, kind string, n int) {
 	t := &c.slots[by.Slot].errors
 	t.mu.Lock()

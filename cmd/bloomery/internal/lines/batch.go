@@ -23,8 +23,8 @@ type Batch struct {
 	Offset int64
 	// Header is the first record of the file with its separator, if Input.Header.
 	Header []byte
-	// Records are the records without their separators, slices of Data; of lines, without the
-	// carriage return in front of it, which is no part of them.
+	// Records are the records without their separators, slices of Data; those of text also without
+	// a carriage return in front of the separator.
 	Records [][]byte
 	// Data holds all records, none if the file has only a header; each has its separator behind it, also the last
 	// one of a file that ends without.

@@ -43,9 +43,9 @@ type Input struct {
 	// Zero makes records end with NUL instead of a newline. They are raw.
 	Zero bool
 	// Raw takes the bytes of a file as they are. Otherwise they are text: a carriage
-	// return in front of a newline, or at the end of the file, is no part of the line,
-	// the mark of UTF-8 at the beginning is skipped, and UTF-16 is an error that wraps
-	// ErrFormat. Key.Raw belongs to it.
+	// return in front of a newline, or at the end of the file, is not part of the line,
+	// a byte order mark of UTF-8 is skipped, and UTF-16 is an error that wraps
+	// ErrFormat. Set Key.Raw, too.
 	Raw bool
 	// Quoted is the delimiter of columns that may be in double quotes, as in CSV:
 	// a newline within them does not end a record. Empty, quotes mean nothing.

@@ -21,8 +21,8 @@ type Key struct {
 	Quoted bool
 	// Fold compares in lower case.
 	Fold bool
-	// Raw takes a carriage return at the end of a record as a part of it. Input.Raw, or
-	// Input.Zero, belongs to it.
+	// Raw takes a carriage return at the end of a record as part of it. Set it if
+	// Input.Raw or Input.Zero is set.
 	Raw bool
 }
 

@@ -14,8 +14,8 @@ const byteOrderMark = "\xef\xbb\xbf"
 // twoUnits is how many bytes show UTF-16 that has no mark.
 const twoUnits = 4
 
-// asText returns what follows in r, without the mark of UTF-8 that it may begin with, and how many
-// bytes that was. UTF-16 is an error.
+// asText returns what follows in r without a byte order mark of UTF-8, and the length of that mark.
+// UTF-16 is an error.
 func asText(r io.Reader) (text io.Reader, skipped int, err error) {
 	head, err := readHead(r, textUndecided)
 	if err != nil {
@@ -71,7 +71,7 @@ func withoutCR(line []byte) []byte {
 	return line
 }
 
-// line returns a record without what is no part of it.
+// line returns a record, without the carriage return at its end if it is a line of text.
 func (in *Input) line(record []byte) []byte {
 	if in.raw() {
 		return record
@@ -79,7 +79,7 @@ func (in *Input) line(record []byte) []byte {
 	return withoutCR(record)
 }
 
-// raw reports whether records are bytes as they are.
+// raw reports whether records are taken as they are.
 func (in *Input) raw() bool { return in.Raw || in.Zero }
 
 // size returns how long a record is with its end: the separator, and the carriage return in front of it
@@ -98,8 +98,8 @@ func (b *Batch) Line(i int) []byte {
 	return b.Data[at : at+b.size(b.Records[i])-1]
 }
 
-// WithCR returns the records that a carriage return ends, with it, as a batch of their own, and their
-// places in b, which is appended to at. There may be none.
+// WithCR returns the records that end with a carriage return, including it, as a batch of their own,
+// and their places in b, appended to at. There may be none.
 func (b *Batch) WithCR(records [][]byte, at []int) (Batch, []int) {
 	with := *b
 	with.Records, at = records[:0], at[:0]
