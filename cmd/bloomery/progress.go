@@ -40,7 +40,7 @@ type steps struct {
 	doing atomic.Pointer[string]
 }
 
-// step begins another part of the job. A job that nobody shows has none.
+// step begins another part of the job. It does nothing if no progress is shown.
 func (j *steps) step(format string, args ...any) {
 	if j != nil {
 		text := fmt.Sprintf(format, args...)
