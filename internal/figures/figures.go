@@ -30,7 +30,7 @@ const unitLetters = "kmgtpe"
 // Count reads a number of things below 2^63: 1000, 1e6, 10M, 1.5k, 1_000_000,
 // 1,000,000.
 func Count(s string) (uint64, error) {
-	if n, err := strconv.ParseUint(s, 10, 63); err == nil {
+	if n, err := strconv.ParseUint(s, 10, 63); err == nil && len(s) <= mostText {
 		return n, nil // all digits count
 	}
 	f, err := split(s)

@@ -20,7 +20,7 @@ func TestCount(t *testing.T) {
 		}
 	}
 	for _, s := range []string{"", "-1", "1.5", "many", "1e30", "10MB", "1in10", "inf", "nan", "10x", "k", "1,5", "1,00", "1,0000", ",100", "1,000,00", "1,000,", "9223372036854775808", "8Ei", "10E",
-		"0x10", "0x1p4", "1e400", "1e-400", "1e9999999", "1 M", "1.0001k", "50%", "1.2.3", "--1", strings.Repeat("1", 65), "0." + strings.Repeat("1", 1<<20)} {
+		"0x10", "0x1p4", "1e400", "1e-400", "1e9999999", "1 M", "1.0001k", "50%", "1.2.3", "--1", strings.Repeat("1", 65), strings.Repeat("0", 64) + "1", "0." + strings.Repeat("1", 1<<20)} {
 		if got, err := figures.Count(s); err == nil || got != 0 {
 			t.Errorf("Count(%q) = %d, %v, want 0 and an error", s, got, err)
 		}
