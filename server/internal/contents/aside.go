@@ -146,29 +146,27 @@ func (a *aside) goneItems() (n uint64) {
 	}
 	n = a.gone
 	for _, v := range a.sources {
-		n += v.gone
+		n = plus(n, v.gone)
 	}
 	return n
 }
 
-// Gone counts the hashes that the filter has, of items that were deleted elsewhere, up to as many as
-// it has items, and returns by how many bytes that has grown. Bools says which were counted. One that
-// a source has is counted there: it is gone no more when that loads its next version.
+// Gone counts the hashes that the filter has, of items that were deleted elsewhere, and returns by
+// how many bytes that has grown. Bools says which were counted. One that a source has is counted
+// there: it is gone no more when that loads its next version. There is no bound: how many items an
+// array has is known here from a sample of it, which takes long and shows none of a few.
 func (c *Filter) Gone(hashes []uint64, res *Outcome) (grown int64) {
 	res.Size(len(hashes))
 	c.f.ContainsHashes(res.Bools, hashes)
-	items, before := c.f.Stats().Items, c.aside.goneItems()
-	left := items - min(items, before)
 	for i, there := range res.Bools {
-		if !there || left == 0 {
-			res.Bools[i] = false
+		if !there {
 			continue
 		}
 		if c.aside == nil {
 			c.aside, grown = &aside{}, besideAside
 		}
-		*c.aside.counter(hashes[i])++
-		left--
+		n := c.aside.counter(hashes[i])
+		*n = plus(*n, 1)
 		res.Changed = true
 	}
 	res.Done = len(hashes)

@@ -57,7 +57,7 @@ var gone = engine.Command{
 	Name: "filter.gone", Arity: -3, Flags: traits.Write | traits.Fast, Keys: traits.OneKey(traits.KeyRW),
 	Categories: []string{"write", "filter", "fast"}, Group: traits.GroupFilter, Since: "0.1.0",
 	Syntax: "key item [item ...]", Complexity: "O(n), n being the number of items",
-	Summary: "Counts items that were deleted elsewhere, for kinds that cannot delete: FILTER.INFO shows how many are gone, and at 30% or more the verdict is Rebuild. Report each once. Returns 1 for each item that the filter contains and that was counted, else 0. FILTER.CLEAR, FILTER.LOAD and a rebuild set the count to 0; FILTER.LOAD FROM does so for the items of its source.",
+	Summary: "Counts items that were deleted elsewhere, for kinds that cannot delete: FILTER.INFO shows how many are gone, and at 30% or more the verdict is Rebuild. Report each once. Returns 1 for each item that the filter contains, else 0. FILTER.CLEAR, FILTER.LOAD and a rebuild set the count to 0; FILTER.LOAD FROM does so for the items of its source.",
 	Split:   splitItems,
 	On:      &bundle.OnFilter{Family: family, Write: reporting, Absent: bundle.NotFound},
 }

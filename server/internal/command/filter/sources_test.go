@@ -107,10 +107,12 @@ func TestGoneBySource(t *testing.T) {
 	step("", "1", "3")
 	b.load("f", "one", 2, summary(t, 1000, "c"))
 	step("", "1", "1")
-	b.OK(t, "FILTER.CREATE f2 bloom")
+	b.OK(t, "FILTER.CREATE f2 bloom CAPACITY 2M") // a sample shows none of its items
 	b.Line("FILTER.ADD f2 only")
-	if got := b.Line("FILTER.GONE f2 only") + b.Line("FILTER.GONE f2 only"); got != "[true][false]" || b.gone(t, "f2") != "1" {
-		t.Errorf("the only item is gone twice: %s, %s", got, b.gone(t, "f2"))
+	for range 2 { // the second time is a mistake of the client
+		if got := b.Line("FILTER.GONE f2 only"); got != "[true]" || b.gone(t, "f2") != "1" {
+			t.Errorf("the only item is gone: %s, %s", got, b.gone(t, "f2"))
+		}
 	}
 	b.Crash(t)
 }
