@@ -83,7 +83,8 @@ func RoomFor(data []byte) uint64 {
 		d.Bytes() // its name
 		d.Uvarint()
 		d.Varint()
-		d.Bytes() // its version
+		d.Uvarint() // how many of its items are gone
+		d.Bytes()   // its version
 		d.Uvarint()
 		d.Varint()
 		if of := d.Uvarint(); of > 0 {
