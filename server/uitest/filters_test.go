@@ -104,6 +104,9 @@ func TestPageOfFilter(t *testing.T) {
 	if cells := js[int](p, `document.querySelectorAll(".density rect").length`); cells != 256 {
 		t.Errorf("the density picture has %d cells, want 256", cells)
 	}
+	if names := p.texts("section[aria-labelledby=density-title] h3"); !slices.Equal(names, []string{"Layer 1", "Layer 2", "Layer 3"}) {
+		t.Errorf("the layers have the pictures %q", names)
+	}
 	p.wait(`document.querySelector("#fill svg path")`)
 
 	// Items are looked for from the page, also where it is read-only.

@@ -144,11 +144,17 @@ func used(piece []byte, ofBits bool) float64 {
 // DensityCells is how many cells are filled under one lock.
 const DensityCells = 256
 
+// Cell is a piece of the arrays of a part.
+type Cell struct {
+	Used  float64 // share
+	Array int     // that it begins in, in the order in which they were made
+}
+
 // Density sets each cell to how full a piece of the arrays of the part is, and reports
 // whether that is a share of bits or of bytes that are not 0. There are so many pieces, equally
 // long, and the cells are for those from first on. Of a piece, at most 4 KiB are looked at.
 // It waits for the lock, and reports false if the part is gone.
-func (p *Part) Density(cells []float64, first, pieces int) (ofBits, ok bool) {
+func (p *Part) Density(cells []Cell, first, pieces int) (ofBits, ok bool) {
 	ok = p.look(true, func(c Contents) {
 		if f, is := c.(*Filter); is {
 			if g, is := f.f.(*quotient.Growing); is {
@@ -166,16 +172,16 @@ func (p *Part) Density(cells []float64, first, pieces int) (ofBits, ok bool) {
 
 // growingDensity is density for a filter of very many small arrays, which are in the order
 // of hashes.
-func growingDensity(cells []float64, first, pieces int, g *quotient.Growing) {
+func growingDensity(cells []Cell, first, pieces int, g *quotient.Growing) {
 	size := int(min(g.Stats().Bits/8/uint64(pieces)+1, sampleBytes))
 	for i := range cells {
 		h, _ := bits.Div64(uint64(first+i), 0, uint64(pieces))
-		cells[i] = used(g.Sample(h, size), false)
+		cells[i].Used = used(g.Sample(h, size), false)
 	}
 }
 
-func density(cells []float64, first, pieces int, arrays [][]byte, ofBits bool) {
-	size, before := 0, 0 // what stands before the array that a piece is in
+func density(cells []Cell, first, pieces int, arrays [][]byte, ofBits bool) {
+	size, before, array := 0, 0, 0 // what stands before the array that a piece is in
 	for _, a := range arrays {
 		size += len(a)
 	}
@@ -185,11 +191,11 @@ func density(cells []float64, first, pieces int, arrays [][]byte, ofBits bool) {
 			continue
 		}
 		for from-before >= len(arrays[0]) {
-			before, arrays = before+len(arrays[0]), arrays[1:]
+			before, array, arrays = before+len(arrays[0]), array+1, arrays[1:]
 		}
 		// A piece that reaches into the next array is cut off there.
 		a := arrays[0][from-before:]
-		cells[i] = used(a[:min(to-from, len(a), sampleBytes)], ofBits)
+		cells[i] = Cell{used(a[:min(to-from, len(a), sampleBytes)], ofBits), array}
 	}
 }
 

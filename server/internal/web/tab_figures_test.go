@@ -91,9 +91,23 @@ func TestDensityCells(t *testing.T) {
 	for i := range list {
 		list[i] = shares[i]
 	}
-	v := filterRow{"density": object{"unit": "bits", "cells": list}}
-	if v.DensityRows() != 2 || v.DensityText() != "Between 0% and 100% of the bits of each piece are set." {
-		t.Errorf("rows %d, %q", v.DensityRows(), v.DensityText())
+	v := filterRow{"kind": "bf", "density": object{"unit": "bits", "cells": list}}
+	if d := v.Densities(); len(d) != 1 || d[0].Rows != 2 || d[0].Text != "Between 0% and 100% of the bits of each piece are set." {
+		t.Errorf("of one array: %+v", d)
+	}
+	// Two parts, with two layers each, of which the second is the larger one.
+	arrays := make([]any, len(list))
+	for i := range arrays {
+		arrays[i] = float64(min(1, i%20/4))
+	}
+	v["density"].(object)["arrays"] = arrays
+	d := v.Densities()
+	if len(d) != 2 || d[0].Name != "Layer 1" || len(d[0].Cells) != 8 || d[0].Text != "Between 0% and 0.1% of the bits of each piece are set." ||
+		d[1].Name != "Layer 2" || len(d[1].Cells) != 32 || d[1].Rows != 1 || d[1].Text != "Between 0% and 100% of the bits of each piece are set." {
+		t.Errorf("of two layers: %+v", d)
+	}
+	if v["kind"] = "window"; v.Densities()[0].Name != "Array 1" {
+		t.Error("the array of a window is called that of a layer")
 	}
 }
 

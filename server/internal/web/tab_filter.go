@@ -5,9 +5,11 @@ package web
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -169,27 +171,45 @@ func lasting(kind string) string {
 	return "grows"
 }
 
-// density returns the unit and the pieces of the density picture.
-func (r filterRow) density() (unit string, cells []float64) {
+// densityPicture is that of an array, or of those of one layer in all parts.
+type densityPicture struct {
+	Name, Text string
+	Cells      []cell
+	Rows       int // height in cells
+}
+
+// Densities are the density pictures: each layer is filled differently, and has its own.
+func (r filterRow) Densities() (list []densityPicture) {
 	d, _ := r["density"].(object)
-	return d.text("unit"), numbersOf(d["cells"])
-}
-
-// Cells are those of the density picture.
-func (r filterRow) Cells() []cell {
-	_, shares := r.density()
-	return densityCells(shares)
-}
-
-// DensityRows is the height of the density picture in cells.
-func (r filterRow) DensityRows() int { return (len(r.Cells()) + densityColumns - 1) / densityColumns }
-
-// DensityText describes the density picture.
-func (r filterRow) DensityText() string {
-	unit, shares := r.density()
-	if len(shares) == 0 {
-		return ""
+	arrays, shares := numbersOf(d["arrays"]), map[float64][]float64{}
+	for i, share := range numbersOf(d["cells"]) {
+		array := 0.0
+		if i < len(arrays) {
+			array = arrays[i]
+		}
+		shares[array] = append(shares[array], share)
 	}
+	for _, array := range slices.Sorted(maps.Keys(shares)) {
+		cells := shares[array]
+		list = append(list, densityPicture{
+			r.arrayWord() + " " + strconv.Itoa(int(array)+1), densityText(d.text("unit"), cells), densityCells(cells), (len(cells) + densityColumns - 1) / densityColumns,
+		})
+	}
+	return list
+}
+
+// arrayWord is what an array of the filter is. Generations and members are listed in another order than
+// their arrays.
+func (r filterRow) arrayWord() string {
+	switch r.text("kind") {
+	case "window", "quorum":
+		return "Array"
+	}
+	return "Layer"
+}
+
+// densityText describes a density picture.
+func densityText(unit string, shares []float64) string {
 	word := "set"
 	if unit != "bits" {
 		word = "in use"

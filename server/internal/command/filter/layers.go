@@ -103,7 +103,7 @@ var density = engine.Command{
 	Name: "filter.density", Arity: 3, Flags: traits.ReadOnly | traits.Outside, Keys: traits.OneKey(traits.KeyRO),
 	Categories: []string{"read", "filter", "slow"}, Group: traits.GroupFilter, Since: "0.1.0",
 	Syntax: "key cells", Complexity: "O(n), n being the number of cells",
-	Summary:  "Cuts the array of a filter of any kind into cells and returns how full each is: the share of its bits that are set, or of its bytes that are not 0. Up to 4 KiB of a cell are looked at.",
+	Summary:  "Cuts the array of a filter of any kind into cells and returns how full each is: the share of its bits that are set, or of its bytes that are not 0. arrays is the number of the array that each cell lies in, from 0 on, in every part: a filter that grows has one for each layer, and no cell in one smaller than a cell. Up to 4 KiB of a cell are looked at.",
 	Cost:     costOfDensity,
 	Assemble: assembleDensity,
 	Run:      runDensity,
@@ -123,7 +123,7 @@ func runDensity(x *engine.Context, c *engine.Call) {
 		return
 	}
 	// Every part has equally many cells; of very many parts, each cell is one.
-	cells, parts := make([]float64, n), contents.PartCount(entry)
+	cells, parts := make([]contents.Cell, n), contents.PartCount(entry)
 	each, ofBits, ok := max(int(n)/parts, 1), false, false
 	others := make([]bool, n) // cells of parts that are not this node's
 	for i := 0; i < len(cells); {
@@ -151,29 +151,29 @@ func runDensity(x *engine.Context, c *engine.Call) {
 	if ofBits {
 		unit = "bits"
 	}
-	list := make([]answer.Reply, len(cells))
+	shares, arrays := make([]answer.Reply, len(cells)), make([]answer.Reply, len(cells))
 	for i, v := range cells {
-		if list[i] = answer.Float(v); others[i] {
-			list[i] = answer.Nil()
+		if shares[i], arrays[i] = answer.Float(v.Used), answer.Integer(int64(v.Array)); others[i] {
+			shares[i], arrays[i] = answer.Nil(), answer.Nil()
 		}
 	}
-	c.Answer(answer.Pairs(answer.Text("unit"), answer.Text(unit), answer.Text("cells"), answer.List(list...)))
+	c.Answer(answer.Pairs(answer.Text("unit"), answer.Text(unit), answer.Text("cells"), answer.List(shares...), answer.Text("arrays"), answer.List(arrays...)))
 }
 
 // assembleDensity takes each cell from the node that has it.
 func assembleDensity(_ *engine.Context, _ *engine.Call, parts []answer.Reply) (all answer.Reply) {
 	for _, r := range parts {
-		if len(r.Elems) != 4 {
+		if len(r.Elems) != 6 {
 			return answer.Fail("ERR the nodes gave answers that do not fit together: send it again")
 		}
 		if all.Kind == answer.None {
 			all = r
 			continue
 		}
-		cells := all.Elems[3].Elems
+		cells, arrays := all.Elems[3].Elems, all.Elems[5].Elems
 		for i, v := range r.Elems[3].Elems {
-			if i < len(cells) && v.Kind != answer.Null {
-				cells[i], all.Elems[1] = v, r.Elems[1]
+			if i < min(len(cells), len(arrays), len(r.Elems[5].Elems)) && v.Kind != answer.Null {
+				cells[i], arrays[i], all.Elems[1] = v, r.Elems[5].Elems[i], r.Elems[1]
 			}
 		}
 	}

@@ -205,6 +205,11 @@ func TestFilterDensity(t *testing.T) {
 		if got := commandtest.Show(*entryOf(r, "unit")); got != `"bits"` {
 			t.Errorf("%s: unit %s", name, got)
 		}
+		for _, array := range entryOf(r, "arrays").Elems {
+			if array.N != 0 {
+				t.Fatalf("%s: a filter of one array has one numbered %d", name, array.N)
+			}
+		}
 		mean, cells := 0.0, entryOf(r, "cells").Elems
 		for i := range cells {
 			mean += double(&cells[i]) / float64(len(cells))
@@ -214,6 +219,28 @@ func TestFilterDensity(t *testing.T) {
 		// deviation of about 0.03, so the mean of 1,000 blocks one of 0.001.
 		if math.Abs(mean-want) > 0.02 {
 			t.Errorf("%s: the mean of %d cells is %v, saturation %v", name, len(cells), mean, want)
+		}
+	}
+
+	// Each layer has its cells, as many as it has of the bytes, and the share of bits that it says.
+	b.Line("BF.RESERVE grown 0.01 1000")
+	for i := range 2000 {
+		b.Line(fmt.Sprint("BF.ADD grown ", i))
+	}
+	r, layers := b.ask(t, "FILTER.DENSITY grown 256"), b.ask(t, "FILTER.LAYERS grown").Elems
+	cells, sums := make([]float64, len(layers)), make([]float64, len(layers))
+	for i, array := range entryOf(r, "arrays").Elems {
+		cells[array.N]++
+		sums[array.N] += double(&entryOf(r, "cells").Elems[i])
+	}
+	total := 0.0
+	for i := range layers {
+		total += float64(entryOf(&layers[i], "bytes").N)
+	}
+	for i := range layers {
+		want, fill := 256*float64(entryOf(&layers[i], "bytes").N)/total, double(entryOf(&layers[i], "saturation"))
+		if len(layers) < 2 || math.Abs(cells[i]-want) > 1 || math.Abs(sums[i]/cells[i]-fill) > 0.02 {
+			t.Errorf("layer %d of %d: %v cells, want %.1f, %.3f full, want %.3f", i, len(layers), cells[i], want, sums[i]/cells[i], fill)
 		}
 	}
 }
