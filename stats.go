@@ -14,7 +14,8 @@ type Stats struct {
 	Capacity uint64 `json:"capacity"`
 	// Items is the number of keys in the filter; Exact reports whether it was
 	// counted (true) or estimated from the fill (false). An array with all bits
-	// set could hold any number of keys: its estimate is math.MaxUint64.
+	// set could hold any number of keys: its estimate is math.MaxUint64. Of a large
+	// array a sample is read; EstimateCount reads all of it and is nearer.
 	Items uint64 `json:"items"`
 	Exact bool   `json:"exact"`
 	// Bits is the size of the filter's array, Bytes its memory.

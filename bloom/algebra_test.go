@@ -144,6 +144,9 @@ func TestEstimateCount(t *testing.T) {
 			part.AddHashes(nil, hs)
 			grown.AddHashes(nil, hs)
 			limit := 5*math.Sqrt(float64(len(hs))) + 1
+			if want := (bloomery.Stats{Items: f.EstimateCount()}).String(); !strings.Contains(f.String(), strings.Split(want, " key")[0]) {
+				t.Errorf("%d of %d keys: %q, want the count of %q", len(hs), n, f, want)
+			}
 			for kind, got := range map[string]uint64{
 				"bloom": f.EstimateCount(), "standard": s.EstimateCount(), "split": p.EstimateCount(),
 				"partitioned": part.EstimateCount(), "scalable": grown.EstimateCount(),

@@ -124,6 +124,17 @@ func (f *base) stats(kind string, words []uint64, count func([]uint64) uint64, t
 	}
 }
 
+// text returns the Stats of f as a line. Stats takes its count from a sample; the best
+// estimate is what people are shown.
+func text(f interface {
+	Stats() bloomery.Stats
+	EstimateCount() uint64
+}) string {
+	s := f.Stats()
+	s.Items = f.EstimateCount()
+	return s.String()
+}
+
 // sample returns the fill of an array and the rate that follows from it: from
 // the whole array up to 64 KiB, above that from a sample.
 func (f *base) sample(words []uint64, count func([]uint64) uint64, tolerance float64) kernel.Sampled {

@@ -369,8 +369,9 @@ func (f *Concurrent) eachStripe(visit func(first int, words []uint64)) {
 	}
 }
 
-// String returns Stats as a line of text.
-func (f *Concurrent) String() string { return f.Stats().String() }
+// String returns Stats as a line of text, with the count of EstimateCount: it reads
+// the whole array.
+func (f *Concurrent) String() string { return text(f) }
 
 // Stats describes the state of the filter, see Filter.Stats.
 func (f *Concurrent) Stats() bloomery.Stats {

@@ -152,8 +152,9 @@ func (f *flat) ContainsStrings(dst []bool, keys []string) {
 	}
 }
 
-// String returns Stats as a line of text.
-func (f *flat) String() string { return f.Stats().String() }
+// String returns Stats as a line of text, with the count of EstimateCount: it reads
+// the whole array.
+func (f *flat) String() string { return text(f) }
 
 // Stats describes the state of the filter. The fill of arrays above 64 KiB is
 // taken from a sample of at most 1 MiB, so it costs the same for every size;

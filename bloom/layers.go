@@ -137,8 +137,9 @@ func layersContain[K []byte | string](f *layered, dst []bool, keys []K) {
 	}
 }
 
-// String returns Stats as a line of text.
-func (f *layered) String() string { return f.Stats().String() }
+// String returns Stats as a line of text, with the count of EstimateCount: it reads
+// the whole array.
+func (f *layered) String() string { return text(f) }
 
 // Stats describes the state of the filter. Capacity is what all layers hold
 // together, Items the number of keys that changed the filter: a few of those

@@ -55,8 +55,9 @@ func linesContain[K []byte | string](f *lines, dst []bool, keys []K) {
 	}
 }
 
-// String returns Stats as a line of text.
-func (f *lines) String() string { return f.Stats().String() }
+// String returns Stats as a line of text, with the count of EstimateCount: it reads
+// the whole array.
+func (f *lines) String() string { return text(f) }
 
 // Stats describes the state of the filter. The fill of arrays above 64 KiB is
 // taken from a sample of at most 1 MiB, so it costs the same for every size;

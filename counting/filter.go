@@ -231,8 +231,13 @@ func (f *counted) CountHash(h uint64) uint64 {
 // width.
 func (f *counted) MaxCount() uint64 { return 1 << f.size.Width }
 
-// String returns Stats as a line of text.
-func (f *counted) String() string { return f.Stats().String() }
+// String returns Stats as a line of text, with the count of EstimateCount: it reads
+// the whole array.
+func (f *counted) String() string {
+	s := f.Stats()
+	s.Items = f.EstimateCount()
+	return s.String()
+}
 
 // Stats describes the state of the filter; items are different keys. The fill
 // of arrays above 64 KiB is taken from a sample of at most 1 MiB, so it costs
