@@ -59,6 +59,11 @@ what it held; they then copy it to further nodes.`,
 		}
 		defer n.close()
 		node, err := c.find(args[0])
+		if number, wrong := strconv.Atoi(args[0]); err != nil && wrong == nil && yes { // one that has left is not listed
+			if leave(ctx, s, n, number, usualPace) == nil {
+				return s.said(fmt.Sprintf("node %d has left; its folder cannot be used again", number))
+			}
+		}
 		if err != nil {
 			return err
 		}
@@ -80,10 +85,14 @@ func leave(ctx context.Context, s *shell, n *nodeConn, node int, p pace) error {
 	r := replacing{shell: s, pace: p}
 	defer r.erase()
 	for {
-		_, err := n.ask("CLUSTER", "FORGET", strconv.Itoa(node))
-		if tryAgain(err) {
+		reply, err := n.ask("CLUSTER", "FORGET", strconv.Itoa(node), "WAIT")
+		why, waits := "", false
+		if err == nil {
+			why, waits = strings.CutPrefix(string(reply.Text), "WAIT ")
+		}
+		if waits {
 			r.begun = true
-			err = r.waits(replied(err))
+			err = r.waits(reason(why))
 		} else if ctx.Err() == nil {
 			return err
 		}
@@ -162,16 +171,18 @@ func replaceLog(ctx context.Context, s *shell, n *nodeConn, old, with int, p pac
 	r := replacing{shell: s, pace: p}
 	defer r.erase()
 	for {
-		step, done, err := n.replaceStep(old, with)
+		state, step, err := n.replaceStep(old, with)
 		switch {
+		case err == nil && state < 0:
+			err = r.waits(reason(step))
 		case err == nil:
 			err = r.made(step)
-		case tryAgain(err) || r.begun && errors.Is(err, errServerSays):
+		case r.begun && errors.Is(err, errServerSays):
 			err = r.waits(replied(err))
 		case ctx.Err() != nil: // the connection was closed for it
 			return r.ended(ctx.Err())
 		}
-		if err != nil || done {
+		if err != nil || state > 0 {
 			return err
 		}
 		select {
@@ -182,21 +193,17 @@ func replaceLog(ctx context.Context, s *shell, n *nodeConn, old, with int, p pac
 	}
 }
 
-// replaceStep has a node do the next step of a replacement.
-func (n *nodeConn) replaceStep(old, with int) (step string, done bool, err error) {
+// replaceStep has a node do the next step of a replacement. state is 1 after the last one, and -1 if step
+// is what it waits for.
+func (n *nodeConn) replaceStep(old, with int) (state int64, step string, err error) {
 	reply, err := n.ask("CLUSTER", "REPLACE-LOG", strconv.Itoa(old), strconv.Itoa(with))
 	if err == nil && (len(reply.Array) != 2 || reply.Array[0].Type != ':') {
 		err = fmt.Errorf("%s: the reply is not a step of replace-log", n.addr)
 	}
 	if err != nil {
-		return "", false, err
+		return 0, "", err
 	}
-	return string(reply.Array[1].Text), reply.Array[0].Int == 1, nil
-}
-
-// tryAgain reports whether a server replied that a change has to wait.
-func tryAgain(err error) bool {
-	return errors.Is(err, errServerSays) && strings.Contains(err.Error(), errServerSays.Error()+": TRYAGAIN ")
+	return reply.Array[0].Int, string(reply.Array[1].Text), nil
 }
 
 // replacing is a replacement as its operator sees it: a line for each step, and what it
@@ -278,11 +285,13 @@ func (r *replacing) ended(err error) error {
 func replied(err error) string {
 	text := err.Error()
 	if _, reply, ok := strings.Cut(text, errServerSays.Error()+": "); ok {
-		text = strings.TrimPrefix(strings.TrimPrefix(reply, "ERR "), "TRYAGAIN nothing was changed: ")
-		text = strings.TrimPrefix(text, "replace-log: ")
+		text = reason(strings.TrimPrefix(reply, "ERR "))
 	}
 	return text
 }
+
+// reason returns a reason without the name of what it is about.
+func reason(why string) string { return strings.TrimPrefix(why, "replace-log: ") }
 
 func newClusterUpgrade() *cobra.Command {
 	var o connectFlags

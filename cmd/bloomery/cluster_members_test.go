@@ -79,11 +79,13 @@ PARTS  SHARDS  LANE  APPLIED  HEAD  HOLD IT      LEARN IT  LET GO
 waits: part 2: node 4 learns it
 `
 
+// logStep is a reply to CLUSTER REPLACE-LOG.
+func logStep(state int, text string) string {
+	return fmt.Sprintf("*2\r\n:%d\r\n$%d\r\n%s\r\n", state, len(text), text)
+}
+
 // TestClusterChanges asks what the commands send, and what they print of the answers.
 func TestClusterChanges(t *testing.T) {
-	step := func(done int, text string) string {
-		return fmt.Sprintf("*2\r\n:%d\r\n$%d\r\n%s\r\n", done, len(text), text)
-	}
 	for name, tt := range map[string]struct {
 		args    string
 		answers map[string][]string
@@ -91,23 +93,24 @@ func TestClusterChanges(t *testing.T) {
 		out     string // a part of what is printed
 		asked   string
 	}{
-		"leave":           {"leave 4 --yes", map[string][]string{"CLUSTER FORGET 4": {"+OK\r\n"}}, 0, "node 4 (10.0.0.4:6379) was removed", "CLUSTER FORGET 4"},
-		"by address":      {"leave 10.0.0.4:6379 --yes", map[string][]string{"CLUSTER FORGET 4": {"+OK\r\n"}}, 0, "node 4", "CLUSTER FORGET 4"},
+		"leave":           {"leave 4 --yes", map[string][]string{"CLUSTER FORGET 4 WAIT": {"+OK\r\n"}}, 0, "node 4 (10.0.0.4:6379) was removed", "CLUSTER FORGET 4 WAIT"},
+		"by address":      {"leave 10.0.0.4:6379 --yes", map[string][]string{"CLUSTER FORGET 4 WAIT": {"+OK\r\n"}}, 0, "node 4", "CLUSTER FORGET 4 WAIT"},
 		"unconfirmed":     {"leave 4", nil, 2, "nothing was done: node 4 (10.0.0.4:6379) would be removed", ""},
-		"a log node":      {"leave 2 --yes", map[string][]string{"CLUSTER FORGET 2": {"-ERR node 2 keeps the log\r\n"}}, 2, "node 2 keeps the log", "CLUSTER FORGET 2"},
-		"nobody":          {"leave 9 --yes", nil, 2, "there is no node 9", ""},
-		"replace":         {"replace-log 2 4 --yes", map[string][]string{"CLUSTER REPLACE-LOG 2 4": {step(0, "first"), step(0, "first"), "-ERR an election\r\n", step(1, "last")}}, 0, "first\nlast\n", "CLUSTER REPLACE-LOG 2 4"},
-		"goes on":         {"replace-log 3 4 --yes", map[string][]string{"CLUSTER REPLACE-LOG 3 4": {step(1, "last")}}, 0, "last\n", "CLUSTER REPLACE-LOG 3 4"},
-		"waits":           {"replace-log 2 4 --yes", map[string][]string{"CLUSTER REPLACE-LOG 2 4": {"-TRYAGAIN nothing was changed: replace-log: node 1 is not well\r\n", "-TRYAGAIN nothing was changed: replace-log: node 1 is not well\r\n", step(1, "last")}}, 0, "waiting: node 1 is not well\nlast\n", "CLUSTER REPLACE-LOG 2 4"},
-		"waits for long":  {"replace-log 2 4 --yes --timeout 1ms", map[string][]string{"CLUSTER REPLACE-LOG 2 4": {"-TRYAGAIN nothing was changed: node 1 is not well\r\n"}}, 2, "nothing was changed: node 1 is not well\nhint: run the command again when the nodes are well", "CLUSTER REPLACE-LOG 2 4"},
+		"a log node":      {"leave 2 --yes", map[string][]string{"CLUSTER FORGET 2 WAIT": {"-ERR node 2 keeps the log\r\n"}}, 2, "node 2 keeps the log", "CLUSTER FORGET 2 WAIT"},
+		"nobody":          {"leave 9 --yes", nil, 2, "there is no node 9", "CLUSTER FORGET 9 WAIT"},
+		"has left":        {"leave 3 --yes", map[string][]string{"CLUSTER FORGET 3 WAIT": {"+OK\r\n"}}, 0, "node 3 has left", "CLUSTER FORGET 3 WAIT"},
+		"replace":         {"replace-log 2 4 --yes", map[string][]string{"CLUSTER REPLACE-LOG 2 4": {logStep(0, "first"), logStep(0, "first"), "-ERR an election\r\n", logStep(1, "last")}}, 0, "first\nlast\n", "CLUSTER REPLACE-LOG 2 4"},
+		"goes on":         {"replace-log 3 4 --yes", map[string][]string{"CLUSTER REPLACE-LOG 3 4": {logStep(1, "last")}}, 0, "last\n", "CLUSTER REPLACE-LOG 3 4"},
+		"waits":           {"replace-log 2 4 --yes", map[string][]string{"CLUSTER REPLACE-LOG 2 4": {logStep(-1, "replace-log: node 1 is not well"), logStep(-1, "replace-log: node 1 is not well"), logStep(1, "last")}}, 0, "waiting: node 1 is not well\nlast\n", "CLUSTER REPLACE-LOG 2 4"},
+		"waits for long":  {"replace-log 2 4 --yes --timeout 1ms", map[string][]string{"CLUSTER REPLACE-LOG 2 4": {logStep(-1, "node 1 is not well")}}, 2, "nothing was changed: node 1 is not well\nhint: run the command again when the nodes are well", "CLUSTER REPLACE-LOG 2 4"},
 		"refused":         {"replace-log 2 4 --yes", map[string][]string{"CLUSTER REPLACE-LOG 2 4": {"-ERR node 1 is not well\r\n"}}, 2, "node 1 is not well", "CLUSTER REPLACE-LOG 2 4"},
-		"not finished":    {"replace-log 2 4 --yes --timeout 1ms", map[string][]string{"CLUSTER REPLACE-LOG 2 4": {step(0, "first")}}, 2, "run the command again", "CLUSTER REPLACE-LOG 2 4"},
+		"not finished":    {"replace-log 2 4 --yes --timeout 1ms", map[string][]string{"CLUSTER REPLACE-LOG 2 4": {logStep(0, "first")}}, 2, "run the command again", "CLUSTER REPLACE-LOG 2 4"},
 		"not confirmed":   {"replace-log 2 4", nil, 2, "nothing was done: node 2 would be removed", ""},
 		"something else":  {"replace-log 2 4 --yes", map[string][]string{"CLUSTER REPLACE-LOG 2 4": {"+OK\r\n"}}, 2, "is not a step", "CLUSTER REPLACE-LOG 2 4"},
 		"no such new one": {"replace-log 2 9 --yes", nil, 2, "there is no node 9", ""},
 		"upgrade":         {"upgrade", map[string][]string{"CLUSTER UPGRADE": {":3\r\n"}}, 0, "level 3", "CLUSTER UPGRADE"},
 		"held back":       {"upgrade", map[string][]string{"CLUSTER UPGRADE": {"-ERR node 2 can do 1\r\n"}}, 2, "node 2 can do 1", "CLUSTER UPGRADE"},
-		"drains":          {"leave 4 --yes", map[string][]string{"CLUSTER FORGET 4": {"-TRYAGAIN nothing was changed: 12 shards\r\n", "+OK\r\n"}}, 0, "node 4 (10.0.0.4:6379) was removed", "CLUSTER FORGET 4"},
+		"drains":          {"leave 4 --yes", map[string][]string{"CLUSTER FORGET 4 WAIT": {"+WAIT 12 shards\r\n", "+OK\r\n"}}, 0, "node 4 (10.0.0.4:6379) was removed", "CLUSTER FORGET 4 WAIT"},
 		"copies":          {"copies 2 --yes", map[string][]string{"CLUSTER COPIES 2": {"+OK\r\n"}}, 0, "2 nodes are to hold the contents of each filter for good", "CLUSTER COPIES 2"},
 		"copies, unsure":  {"copies 2", nil, 2, "nothing was done: contents would be spread over the nodes, which cannot be undone", ""},
 		"copies, force":   {"copies 2 --yes --force", map[string][]string{"CLUSTER COPIES 2 FORCE": {"+OK\r\n"}}, 0, "2 nodes are to hold", "CLUSTER COPIES 2 FORCE"},
@@ -215,7 +218,7 @@ func TestReplaceLogAtATerminal(t *testing.T) {
 		if asked++; asked == 3 {
 			interrupt()
 		}
-		return []byte("-TRYAGAIN nothing was changed: replace-log: node 1 is not well\r\n")
+		return []byte(logStep(-1, "replace-log: node 1 is not well"))
 	})
 	sh := &shell{out: &out, errOut: &line, lookup: func(string) (string, bool) { return "", false }, terminal: func(any) bool { return true }, width: func(any) int { return 80 }}
 	n, _, err := dialCluster(t.Context(), sh, &connectFlags{addr: addr})

@@ -32,22 +32,29 @@ func (c Cluster) Status() (status.Cluster, bool) {
 // TextNoCluster is the error of commands that are about a cluster, where there is none.
 const TextNoCluster = "ERR This instance has cluster support disabled"
 
-// Forget removes a node for ever.
-func (c Cluster) Forget(node uint32) answer.Reply {
+// Forget removes a node for ever. With wait it is no error that this has to wait: the reply is for what.
+func (c Cluster) Forget(node uint32, wait bool) answer.Reply {
 	members, ok := c.shared.(door.Members)
 	if !ok {
 		return answer.Fail(TextNoCluster)
 	}
-	return changed(members.Remove(node), answer.OK)
+	err := members.Remove(node)
+	if wait && errors.Is(err, door.ErrNotYet) {
+		return answer.Word("WAIT " + refusal.Cause(err))
+	}
+	return changed(err, answer.OK)
 }
 
-// ReplaceLog has a node keep the log in the place of another: the next step of that.
+// ReplaceLog has a node keep the log in the place of another: the next step of that, or what it waits for.
 func (c Cluster) ReplaceLog(old, with uint32) answer.Reply {
 	members, ok := c.shared.(door.Members)
 	if !ok {
 		return answer.Fail(TextNoCluster)
 	}
 	step, done, err := members.Replace(old, with)
+	if errors.Is(err, door.ErrNotYet) {
+		return answer.List(answer.Integer(-1), answer.Text(refusal.Cause(err)))
+	}
 	return changed(err, func() answer.Reply { return answer.List(answer.Flag(done), answer.Text(step)) })
 }
 

@@ -13,8 +13,8 @@ import (
 )
 
 var clusterMembers = []engine.Command{
-	changesCluster("forget", "3.0.0", "node", "Removes a node for good, by its number or id. It stops, and nothing waits for it any more.", 3, runForget),
-	changesCluster("replace-log", "0.1.0", "old new", "Makes a node keep the log in the place of another, which is removed. Each call does the next step and returns whether that was the last one, and what it did; the error TRYAGAIN names what it has to wait for. Not in Redis.", 4, runReplaceLog),
+	changesCluster("forget", "3.0.0", "node [WAIT]", "Removes a node for good, by its number or id. It stops, and nothing waits for it any more. While others have to take over what it holds that is the error TRYAGAIN, or, with WAIT, a status that begins with WAIT.", -3, runForget),
+	changesCluster("replace-log", "0.1.0", "old new", "Makes a node keep the log in the place of another, which is removed. Each call does the next step and returns 0, or 1 for the last one, and what it did; or -1, and what it has to wait for. Not in Redis.", 4, runReplaceLog),
 	changesCluster("copies", "0.1.0", "number [FORCE]", "Sets how many nodes hold the contents of each filter, 2 to 5. The first time cannot be undone, as the reply says, and ends rebuilds: while some are open it needs FORCE. Not in Redis.", -3, runCopies),
 	changesCluster("pause-moves", "0.1.0", "", "Lets no contents begin to move between nodes; what has begun ends. Not in Redis.", 2, runMoves(true)),
 	changesCluster("resume-moves", "0.1.0", "", "Lets contents move between nodes again. Not in Redis.", 2, runMoves(false)),
@@ -39,9 +39,9 @@ func changesCluster(name, since, syntax, summary string, arity int, run func(*en
 }
 
 // nodes reads the numbers or ids of nodes. If one is wrong it answers.
-func nodes(x *engine.Context, c *engine.Call) (list []uint32) {
+func nodes(x *engine.Context, c *engine.Call, args [][]byte) (list []uint32) {
 	s, _ := x.Server().Cluster().Status()
-	for _, arg := range c.Args[2:] {
+	for _, arg := range args {
 		number := uint32(0)
 		if n, ok := answer.ParseInt(arg); ok && n > 0 && n <= int64(len(s.Nodes)) {
 			number = uint32(n)
@@ -66,13 +66,18 @@ func clipped(arg []byte) string {
 }
 
 func runForget(x *engine.Context, c *engine.Call) {
-	if list := nodes(x, c); list != nil {
-		c.Answer(x.Server().Cluster().Forget(list[0]))
+	wait := len(c.Args) == 4 && answer.Is(c.Args[3], "wait")
+	if len(c.Args) > 3 && !wait {
+		c.Fail(answer.TextSyntax)
+		return
+	}
+	if list := nodes(x, c, c.Args[2:3]); list != nil {
+		c.Answer(x.Server().Cluster().Forget(list[0], wait))
 	}
 }
 
 func runReplaceLog(x *engine.Context, c *engine.Call) {
-	if list := nodes(x, c); list != nil {
+	if list := nodes(x, c, c.Args[2:]); list != nil {
 		c.Answer(x.Server().Cluster().ReplaceLog(list[0], list[1]))
 	}
 }

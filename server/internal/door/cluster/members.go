@@ -33,7 +33,7 @@ func (d *Door) Remove(node uint32) error {
 	case m == nil:
 		return errNobody
 	case m.Left:
-		return fmt.Errorf("cluster: node %d was removed before", node)
+		return nil
 	}
 	if v := d.voters(); v != nil && newest(d.state.Roster(), m.Name).Number == node {
 		ctx, cancel := context.WithTimeout(context.Background(), changeIn)

@@ -3,6 +3,7 @@ package cluster
 // How a node that keeps the log is replaced: the one change of who votes.
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -177,7 +178,7 @@ func (r *replacement) healthy(ctx context.Context) error {
 		others++
 		m := r.member(v)
 		if m == nil {
-			return fmt.Errorf("cluster: replace-log: the server %s keeps the log but belongs to no node of the cluster: finish its replacement first", v.Server)
+			return fmt.Errorf("cluster: replace-log: the server %s keeps the log but belongs to no node of the cluster: finish its replacement first", cmp.Or(v.Server, "with the id "+v.ID))
 		}
 		if err := r.d.asked(ctx, m.Number, askHealth); err != nil {
 			return notYet{fmt.Errorf("cluster: replace-log: another node that keeps the log is not well: %w", err)}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	natsd "github.com/nats-io/nats-server/v2/server"
@@ -94,10 +95,19 @@ func (l *Log) setLeader(lane int, now leader) bool {
 func silent(copies []*nats.PeerInfo) (names []string) {
 	for _, c := range copies {
 		if c.Offline || !c.Current && c.Active > silentFor {
-			names = append(names, c.Name)
+			names = append(names, nameOf(c.Name))
 		}
 	}
 	return names
+}
+
+// nameOf returns the name of a server that others report, "" if it has been away since they started: then
+// they know its id only, and report a sentence.
+func nameOf(reported string) string {
+	if strings.HasPrefix(reported, "Server name unknown") {
+		return ""
+	}
+	return reported
 }
 
 // note keeps what Problems returns. A server whose disk is full, or fails, switches its
@@ -129,6 +139,9 @@ func (l *Log) Problems() []string {
 // addrOf returns where the server of a log node is. Its name begins with its place in
 // Join.
 func (l *Log) addrOf(name string) string {
+	if name == "" {
+		return "a log node that has not been up since the others started"
+	}
 	var place int
 	if n, _ := fmt.Sscanf(name, "join%d-", &place); n == 1 && place >= 1 && place <= len(l.config.Join) {
 		return l.config.Join[place-1]

@@ -22,12 +22,14 @@ func TestMissingCopies(t *testing.T) {
 		{Name: "join3-gone", Offline: true, Active: time.Second},
 		{Name: "join2-silent", Active: time.Minute},
 		{Name: "other", Active: time.Minute},
+		{Name: "Server name unknown at this time (peerID: xyz)", Offline: true},
 	}) {
 		missing[name] = true
 	}
 	l := &Log{config: Config{Join: []string{"a:1", "b:1", "c:1"}}}
 	l.note(missing)
 	want := []string{
+		"the log has a copy less: that of a log node that has not been up since the others started is missing",
 		"the log has a copy less: that of b:1 is missing",
 		"the log has a copy less: that of c:1 is missing",
 		"the log has a copy less: that of other is missing",

@@ -59,7 +59,7 @@ func (l *Log) Servers(ctx context.Context) ([]cluster.Voter, error) {
 	list := []cluster.Voter{{Server: meta.Leader, ID: meta.Peer, Current: true}}
 	for _, p := range meta.Replicas {
 		if p.Peer != meta.Peer {
-			list = append(list, cluster.Voter{Server: p.Name, ID: p.Peer, Current: p.Current, Offline: p.Offline})
+			list = append(list, cluster.Voter{Server: nameOf(p.Name), ID: p.Peer, Current: p.Current, Offline: p.Offline})
 		}
 	}
 	l.mu.Lock()
