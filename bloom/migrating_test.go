@@ -122,7 +122,7 @@ func Example_fromBlobloom() {
 	_, err = f.WriteTo(&w)
 	read, err2 := codec.Read(&w)
 	fmt.Println(err, err2)
-	_, err = c.Clone().WriteTo(&w)
+	_, err = c.WriteTo(&w)
 	c = read.(*bloom.Filter).Concurrent()
 	fmt.Println(c.EstimateCount(), err)
 

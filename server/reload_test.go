@@ -135,7 +135,7 @@ func TestBadTLSSettings(t *testing.T) {
 		"tls-auth-clients optional needs tls-ca": {TLSCert: i.certFile, TLSKey: i.keyFile, TLSAuthClients: tls.VerifyClientCertIfGiven},
 		"tls-auth-clients: RequestClientCert":    {TLSCert: i.certFile, TLSKey: i.keyFile, TLSCA: i.certFile, TLSAuthClients: tls.RequestClientCert},
 		"tls-ca: " + i.keyFile:                   {TLSCert: i.certFile, TLSKey: i.keyFile, TLSCA: i.keyFile},
-		"tls-ca: stat ":                          {TLSCert: i.certFile, TLSKey: i.keyFile, TLSCA: filepath.Join(dir, "none")},
+		"tls-ca: open ":                          {TLSCert: i.certFile, TLSKey: i.keyFile, TLSCA: filepath.Join(dir, "none")},
 	} {
 		c.Addr = []string{"127.0.0.1:0"}
 		s, err := server.New(t.Context(), c)

@@ -15,9 +15,9 @@ import (
 var arguments = map[string][2]int{
 	"": {0, 0}, "add": {1, -1}, "backup": {1, 1}, "bench": {0, 0}, "build": {0, -1}, "check": {1, -1}, "completion": {0, -1},
 	"completion bash": {0, 0}, "completion fish": {0, 0}, "completion powershell": {0, 0}, "completion zsh": {0, 0},
-	"config": {0, 0}, "config check": {1, 1}, "config show": {0, 1}, "convert": {1, 1}, "correct": {1, -1}, "count": {1, -1}, "create": {1, 1},
+	"config": {0, 0}, "config check": {1, 1}, "config show": {0, 1}, "convert": {1, 1}, "correct": {1, -1}, "count": {1, -1}, "create": {0, 1},
 	"dedupe": {0, -1}, "diff": {2, 2}, "doctor": {1, 1}, "fold": {1, 1}, "follow": {1, 2}, "get": {1, -1}, "grow": {1, 1}, "inspect": {1, -1}, "intersect": {2, -1},
-	"load": {1, -1}, "man": {0, -1}, "merge": {2, -1}, "noise": {1, 1}, "page": {0, 0}, "patch": {2, 2}, "ping": {0, 0},
+	"load": {1, -1}, "man": {0, -1}, "merge": {2, -1}, "noise": {1, 1}, "page": {0, 0}, "page export": {1, 1}, "patch": {2, 2}, "ping": {0, 0},
 	"plan": {0, 4}, "publish": {2, -1}, "remove": {1, -1}, "serve": {0, 0}, "top": {0, 0}, "version": {0, 0}, "which": {1, -1},
 	"cluster": {0, 0}, "cluster backup": {1, 1}, "cluster join": {0, 0}, "cluster leave": {1, 1}, "cluster replace-log": {2, 2},
 	"cluster restore": {1, 1}, "cluster secret": {0, 0}, "cluster status": {0, 0}, "cluster upgrade": {0, 0},

@@ -118,7 +118,7 @@ func TestClusterChanges(t *testing.T) {
 		"too many":        {"copies 9 --yes", map[string][]string{"CLUSTER COPIES 9": {"-ERR there can be 2 to 5\r\n"}}, 2, "there can be 2 to 5", "CLUSTER COPIES 9"},
 		"pause":           {"pause-moves", map[string][]string{"CLUSTER PAUSE-MOVES": {"+OK\r\n"}}, 0, "no move begins", "CLUSTER PAUSE-MOVES"},
 		"resume":          {"resume-moves", map[string][]string{"CLUSTER RESUME-MOVES": {"+OK\r\n"}}, 0, "move again", "CLUSTER RESUME-MOVES"},
-		"rebalance":       {"rebalance", map[string][]string{"CLUSTER REBALANCE": {"*1\r\n*5\r\n:4\r\n:256\r\n:3145728\r\n:7\r\n:1\r\n"}}, 0, "4     256     3 MiB  7s    1\n\nthe moves have begun", "CLUSTER REBALANCE"},
+		"rebalance":       {"rebalance", map[string][]string{"CLUSTER REBALANCE": {"*1\r\n*5\r\n:4\r\n:256\r\n:3145728\r\n:7\r\n:1\r\n"}}, 0, "4     256       3 MiB  7s    1\n\nthe moves have begun", "CLUSTER REBALANCE"},
 		"dry run":         {"rebalance --dry-run --json", map[string][]string{"CLUSTER REBALANCE DRYRUN": {"*1\r\n*5\r\n:4\r\n:256\r\n:3145728\r\n:7\r\n:1\r\n"}}, 0, `"bytes":3145728`, "CLUSTER REBALANCE DRYRUN"},
 		"balanced":        {"rebalance", map[string][]string{"CLUSTER REBALANCE": {"*0\r\n"}}, 0, "nothing has to move", "CLUSTER REBALANCE"},
 		"no moves":        {"rebalance", map[string][]string{"CLUSTER REBALANCE": {"*1\r\n:5\r\n"}}, 2, "not a list of moves", "CLUSTER REBALANCE"},

@@ -25,14 +25,15 @@ var update = flag.Bool("update", false, "write the generated part of docs/cli.md
 
 // notRun are commands whose examples need more than a folder with files.
 var notRun = map[string]string{
-	"load":   "it needs a server: see load_test.go",
-	"serve":  "it serves until it is stopped",
-	"ping":   "it needs a server: see ping_test.go",
-	"page":   "it serves until it is stopped",
-	"doctor": "it needs the folder of a server: see folder_test.go",
-	"backup": "it needs the folder of a server: see folder_test.go",
-	"top":    "it needs a server: see top_test.go",
-	"follow": "it needs a web server: see testdata/script/follow.txtar",
+	"load":        "it needs a server: see load_test.go",
+	"serve":       "it serves until it is stopped",
+	"ping":        "it needs a server: see ping_test.go",
+	"page":        "it serves until it is stopped",
+	"page export": "it compiles: see page_test.go",
+	"doctor":      "it needs the folder of a server: see folder_test.go",
+	"backup":      "it needs the folder of a server: see folder_test.go",
+	"top":         "it needs a server: see top_test.go",
+	"follow":      "it needs a web server: see testdata/script/follow.txtar",
 
 	"cluster":        "it needs a cluster: see cluster_test.go",
 	"cluster status": "it needs a cluster: see cluster_test.go",

@@ -313,8 +313,8 @@ func TestServeRefusesCertificates(t *testing.T) {
 	_, other := certify(t, dir, "other", time.Hour)
 	none := filepath.Join(dir, "none")
 	for want, args := range map[string][]string{
-		"serve: tls-cert: stat " + none:                       {"--tls-cert", none, "--tls-key", key},
-		"serve: tls-key: stat " + none:                        {"--tls-cert", cert, "--tls-key", none},
+		"serve: tls-cert: open " + none:                       {"--tls-cert", none, "--tls-key", key},
+		"serve: tls-key: open " + none:                        {"--tls-cert", cert, "--tls-key", none},
 		"serve: tls-key: " + other + ", for the certificate ": {"--tls-cert", cert, "--tls-key", other},
 		"serve: tls-ca: " + key + ": there is no":             {"--tls-cert", cert, "--tls-key", key, "--tls-ca", key},
 		"serve: tls-cert needs tls-key":                       {"--tls-cert", cert},

@@ -20,11 +20,12 @@ import (
 
 // unprinted are commands that are not asked what they do without an output.
 var unprinted = map[string]string{
-	"noise":  "it prints with --json only, as add does",
-	"fold":   "as noise",
-	"grow":   "as noise",
-	"create": "as noise",
-	"remove": "as noise", "correct": "as noise",
+	"noise":       "it prints with --json only, as add does",
+	"fold":        "as noise",
+	"grow":        "as noise",
+	"create":      "as noise",
+	"page export": "it compiles: see page_test.go",
+	"remove":      "as noise", "correct": "as noise",
 	"merge": "as noise",
 
 	"intersect":      "as noise",
