@@ -287,7 +287,7 @@ func (s *Server) Serve(ctx context.Context) error {
 	drained := s.drainAll()
 	stop()
 	background.Wait()
-	s.finish(errors.Join(failure, drained, s.door.Close()))
+	s.finish(errors.Join(failure, drained, s.closeDoor()))
 	return s.closeErr
 }
 
@@ -303,7 +303,7 @@ func (s *Server) Close() error {
 	if !serving {
 		s.closeListeners()
 		s.http.serving.Wait()
-		s.finish(errors.Join(s.drainAll(), s.door.Close()))
+		s.finish(errors.Join(s.drainAll(), s.closeDoor()))
 	}
 	<-s.done
 	return s.closeErr
@@ -311,6 +311,13 @@ func (s *Server) Close() error {
 
 // requestEnd has Serve return.
 func (s *Server) requestEnd() { s.end.Do(func() { close(s.ended) }) }
+
+// closeDoor closes the data, and returns when the engine uses them no more.
+func (s *Server) closeDoor() error {
+	err := s.door.Close()
+	s.engine.Ended()
+	return err
+}
 
 func (s *Server) finish(err error) {
 	s.closeErr = err

@@ -89,6 +89,7 @@ type Engine struct {
 	helped  atomic.Int64
 	ends    atomic.Bool // see Ends
 	grants  grants
+	ended   ended
 	waiting waiters
 	asking  chan struct{} // see mostAsked
 

@@ -204,7 +204,7 @@ func (x Contents) fetchFar(entry *catalog.Entry, index uint32) (data []byte, aga
 	}
 	size := int(loan.Elems[1].N)
 	if !x.Hold(size) {
-		go e.askMark(node, shortAnswer, []byte(roomMark), nil, fmt.Append(nil, loan.Elems[0].N))
+		e.endGrant(node, loan.Elems[0].N)
 		return nil, false, answer.Fail(answer.TextOOM)
 	}
 	data, ok := x.readLoan(node, loan.Elems[0].N, []byte(loan.Elems[2].Text), size)
@@ -222,7 +222,7 @@ func (x Contents) fetchFar(entry *catalog.Entry, index uint32) (data []byte, aga
 // machine has not answered for all of it, or the client has left.
 func (x Contents) readLoan(node uint32, number int64, first []byte, size int) (data []byte, ok bool) {
 	e := x.e
-	defer func() { go e.askMark(node, shortAnswer, []byte(roomMark), nil, fmt.Append(nil, number)) }()
+	defer e.endGrant(node, number)
 	data = append(make([]byte, 0, size), first...)
 	for len(data) < size {
 		if x.Stopped() {

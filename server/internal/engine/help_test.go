@@ -117,7 +117,7 @@ func TestFarErrors(t *testing.T) {
 // FuzzMarks asks what another machine asks that is no command, of a server without data.
 func FuzzMarks(f *testing.F) {
 	for _, args := range [][][]byte{
-		{[]byte(roomMark), []byte("100")}, {[]byte(roomMark), nil, []byte("1")},
+		{[]byte(roomMark), []byte("100")}, {[]byte(roomMark), nil, []byte("1")}, {[]byte(roomMark), nil, make([]byte, 2*hashBytes)},
 		{[]byte(lendMark), []byte("1"), []byte("0")}, {[]byte(lendMark), []byte("1"), []byte("-1")}, {[]byte(lendMark), []byte("9"), []byte("0"), nil},
 	} {
 		f.Add(appendCall(nil, args))

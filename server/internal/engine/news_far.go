@@ -248,7 +248,7 @@ func (x Contents) readNews(node uint32, r *answer.Reply) (rows []following.Taken
 		}
 		switch ok := true; {
 		case err != nil && loan != 0:
-			go x.e.askMark(node, shortAnswer, []byte(roomMark), nil, fmt.Append(nil, loan))
+			x.e.endGrant(node, loan)
 			continue
 		case err != nil:
 			continue

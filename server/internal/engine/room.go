@@ -18,7 +18,7 @@ import (
 // same bytes, one gets them at every machine.
 //
 //	call: roomMark, bytes in digits     answer: the number of the grant, or 0, and how many bytes are left
-//	call: roomMark, "", number          answer: nothing. It comes when the record was applied there
+//	call: roomMark, "", numbers         answer: nothing. It comes when the records were applied there (ended.go)
 //
 // A machine that does not answer, or knows no such call, is judged by what it has said before.
 const roomMark = "\x00room"
@@ -100,13 +100,12 @@ func (e *Engine) helpRoom(args [][]byte) (r answer.Reply, is bool) {
 	if len(args) < 2 || string(args[0]) != roomMark {
 		return r, false
 	}
-	n, ok := answer.ParseInt(args[len(args)-1])
-	switch {
-	case !ok || n < 0:
+	if len(args) > 2 {
+		return e.helpEnded(args[2]), true
+	}
+	n, ok := answer.ParseInt(args[1])
+	if !ok || n < 0 {
 		return answer.Fail(answer.TextSyntax), true
-	case len(args) > 2:
-		e.grants.end(e, n)
-		return answer.OK(), true
 	}
 	left := e.Budget.Left()
 	return answer.List(answer.Integer(e.grants.give(e, uint64(n))), answer.Integer(int64(left))), true
@@ -227,6 +226,6 @@ func (e *Engine) ungrant(g *granted) {
 		return
 	}
 	for i, node := range g.nodes {
-		go e.askMark(node, shortAnswer, []byte(roomMark), nil, fmt.Append(nil, g.numbers[i]))
+		e.endGrant(node, g.numbers[i])
 	}
 }
