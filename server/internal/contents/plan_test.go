@@ -43,7 +43,7 @@ func TestPlans(t *testing.T) {
 // TestProgressAdds asks that sums of numbers that are not known stay unknown, and that all of them
 // are read as they were written.
 func TestProgressAdds(t *testing.T) {
-	v := Progress{1, math.MaxUint64 - 9, 3, 4, 5, 6, 7, 0.25, 8, 9, 10, 0.5, 11, 12, false}
+	v := Progress{1, math.MaxUint64 - 9, 3, 4, 5, 6, 7, 2, 0.25, 8, 9, 10, 0.5, 11, 12, false}
 	got, rest, ok := ReadProgress(append(v.Append(nil), 'x'))
 	if !ok || got != v || string(rest) != "x" {
 		t.Errorf("%+v, then %q: want %+v", got, rest, v)
@@ -54,9 +54,9 @@ func TestProgressAdds(t *testing.T) {
 			t.Errorf("%d bytes of %d are read", n, len(data))
 		}
 	}
-	sum := Progress{Items: math.MaxUint64, Fed: 1, Gone: math.MaxUint64 - 1}
+	sum := Progress{Items: math.MaxUint64, Fed: 1, Gone: math.MaxUint64 - 1, Sources: 1}
 	sum.Add(&v)
-	if sum.Items != math.MaxUint64 || sum.Gone != math.MaxUint64 || sum.Fed != 5 || sum.Capacity != 3 {
+	if sum.Items != math.MaxUint64 || sum.Gone != math.MaxUint64 || sum.Fed != 5 || sum.Sources != 2 || sum.Capacity != 3 {
 		t.Errorf("%+v", sum)
 	}
 }

@@ -16,7 +16,7 @@ import (
 type Progress struct {
 	Items, Bytes, Capacity uint64
 	Fed, Added, Missed     uint64  // of a shadow: see Draft
-	Gone                   uint64  // of a filter: items that are deleted elsewhere
+	Gone, Sources          uint64  // of a filter: items that are deleted elsewhere, and the most sources that a part has
 	Asked                  float64 // error rate, of the first part
 	// Members and Need are those of kind quorum, Generations and Burst those of a window.
 	Members, Need, Generations uint64
@@ -42,7 +42,7 @@ func (p *Part) Progress() (v Progress, ok bool) {
 	case *Filter:
 		stats, v.Bytes = c.Stats(), c.Bytes()
 		if c.aside != nil {
-			v.Gone = c.aside.goneItems()
+			v.Gone, v.Sources = c.aside.goneItems(), uint64(len(c.aside.known()))
 		}
 		switch f := c.f.(type) {
 		case *compose.Quorum:
@@ -66,6 +66,7 @@ func (v *Progress) Add(w *Progress) {
 	v.Items = plus(v.Items, w.Items)
 	v.Bytes, v.Capacity = v.Bytes+w.Bytes, v.Capacity+w.Capacity
 	v.Fed, v.Added, v.Missed, v.Gone = v.Fed+w.Fed, v.Added+w.Added, v.Missed+w.Missed, plus(v.Gone, w.Gone)
+	v.Sources = max(v.Sources, w.Sources)
 }
 
 // plus adds numbers up to the largest.
@@ -73,7 +74,7 @@ func plus(a, b uint64) uint64 { return a + min(b, math.MaxUint64-a) }
 
 // numbers are those of v, as they are sent between nodes.
 func (v *Progress) numbers() []*uint64 {
-	return []*uint64{&v.Items, &v.Bytes, &v.Capacity, &v.Fed, &v.Added, &v.Missed, &v.Gone, &v.Members, &v.Need, &v.Generations, &v.Bits, &v.K}
+	return []*uint64{&v.Items, &v.Bytes, &v.Capacity, &v.Fed, &v.Added, &v.Missed, &v.Gone, &v.Sources, &v.Members, &v.Need, &v.Generations, &v.Bits, &v.K}
 }
 
 // Append appends v for ReadProgress.

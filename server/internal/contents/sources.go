@@ -62,7 +62,12 @@ func (p *Part) Sources() (list []Source) {
 	if !ok || c.aside == nil {
 		return nil
 	}
-	for _, v := range c.aside.sources {
+	return c.aside.known()
+}
+
+// known returns the sources that are whole, by name.
+func (a *aside) known() (list []Source) {
+	for _, v := range a.sources {
 		if v.version > 0 {
 			list = append(list, Source{v.name, v.version, v.at})
 		}

@@ -47,6 +47,26 @@ func TestRebuildOfPartsElsewhere(t *testing.T) {
 			}
 			time.Sleep(time.Second)
 		}
+		// A filter with sources, through the one node that holds nothing of it.
+		v.nodes[0].lines("FILTER.CREATE source bloom CAPACITY 1000", "FILTER.ADD source a b c")
+		_, data := v.nodes[0].pieces(t, "source")
+		for i, b := range v.nodes {
+			key := away(i, 0)
+			for _, step := range []struct {
+				words []string
+				want  string
+			}{
+				{[]string{"FILTER.LOAD", key, "1", string(data[0]), "FROM", "s", "VERSION", "1"}, ":1"},
+				{strings.Fields("FILTER.REBUILD " + key + " BEGIN"), "+OK"},
+				{strings.Fields("FILTER.REBUILD " + key + " FEED a b c"), ":3"},
+				{strings.Fields("FILTER.REBUILD " + key + " COMMIT"), "-ERR the filter is the union of its sources, which a rebuild drops"},
+				{strings.Fields("FILTER.REBUILD " + key + " COMMIT FORCE"), "+OK"},
+			} {
+				if got := b.do(step.words...); !strings.HasPrefix(got, step.want) {
+					t.Errorf("node %d: %.60q = %s, want %s", i+1, step.words, got, step.want)
+				}
+			}
+		}
 	})
 }
 

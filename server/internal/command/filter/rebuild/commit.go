@@ -5,7 +5,6 @@ import (
 	"math"
 
 	"github.com/bloomery/bloomery/server/internal/answer"
-	"github.com/bloomery/bloomery/server/internal/catalog"
 	"github.com/bloomery/bloomery/server/internal/contents"
 	"github.com/bloomery/bloomery/server/internal/engine"
 	"github.com/bloomery/bloomery/server/internal/filters"
@@ -20,16 +19,6 @@ const (
 
 const textSourced = "ERR the filter is the union of its sources, which a rebuild drops: COMMIT FORCE drops them; " +
 	"to keep them load sources of another size under a new key and RENAME it"
-
-// sourced reports whether a filter has sources in one of the parts that are here.
-func sourced(entry *catalog.Entry) bool {
-	for _, p := range contents.Parts(entry) {
-		if len(p.Sources()) > 0 {
-			return true
-		}
-	}
-	return false
-}
 
 // enough is the share of the items of the old filter that a new one must have.
 const enough = 0.9
@@ -46,10 +35,6 @@ func runCommit(x *engine.Context, c *engine.Call) {
 	}
 	if sh.Broken() {
 		c.Fail(textBroken)
-		return
-	}
-	if !force && entry != nil && sourced(entry) {
-		c.Fail(textSourced)
 		return
 	}
 	if h, _ := sh.Hasher(); !x.Names().MayHash(c, c.Args[1], h) { // the filter may have another name now
@@ -70,6 +55,9 @@ func runCommit(x *engine.Context, c *engine.Call) {
 			return
 		case !ok:
 			c.Fail(answer.TextNotFound)
+			return
+		case l.Sources > 0:
+			c.Fail(textSourced)
 			return
 		}
 		if old = l.Items; old != math.MaxUint64 {

@@ -286,6 +286,9 @@ func progressOf(x *engine.Context, entry *catalog.Entry) (v contents.Progress, o
 	}
 	l, ok := x.Contents().Filters().Of(entry).Look() // which looks at some of many parts
 	v.Items, v.Capacity, v.Asked, v.Gone = l.Items, l.Capacity, l.Asked, l.Gone
+	for _, p := range contents.Parts(entry) { // one may have a source that others do not have yet
+		v.Sources = max(v.Sources, uint64(len(p.Sources())))
+	}
 	return v, ok, failed
 }
 
