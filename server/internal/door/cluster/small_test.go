@@ -159,7 +159,9 @@ type led struct {
 	leader func(lane int) string
 }
 
-func (l led) Leader(lane int) string { return l.leader(lane) }
+var _ Leaders = led{}
+
+func (l led) Leader(lane int) (string, bool) { return l.leader(lane), false }
 
 // TestDeciderByServer asks that the node whose server leads the catalogue is the one that
 // decides, as others see it.
