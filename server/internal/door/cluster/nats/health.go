@@ -114,9 +114,9 @@ func nameOf(reported string) string {
 // streams off for good, and all else goes on.
 func (l *Log) note(missing map[string]bool) {
 	var problems []string
+	delete(missing, l.name) // a server without the others reports itself as silent
 	if l.store.Load() && !l.keeps() {
 		problems = append(problems, "this node has stopped keeping its copy of the log, since its disk is full or has failed: make room, then restart this node")
-		delete(missing, l.name)
 	}
 	for _, name := range slices.Sorted(maps.Keys(missing)) {
 		problems = append(problems, fmt.Sprintf("the log has a copy less: that of %s is missing", l.addrOf(name)))

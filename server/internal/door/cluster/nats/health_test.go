@@ -22,11 +22,12 @@ func TestMissingCopies(t *testing.T) {
 		{Name: "join3-gone", Offline: true, Active: time.Second},
 		{Name: "join2-silent", Active: time.Minute},
 		{Name: "other", Active: time.Minute},
+		{Name: "join1-self", Active: time.Minute}, // without a majority a server says so of itself
 		{Name: "Server name unknown at this time (peerID: xyz)", Offline: true},
 	}) {
 		missing[name] = true
 	}
-	l := &Log{config: Config{Join: []string{"a:1", "b:1", "c:1"}}}
+	l := &Log{config: Config{Join: []string{"a:1", "b:1", "c:1"}}, name: "join1-self"}
 	l.note(missing)
 	want := []string{
 		"the log has a copy less: that of a log node that has not been up since the others started is missing",
