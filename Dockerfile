@@ -28,6 +28,6 @@ VOLUME /data
 EXPOSE 6379 8379
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=10s --timeout=3s --start-period=5m --start-interval=1s \
-    CMD ["/bloomery", "ping", "--addr", "127.0.0.1:6379"]
+    CMD ["/bloomery", "ping"]
 ENTRYPOINT ["/bloomery"]
 CMD ["serve"]

@@ -28,7 +28,7 @@ func TestImage(t *testing.T) {
 			t.Fatal(err)
 		}
 		want := "user='65532:65532'\nenvironment='BLOOMERY_ADDR=0.0.0.0:6379 BLOOMERY_HTTP=0.0.0.0:8379 BLOOMERY_DIR=/data'\n" +
-			"command='/bloomery serve'\nhealth='/bloomery ping --addr 127.0.0.1:6379'\n"
+			"command='/bloomery serve'\nhealth='/bloomery ping'\n"
 		if out.String() != want {
 			t.Errorf("%s is run as\n%s, want\n%s", arch, &out, want)
 		}
