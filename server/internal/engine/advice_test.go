@@ -4,6 +4,7 @@ import (
 	"encoding"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -38,13 +39,16 @@ func TestAdviceWorks(t *testing.T) {
 		}
 		for _, kind := range append(codec.Kinds(), codec.Kind{Name: "bf"}, codec.Kind{Name: "cf"}) {
 			a.each(kind.Name, func() { a.make(kind, "") })
+			a.errors(kind.Name, func() { a.make(kind, "") })
 			if kind.New != nil && kind.Name != "quorum" {
 				a.each(kind.Name+" with a secret key", func() { a.make(kind, " KEYED old") })
 			}
 			if contents.PlainBits(kind.Name) {
-				a.each(kind.Name+" of sources", func() {
+				sourced := func() {
 					a.must("FILTER.LOAD", "f", "1", a.file(kind.Name, 1000, 0.01, hashing.Hasher{}), "FROM", "s", "VERSION", "1")
-				})
+				}
+				a.each(kind.Name+" of sources", sourced)
+				a.errors(kind.Name+" of sources", sourced)
 			}
 		}
 		a.each("layers", func() {
@@ -147,13 +151,95 @@ func (a *advised) asked(text string) string {
 	if m := builtf.FindStringSubmatch(text); m != nil {
 		return a.file(m[1], 1000, 0.01, hashing.Hasher{})
 	}
-	kind := "" // of the filter, which a later version of its source has
+	return a.file(a.kindOf(), 1000, 0.01, hashing.Hasher{}) // a later version of its source
+}
+
+// kindOf returns the kind of f.
+func (a *advised) kindOf() (kind string) {
 	for _, k := range codec.Kinds() {
 		if strings.Contains(a.line("FILTER.INFO f"), `"kind" "`+k.Name+`"`) {
 			kind = k.Name
 		}
 	}
-	return a.file(kind, 1000, 0.01, hashing.Hasher{})
+	return kind
+}
+
+// refusable are commands that some kinds refuse, with what comes before.
+var refusable = []string{
+	"FILTER.GROW f", "FILTER.FOLD f", "FILTER.CLEAR f", "FILTER.ADD f more", "FILTER.DEL f absent", "FILTER.UNION f f", "FILTER.REBUILD f COMMIT",
+	"FILTER.REBUILD f BEGIN", "FILTER.REBUILD f BEGIN|FILTER.REBUILD f COMMIT", "FILTER.REBUILD f BEGIN|FEED|FILTER.REBUILD f COMMIT", "FILTER.REBUILD f BEGIN|FILTER.REBUILD f BEGIN",
+}
+
+// remedies are the commands that an error names, each way by itself. FEED and ADD are for all items, FILE is a larger filter.
+var remedies = []struct{ text, ways string }{
+	{"COMMIT FORCE drops them", "FEED|FILTER.REBUILD f COMMIT FORCE"},
+	{"load sources of another size under a new key and RENAME it", "FILTER.REBUILD f ABORT|FILTER.LOAD new 1 FILE FROM s VERSION 1|RENAME new f"},
+	{"load those instead, of another size under a new key", "FILTER.LOAD new 1 FILE FROM s VERSION 1|RENAME new f"},
+	{"FEED the others, or COMMIT FORCE", "FEED|FILTER.REBUILD f COMMIT"},
+	{"FEED the others, or COMMIT FORCE", "FEED|FILTER.REBUILD f COMMIT FORCE"},
+	{"COMMIT FORCE if all were fed", "FEED|FILTER.REBUILD f COMMIT FORCE"},
+	{"FEED some first", "FEED|FILTER.REBUILD f COMMIT"},
+	{"FILTER.REBUILD key BEGIN opens one", "FILTER.REBUILD f BEGIN|FEED|FILTER.REBUILD f COMMIT FORCE"},
+	{"FILTER.REBUILD makes a larger one", "FILTER.REBUILD f BEGIN CAPACITY 2000|FEED|FILTER.REBUILD f COMMIT"},
+	{"bloomery build makes a larger one, FILTER.LOAD takes it", "FILTER.LOAD new 1 FILE|RENAME new f"},
+	{"bloomery build makes one, FILTER.LOAD takes it", "FILTER.LOAD new 1 FILE|RENAME new f"},
+	{"fill a new key and RENAME it to this one", "FILTER.CREATE new bloom CAPACITY 2000|ADD|RENAME new f"},
+}
+
+// namesCommand finds words in an error that look like those of a command to send.
+var namesCommand = regexp.MustCompile(`[:;] .*(?:\b[A-Z]{2,}\.[A-Z]+|\b(?:COMMIT|ABORT|FEED|BEGIN|RENAME)\b)`)
+
+// errors sends what a filter may refuse, and carries out what the error names: that is not refused, and no item is
+// lost. An error that names a command must have a remedy here.
+func (a *advised) errors(name string, fresh func()) {
+	a.t.Helper()
+	for _, lines := range refusable {
+		start := func() string {
+			a.line("DEL f new")
+			fresh()
+			return a.steps(lines)
+		}
+		failed := start()
+		known := !strings.HasPrefix(failed, "-") || !namesCommand.MatchString(failed)
+		for _, r := range remedies {
+			if !strings.Contains(failed, r.text) {
+				continue
+			}
+			if known {
+				start()
+			}
+			known = true
+			if got := a.steps(r.ways); strings.HasPrefix(got, "-") {
+				a.t.Errorf("cluster %t, %s: %q is refused: %s: and then %q: %s", a.cluster, name, lines, failed, r.ways, got)
+			} else if got := a.line("FILTER.HAS f " + strings.Join(a.items, " ")); !strings.HasPrefix(got, "[true") || strings.Contains(got, "false") {
+				a.t.Errorf("cluster %t, %s: %q, then %q: items are lost: %.100s", a.cluster, name, lines, r.ways, got)
+			}
+		}
+		if !known {
+			a.t.Errorf("cluster %t, %s: what %q answers has no remedy here: %s", a.cluster, name, lines, failed)
+		}
+		a.line("FILTER.REBUILD f ABORT")
+	}
+}
+
+// steps runs commands up to the first that fails, and returns the last answer.
+func (a *advised) steps(lines string) (got string) {
+	for line := range strings.SplitSeq(lines, "|") {
+		words := strings.Fields(line)
+		switch words[0] {
+		case "FEED":
+			words = append([]string{"FILTER.REBUILD", "f", "FEED"}, a.items...)
+		case "ADD":
+			words = append([]string{"FILTER.ADD", "new"}, a.items...)
+		}
+		if i := slices.Index(words, "FILE"); i > 0 {
+			words[i] = a.file(a.kindOf(), 2000, 0.01, hashing.Hasher{})
+		}
+		if got = a.do(words...); strings.HasPrefix(got, "-") {
+			return got
+		}
+	}
+	return got
 }
 
 // file returns a filter with all items.

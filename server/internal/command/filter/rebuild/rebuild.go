@@ -66,7 +66,16 @@ func target(x *engine.Context, c *engine.Call) (entry *catalog.Entry, sh *shadow
 	return nil, nil
 }
 
-const textNoRebuild = "ERR no rebuild is open for this key: FILTER.REBUILD key BEGIN opens one"
+// noRebuild says that no rebuild is open, and how to open one: of a kind that is built from more than its keys, that cannot be.
+func noRebuild(entry *catalog.Entry) string {
+	const text = "ERR no rebuild is open for this key"
+	if entry != nil {
+		if _, why := blueprint.KindNamed(contents.PartOf(entry).Row().Name, true); why != "" {
+			return text + "; " + strings.TrimPrefix(why, "ERR ")
+		}
+	}
+	return text + ": FILTER.REBUILD key BEGIN opens one"
+}
 
 // targetUnless is target. Another machine may have answered BEGIN, COMMIT or ABORT a moment ago, so if what is known here is an
 // error, it waits for what that knows, and looks again.
@@ -87,7 +96,7 @@ func targetUnless(x *engine.Context, c *engine.Call, isError func(*shadow.Shadow
 func open(x *engine.Context, c *engine.Call) (entry *catalog.Entry, sh *shadow.Shadow) {
 	entry, sh = targetUnless(x, c, func(sh *shadow.Shadow) bool { return sh == nil || !sh.Ready() })
 	if sh == nil && !c.Answered() {
-		c.Fail(textNoRebuild)
+		c.Fail(noRebuild(entry))
 	}
 	return entry, sh
 }
@@ -370,13 +379,13 @@ func runAbort(x *engine.Context, c *engine.Call) {
 		c.Fail(answer.TextSyntax)
 		return
 	}
-	_, sh := targetUnless(x, c, func(sh *shadow.Shadow) bool { return sh == nil })
+	entry, sh := targetUnless(x, c, func(sh *shadow.Shadow) bool { return sh == nil })
 	if sh == nil { // another key may have taken the name of a rebuild without a filter
 		sh = x.Contents().ShadowNamed(c.Args[1])
 	}
 	if sh == nil {
 		if !c.Answered() {
-			c.Fail(textNoRebuild)
+			c.Fail(noRebuild(entry))
 		}
 		return
 	}

@@ -56,6 +56,10 @@ func runGrow(x *engine.Context, c *engine.Call) {
 				return
 			}
 		default:
+			if len(p.Sources()) > 0 { // which a rebuild would drop
+				c.Fail(filters.Failure(contents.ErrSourced))
+				return
+			}
 			larger := "FILTER.REBUILD makes a larger one"
 			if _, text := blueprint.KindNamed(row.Name, true); text != "" {
 				larger = "bloomery build makes a larger one, FILTER.LOAD takes it"
