@@ -1,13 +1,13 @@
 package compose
 
 import (
+	"encoding"
 	"encoding/binary"
 	"fmt"
 	"io"
 	"slices"
 
 	"github.com/bloomery/bloomery"
-	"github.com/bloomery/bloomery/bloom"
 	"github.com/bloomery/bloomery/hashing"
 	"github.com/bloomery/bloomery/internal/envelope"
 	"github.com/bloomery/bloomery/internal/fields"
@@ -50,7 +50,7 @@ func (c *Corrected) AppendBinary(dst []byte) ([]byte, error) {
 }
 
 func (c *Corrected) encode(dst []byte) ([]byte, error) {
-	f, ok := encodable(c.filter)
+	f, ok := c.filter.(encoding.BinaryAppender)
 	if !ok {
 		return nil, fmt.Errorf("%w: a %T has no encoding", bloomery.ErrIncompatible, c.filter)
 	}
@@ -82,20 +82,6 @@ func (c *Corrected) encode(dst []byte) ([]byte, error) {
 		dst = binary.LittleEndian.AppendUint64(dst, h)
 	}
 	return envelope.Seal(dst, at, correctedHeader(header)), nil
-}
-
-// encodable returns what encodes a filter.
-func encodable(f bloomery.Hashed) (interface {
-	AppendBinary(dst []byte) ([]byte, error)
-}, bool,
-) {
-	if shared, ok := f.(*bloom.Concurrent); ok {
-		return shared.Clone(), true
-	}
-	a, ok := f.(interface {
-		AppendBinary(dst []byte) ([]byte, error)
-	})
-	return a, ok
 }
 
 // MarshalBinary returns the encoding of filter and reports, see AppendBinary.

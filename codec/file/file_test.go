@@ -105,7 +105,7 @@ func TestWriteOpenMap(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := fmt.Sprint(m); got != m.Stats().String() {
+		if got := fmt.Sprint(m); got != fmt.Sprint(opened) {
 			t.Errorf("a Mapped prints %.80q", got)
 		}
 		if err := m.Verify(); err != nil {
