@@ -177,9 +177,15 @@ func TestRowFigures(t *testing.T) {
 	if named.Shown() != `"\xff"` || named.KindName() != "top-k" || named.Link() != "filters?name=~_w" {
 		t.Errorf("%s, %s, %s", named.Shown(), named.KindName(), named.Link())
 	}
-	list := filterList{now: time.Unix(100, 0)}
+	list := filterList{now: time.Unix(100, 0), tableQuery: tableQuery{Per: 50}}
 	if list.Age(40) != 60 || list.Age(101) != 0 {
 		t.Errorf("ages %d and %d", list.Age(40), list.Age(101))
+	}
+	list.Filters = []filterRow{{"name": "a", "ref": "a", "kind": "topk", "bytes": int64(1), "created": int64(40)}, {"name": "b", "ref": "b", "kind": "topk", "bytes": int64(1)}}
+	var b strings.Builder
+	err := templates().ExecuteTemplate(&b, "filters", map[string]any{"Admin": false, "List": &list})
+	if text := b.String(); err != nil || !strings.Contains(text, `data-label="Age">1 min</td>`) || !strings.Contains(text, `<span class="sr">not stored</span>`) {
+		t.Errorf("a list says of ages: %v: %s", err, text)
 	}
 }
 
