@@ -25,7 +25,7 @@ func (p *tab) names() []string {
 func TestTableOfFilters(t *testing.T) {
 	t.Parallel()
 	s := serve(t, server.Config{})
-	s.filled(950, "apples", "bloom", "CAPACITY", "1000")
+	s.filled(1100, "apples", "bloom", "CAPACITY", "1000")
 	s.send("FILTER.CREATE", "Bananas", "cuckoo", "CAPACITY", "50000")
 	s.send("BF.RESERVE", "cherries", "0.01", "2000")
 	s.send("CMS.INITBYPROB", "dates", "0.001", "0.01")
@@ -37,7 +37,7 @@ func TestTableOfFilters(t *testing.T) {
 		t.Fatalf("names = %q", got)
 	}
 	row := strings.Join(strings.Fields(p.text(`tr[data-key="apples"]`)), " ")
-	for _, part := range []string{"bloom", "of 1 k", "OK", "1%"} {
+	for _, part := range []string{"bloom", "of 1 k", "Rebuild", "1%"} {
 		if !strings.Contains(row, part) {
 			t.Errorf("row of apples = %q, want %q in it", row, part)
 		}
@@ -79,7 +79,7 @@ func TestTableOfFilters(t *testing.T) {
 	p.wait(`document.querySelectorAll("#table tr.link").length === 6`)
 
 	// The verdict with its reason and the command.
-	if text := p.text(`tr[data-key="apples?"]`); !strings.Contains(text, "90%") || !strings.Contains(text, "FILTER.GROW apples") {
+	if text := p.text(`tr[data-key="apples?"]`); !strings.Contains(text, "more than the 1% asked for") || !strings.Contains(text, "FILTER.REBUILD apples BEGIN") {
 		t.Errorf("why = %q", text)
 	}
 	p.click(`tr[data-key="apples?"] button[data-copy]`)

@@ -128,16 +128,16 @@ func TestDensityOfGrowing(t *testing.T) {
 		hs[i] >>= 1
 	}
 	apply(t, s, store.Record{ID: e.ID, Body: &store.FilterAdd{Room: store.Unlimited, Hashes: hs}})
-	p, cells := contents.PartOf(e), make([]float64, 64)
+	p, cells := contents.PartOf(e), make([]contents.Cell, 64)
 	if ofBits, ok := p.Density(cells, 0, len(cells)); !ok || ofBits {
 		t.Fatalf("Density() = %v, %v, want bytes", ofBits, ok)
 	}
 	for i, got := range cells {
-		if full := i < len(cells)/2; full != (got > 0.5) || !full && got > 0 {
-			t.Errorf("cell %d is %g", i, got)
+		if full := i < len(cells)/2; full != (got.Used > 0.5) || !full && got.Used > 0 {
+			t.Errorf("cell %d is %+v", i, got)
 		}
 	}
-	pieces := make([]float64, len(cells))
+	pieces := make([]contents.Cell, len(cells))
 	for i := 0; i < len(pieces); i += 24 {
 		p.Density(pieces[i:min(i+24, len(pieces))], i, len(pieces))
 	}
