@@ -49,7 +49,7 @@ func TestInfoOfParts(t *testing.T) {
 		v := newSpread(t, memlog.Faults{})
 		v.place(t, oneWhole)
 		b := v.nodes[0]
-		b.lines("FILTER.CREATE f counting CAPACITY 100000 PARTS 16 BUDGET 1000000", "FILTER.CREATE g bloom CAPACITY 2000 ERROR 0.001 PARTS 16", "FILTER.CREATE w window CAPACITY 1000 SPAN 1h PARTS 4", "FILTER.CREATE s scalable CAPACITY 1000 PARTS 8")
+		b.lines("FILTER.CREATE f counting CAPACITY 100000 PARTS 16 BUDGET 1000000", "FILTER.CREATE g bloom CAPACITY 1500 ERROR 0.001 PARTS 16", "FILTER.CREATE w window CAPACITY 1000 SPAN 1h PARTS 4", "FILTER.CREATE s scalable CAPACITY 1000 PARTS 8")
 		for _, name := range []string{"f", "g", "w", "s"} {
 			b.do(withItems("FILTER.ADD "+name, 0, 2900)...)
 		}
