@@ -48,6 +48,13 @@ func (s *speaker) Servers(context.Context) ([]Voter, error) {
 	return s.p.list(), nil
 }
 
+// do changes what the nodes look at all the time.
+func (p *parliament) do(change func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	change()
+}
+
 func (p *parliament) list() (list []Voter) {
 	for _, name := range p.voters {
 		list = append(list, Voter{Server: name, Current: !p.gone[name]})
@@ -139,8 +146,8 @@ func assembly(t *testing.T, n int) (p *parliament, peers *memlog.Peers, nodes []
 	for i := range n {
 		name := fmt.Sprintf("s-%d", i+1)
 		if i < 3 {
-			p.voters = append(p.voters, name)
-			p.copies[name] = streams
+			p.do(func() { p.voters = append(p.voters, name) })
+			p.do(func() { p.copies[name] = streams })
 		}
 		nodes = append(nodes, openAs(t, log, Config{Peers: peers, Name: name, Addr: fmt.Sprintf("10.0.0.%d:6379", i+1)}, func(node *memlog.Node) Log {
 			return &speaker{node, p, name}
@@ -171,9 +178,9 @@ func TestRemove(t *testing.T) {
 		refuses(t, nodes, nodes[0].Remove(1), "is a log node") // another one would say so, too
 		refuses(t, nodes, nodes[0].Remove(9), "no such node")
 		refuses(t, nodes, nodes[3].Remove(2), "is a log node")
-		p.deaf = true
+		p.do(func() { p.deaf = true })
 		refuses(t, nodes, nodes[0].Remove(4), "no server leads")
-		p.deaf = false
+		p.do(func() { p.deaf = false })
 		if err := nodes[0].Remove(4); err != nil {
 			t.Fatal(err)
 		}
@@ -251,7 +258,7 @@ func TestReplace(t *testing.T) {
 			bubble(t, func(t *testing.T) {
 				p, _, nodes := assembly(t, 4)
 				if dead {
-					p.gone["s-2"] = true
+					p.do(func() { p.gone["s-2"] = true })
 					if err := nodes[1].Close(); err != nil {
 						t.Fatal(err)
 					}
@@ -276,7 +283,7 @@ func TestReplace(t *testing.T) {
 					t.Errorf("once more: %v, %v", done, err)
 				}
 				// The old server comes back with a vote: that is a problem, which another call ends.
-				p.voters = append(p.voters, "s-2")
+				p.do(func() { p.voters = append(p.voters, "s-2") })
 				if problems := fmt.Sprint(nodes[0].Cluster().Problems); !strings.Contains(problems, "still has a vote") {
 					t.Errorf("problems %s", problems)
 				}
@@ -310,7 +317,7 @@ func TestReplaceSpread(t *testing.T) {
 				}
 				settles(t, nodes[0])
 				if dead {
-					p.gone["s-2"] = true
+					p.do(func() { p.gone["s-2"] = true })
 					if err := nodes[1].Close(); err != nil {
 						t.Fatal(err)
 					}
@@ -361,17 +368,17 @@ func TestReplaceRefused(t *testing.T) {
 		try(nodes[0], 4, 5, "keeps no log")
 		try(nodes[0], 4, 2, "there is nothing to replace")
 		notYet = true
-		p.ill["s-3"] = true
+		p.do(func() { p.ill["s-3"] = true })
 		try(nodes[0], 2, 4, "node 3: its copy of D3 is not complete")
-		p.ill["s-3"] = false
+		p.do(func() { p.ill["s-3"] = false })
 		peers.SetDeaf(true)
 		try(nodes[0], 2, 4, "not well")
 		peers.SetDeaf(false)
-		p.moving = true
+		p.do(func() { p.moving = true })
 		try(nodes[0], 2, 4, "have no leader")
-		p.deaf = true
+		p.do(func() { p.deaf = true })
 		try(nodes[0], 2, 4, "no server leads")
-		p.deaf = false
+		p.do(func() { p.deaf = false })
 		// One at a time.
 		if step, _, err := nodes[0].Replace(2, 4); err != nil || len(p.voters) != 4 {
 			t.Fatal(step, err)
@@ -380,7 +387,7 @@ func TestReplaceRefused(t *testing.T) {
 		if refuses(t, nodes, err, "one too many"); errors.Is(err, door.ErrNotYet) {
 			t.Errorf("error %v is to be tried again", err)
 		}
-		p.voters = append(p.voters, "s-stranger")
+		p.do(func() { p.voters = append(p.voters, "s-stranger") })
 		_, _, err = nodes[0].Replace(2, 4)
 		refuses(t, nodes, err, "belongs to no node")
 		// A log of others is not ours to change.
