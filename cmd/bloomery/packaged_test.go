@@ -67,7 +67,7 @@ func TestImage(t *testing.T) {
 	text := readRoot(t, "Dockerfile")
 	for _, want := range []string{
 		"\nFROM scratch\n", "\nUSER 65532:65532\n", "--chown=65532:65532", "BLOOMERY_ADDR=0.0.0.0:6379", "BLOOMERY_HTTP=0.0.0.0:8379", "BLOOMERY_DIR=/data",
-		"\nVOLUME /data\n", "\nEXPOSE 6379 8379\n", `CMD ["/bloomery", "ping", "--addr", "127.0.0.1:6379"]`, "\nENTRYPOINT [\"/bloomery\"]\nCMD [\"serve\"]\n",
+		"\nVOLUME /data\n", "\nEXPOSE 6379 8379\n", `CMD ["/bloomery", "ping"]`, "\nENTRYPOINT [\"/bloomery\"]\nCMD [\"serve\"]\n",
 		"CGO_ENABLED=0", "./cmd/bloomery",
 	} {
 		if !strings.Contains(text, want) {
