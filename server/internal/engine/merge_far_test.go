@@ -123,6 +123,7 @@ func TestMergesWithoutTheNodeOfAll(t *testing.T) {
 		})
 		target, source := lies("m", 0), lies("m", 1)
 		for i, n := range v.nodes[:3] {
+			time.Sleep(time.Second) // until each has heard what the others hold
 			for _, line := range []string{"CMS.INITBYDIM " + target + " 10 3", "CMS.INITBYDIM " + source + " 10 3", "CMS.INCRBY " + source + " x 7"} {
 				n.line(line)
 			}
