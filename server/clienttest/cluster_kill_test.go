@@ -63,7 +63,7 @@ func restartUnderClients(t *testing.T, n *nodes) {
 	t.Helper()
 	patience := time.Minute // as above
 	if *restarts > 1 {
-		patience = 0 // those who wait for the long form want to know of clients as they are
+		patience = 0 // the long form shows clients as they are
 	}
 	clients, wait := useUnderLoad(t, n, patience)
 	for round := range *restarts {
